@@ -1,0 +1,58 @@
+/** Every way in which Punctual refuses something, as `noun.state`. The list is closed: docs/reference/errors.md is tested against it. */
+export const errorCodes = [
+  'option.unknown',
+  'option.invalid',
+  'name.invalid',
+  'key.invalid',
+  'duration.invalid',
+  'instant.invalid',
+  'zone.invalid',
+  'schedule.invalid',
+  'schedule.never',
+  'schedule.unknown',
+  'payload.invalid',
+  'payload.rejected',
+  'payload.too-large',
+  'definition.duplicate',
+  'definition.invalid',
+  'definition.unknown',
+  'task.duplicate',
+  'task.unknown',
+  'task.cycle',
+  'handler.duplicate',
+  'handler.missing',
+  'job.unknown',
+  'job.conflict',
+  'occurrence.unknown',
+  'occurrence.conflict',
+  'claim.lost',
+  'transaction.unsupported',
+  'transaction.invalid',
+  'store.busy',
+  'store.closed',
+  'store.corrupt',
+  'store.newer',
+  'store.unreachable',
+  'store.unsupported',
+  'config.invalid',
+  'punctual.closed',
+  'punctual.running',
+] as const
+
+export type ErrorCode = (typeof errorCodes)[number]
+
+/** What a user can act on: the field and the value given, the limits, positions. Always plain data. */
+export type ErrorDetails = Readonly<Record<string, unknown>>
+
+/** The one error class of Punctual. `code` is for programs, `message` says what was given, what is allowed and what to do. */
+export class PunctualError extends Error {
+  override readonly name = 'PunctualError'
+  readonly code: ErrorCode
+  readonly details: ErrorDetails
+
+  constructor(code: ErrorCode, message: string, details: ErrorDetails = {}, options?: { cause?: unknown }) {
+    super(message, options)
+    this.code = code
+    this.details = details
+  }
+}

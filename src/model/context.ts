@@ -1,0 +1,66 @@
+import type { DurationInput } from '../time/duration.ts'
+import type { Source } from './lifecycle.ts'
+
+/** Ids of the records an occurrence belongs to: order, customer, invoice. Only ids, never personal data. */
+export type Refs = Readonly<Record<string, string>>
+
+/** Structured log lines; the logger of the scheduler, with the ids of the run added to each line. */
+export interface Logger {
+  debug(message: string, fields?: object): void
+  info(message: string, fields?: object): void
+  warn(message: string, fields?: object): void
+  error(message: string, fields?: object): void
+}
+
+/** Why `ctx.signal` was aborted. */
+export type AbortReason = 'timeout' | 'cancel' | 'shutdown' | 'lost' | 'peer-failed'
+
+export interface FailOptions {
+  /** False: this failure is final, whatever retries are left. */
+  retryable?: boolean
+  /** The wait before the next attempt, instead of the policy's. */
+  retryIn?: DurationInput
+}
+
+/** What a task's handler is given. */
+export interface Context<Payload = unknown, Results = Readonly<Record<string, unknown>>> {
+  readonly payload: Payload
+  /** The results of the tasks named in `after`; undefined for one that failed under `continue`. */
+  readonly results: Results
+  readonly tenant: string
+  readonly job: string
+  readonly task: string
+  readonly key: string | null
+  readonly entity: string | null
+  readonly refs: Refs
+  readonly source: Source
+  readonly occurrenceId: string
+  readonly taskRunId: string
+  readonly attemptId: string
+  /** The same for every attempt of this task run: hand it to systems that drop duplicates. */
+  readonly idempotencyKey: string
+  /** 1 for the first try of this task. */
+  readonly attempt: number
+  /** When the occurrence was first due. */
+  readonly scheduledAt: Date
+  /** When this attempt began. */
+  readonly startedAt: Date
+  /** When the job's run before this one began, or null for the first. */
+  readonly lastRunAt: Date | null
+  /** Aborts with an `AbortReason` as its `reason.code`; a handler that goes on regardless is written off. */
+  readonly signal: AbortSignal
+  readonly log: Logger
+  /** Records how far the task has come, from 0 to 1, with an optional message. */
+  progress(done: number, message?: string): void
+  /** Ends the attempt as failed. */
+  fail(message: string, options?: FailOptions): never
+  /**
+   * Runs `work` in a transaction of the store's own database and commits its writes together with the success of this task.
+   * The value of `work` becomes the task's result. Needs a store with the ability `tx`.
+   */
+  transaction<Tx, Value>(work: (tx: Tx) => Value): Promise<Value>
+}
+
+export type Handler<Payload = unknown, Results = Readonly<Record<string, unknown>>, Result = unknown> = (
+  ctx: Context<Payload, Results>,
+) => Result | Promise<Result>

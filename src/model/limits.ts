@@ -1,0 +1,68 @@
+import { PunctualError, type ErrorCode } from '../errors.ts'
+
+/** The lengths that every store can hold and every key layout relies on. */
+export const limits = {
+  name: 100,
+  key: 200,
+  entity: 200,
+  scheduleText: 256,
+  zone: 100,
+  payloadBytes: 256 * 1024,
+  resultBytes: 256 * 1024,
+  errorText: 4096,
+  jsonDepth: 32,
+} as const
+
+const control = /\p{Cc}|\p{Cs}/u
+
+/** A name of a job, definition, task, tenant or queue: 1–100 characters, no control characters, no blank edges. */
+export function checkName(value: unknown, field: string): string {
+  return checkText(value, field, limits.name, 'name.invalid')
+}
+
+/** A caller's key or entity id: 1–200 characters, no control characters, no blank edges. */
+export function checkKey(value: unknown, field: string): string {
+  return checkText(value, field, limits.key, 'key.invalid')
+}
+
+/** Refuses every property that is not in `allowed`, so that a typing mistake never passes silently. */
+export function checkOptions(value: unknown, allowed: readonly string[], where: string): void {
+  if (value === undefined) return
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw new PunctualError('option.invalid', `${where} must be an object; got ${Array.isArray(value) ? 'an array' : typeof value}`, { field: where })
+  }
+  for (const option of Object.keys(value)) {
+    if (allowed.includes(option)) continue
+    throw new PunctualError('option.unknown', `${where} has no option ${JSON.stringify(option)}; allowed are ${allowed.join(', ')}`, {
+      field: where,
+      option,
+      allowed,
+    })
+  }
+}
+
+/** A whole number within a range. */
+export function checkWhole(value: unknown, field: string, min: number, max: number): number {
+  if (Number.isSafeInteger(value) && (value as number) >= min && (value as number) <= max) return value as number
+  throw new PunctualError('option.invalid', `${field} must be a whole number from ${min} to ${max}; got ${String(value)}`, { field, given: value, min, max })
+}
+
+export function checkOneOf<T extends string>(value: unknown, field: string, allowed: readonly T[]): T {
+  if (allowed.includes(value as T)) return value as T
+  throw new PunctualError('option.invalid', `${field} must be one of ${allowed.join(', ')}; got ${String(value)}`, { field, given: value, allowed })
+}
+
+function checkText(value: unknown, field: string, max: number, code: ErrorCode): string {
+  const reason = textFault(value, max)
+  if (reason === null) return value as string
+  throw new PunctualError(code, `${field} must be a text of 1 to ${max} characters; ${reason}`, { field, given: typeof value === 'string' ? value.slice(0, max) : value, max })
+}
+
+function textFault(value: unknown, max: number): string | null {
+  if (typeof value !== 'string') return `got ${value === null ? 'null' : typeof value}`
+  if (value.trim() === '') return 'it is empty'
+  if (value.length > max) return `it has ${value.length}`
+  if (value !== value.trim()) return 'it begins or ends with a blank'
+  if (control.test(value)) return 'it holds a control character'
+  return null
+}

@@ -1,0 +1,100 @@
+import type { Refs } from './context.ts'
+import type { AttemptState, OccurrenceState, Source, TurnEnd } from './lifecycle.ts'
+import type { ErrorRecord, TaskReport } from './report.ts'
+import type { SettingsDiff } from './settings.ts'
+
+export const uniqueKinds = ['ever', 'live'] as const
+/** Whether a key is taken for as long as records and tombstones last (`ever`), or until its occurrence ends (`live`). */
+export type UniqueKind = (typeof uniqueKinds)[number]
+
+/** What is written of an occurrence at its creation and never changed. */
+export interface OccurrenceRecord {
+  readonly id: string
+  readonly tenant: string
+  readonly job: string
+  readonly definition: string
+  readonly version: number
+  readonly source: Source
+  readonly key: string | null
+  readonly unique: UniqueKind
+  readonly entity: string | null
+  readonly refs: Refs
+  /** JSON text. */
+  readonly payload: string | null
+  readonly settings: SettingsDiff | null
+  readonly priority: number
+  /** The first due instant. */
+  readonly scheduledAt: number
+  readonly createdAt: number
+}
+
+/** The end of the n-th stay of an occurrence on a node. Insert-only: it is the fence. */
+export interface TurnRecord {
+  readonly turn: number
+  readonly end: TurnEnd
+  /** The boot id of the node, or null when no node ran it. */
+  readonly node: string | null
+  readonly startedAt: number | null
+  readonly endedAt: number
+  /** JSON text: the result of the last task. */
+  readonly result: string | null
+  readonly error: ErrorRecord | null
+  /** For an occurrence of one task: the attempt that this turn also is. */
+  readonly attempt: AttemptState | null
+  /** What the effective settings change against the defaults, frozen at the first start. */
+  readonly settings: SettingsDiff | null
+  /** Task by task, for an occurrence of several. */
+  readonly tasks: readonly TaskReport[] | null
+  readonly reason: string | null
+}
+
+/** One ended try of one task that its turn's own record does not hold. Insert-only. */
+export interface AttemptRecord {
+  readonly turn: number
+  readonly task: string
+  readonly n: number
+  readonly state: AttemptState
+  readonly startedAt: number
+  readonly endedAt: number
+  /** JSON text. */
+  readonly result: string | null
+  readonly error: ErrorRecord | null
+}
+
+export interface Progress {
+  readonly task: string
+  readonly done: number
+  readonly message: string | null
+  readonly at: number
+}
+
+/** All that the store knows of an occurrence. */
+export interface OccurrenceHistory {
+  readonly record: OccurrenceRecord
+  readonly state: OccurrenceState
+  /** When it is due, or was last. */
+  readonly dueAt: number
+  /** The boot id of the node that runs it. */
+  readonly node: string | null
+  readonly turns: readonly TurnRecord[]
+  readonly attempts: readonly AttemptRecord[]
+  readonly progress: Progress | null
+}
+
+/** One line of a list. */
+export interface OccurrenceSummary {
+  readonly id: string
+  readonly tenant: string
+  readonly job: string
+  readonly key: string | null
+  readonly entity: string | null
+  readonly source: Source
+  readonly state: OccurrenceState
+  readonly turn: number
+  readonly scheduledAt: number
+  readonly dueAt: number
+  readonly createdAt: number
+  readonly startedAt: number | null
+  readonly endedAt: number | null
+  readonly error: ErrorRecord | null
+}

@@ -1,0 +1,37 @@
+import type { Source, TaskRunState, TurnEnd } from './lifecycle.ts'
+import type { FailureStrategy, TaskMode } from './settings.ts'
+
+/** A failure as it is recorded: never the error object itself. */
+export interface ErrorRecord {
+  readonly message: string
+  readonly name?: string
+  readonly code?: string
+  readonly stack?: string
+}
+
+/** How one task of an occurrence went. */
+export interface TaskReport {
+  readonly task: string
+  readonly state: TaskRunState
+  readonly attempts: number
+  readonly durationMs: number
+  /** The task whose failure cancelled this one. */
+  readonly canceledBy?: string
+  readonly error?: ErrorRecord
+}
+
+/** How a turn of an occurrence went, task by task: given to `onComplete` and kept with the turn. */
+export interface ExecutionReport {
+  readonly occurrenceId: string
+  readonly tenant: string
+  readonly job: string
+  readonly source: Source
+  readonly turn: number
+  readonly outcome: TurnEnd
+  readonly mode: TaskMode | 'graph'
+  readonly onFailure: FailureStrategy
+  readonly startedAt: Date | null
+  readonly endedAt: Date
+  readonly durationMs: number
+  readonly tasks: readonly TaskReport[]
+}

@@ -1,0 +1,94 @@
+import { type DurationInput, parseDuration } from '../time/duration.ts'
+import { checkOneOf, checkOptions, checkWhole } from './limits.ts'
+import { PunctualError } from '../errors.ts'
+
+export const retryStrategies = ['exponential', 'fixed', 'proportional'] as const
+export type RetryStrategy = (typeof retryStrategies)[number]
+
+/** What a custom strategy is asked about. */
+export interface RetryQuestion {
+  /** 1 for the first retry. */
+  readonly retry: number
+  readonly error: unknown
+  /** How long after its creation the occurrence was first due, in ms. */
+  readonly delayMs: number
+}
+
+/** A strategy of your own: the wait before this retry, or `false` for no retry. */
+export type RetryFunction = (question: RetryQuestion) => DurationInput | false
+
+export interface RetryOptions {
+  /** Retries beyond the first attempt. Default 3. */
+  max?: number
+  /** The wait before the first retry. Default 2 s. */
+  interval?: DurationInput
+  /** Each wait is the one before times this. Default 2. */
+  factor?: number
+  /** No wait is longer than this. Default 1 h. */
+  maxInterval?: DurationInput
+  /** Takes a random part, up to this share from 0 to 1, off each wait. Default 0. */
+  jitter?: number
+  /** `exponential` (default), `fixed`, `proportional` to the delay the work was created with, or a function. */
+  strategy?: RetryStrategy | RetryFunction
+}
+
+/** Retry options in their stored form; a function is kept by the definition and stored as `custom`. */
+export interface RetryPolicy {
+  readonly max: number
+  readonly intervalMs: number
+  readonly factor: number
+  readonly maxIntervalMs: number
+  readonly jitter: number
+  readonly strategy: RetryStrategy | 'custom'
+}
+
+export const defaultRetry: RetryPolicy = { max: 3, intervalMs: 2000, factor: 2, maxIntervalMs: 3_600_000, jitter: 0, strategy: 'exponential' }
+
+const optionNames = ['max', 'interval', 'factor', 'maxInterval', 'jitter', 'strategy']
+
+export function parseRetry(options: RetryOptions, field: string): Partial<RetryPolicy> {
+  checkOptions(options, optionNames, field)
+  const { max, interval, factor, maxInterval, jitter, strategy } = options
+  return {
+    ...(max !== undefined && { max: checkWhole(max, `${field}.max`, 0, 1_000_000) }),
+    ...(interval !== undefined && { intervalMs: parseDuration(interval, `${field}.interval`) }),
+    ...(factor !== undefined && { factor: checkBetween(factor, `${field}.factor`, 1, 100) }),
+    ...(maxInterval !== undefined && { maxIntervalMs: parseDuration(maxInterval, `${field}.maxInterval`) }),
+    ...(jitter !== undefined && { jitter: checkBetween(jitter, `${field}.jitter`, 0, 1) }),
+    ...(strategy !== undefined && { strategy: typeof strategy === 'function' ? ('custom' as const) : checkOneOf(strategy, `${field}.strategy`, retryStrategies) }),
+  }
+}
+
+/** An error that decides about its own retry: thrown by `ctx.fail`, or any error with these properties. */
+export interface RetryHint {
+  readonly retryable?: boolean
+  readonly retryInMs?: number
+}
+
+/**
+ * The wait in ms before the next attempt, or null when the task has failed for good.
+ * `failures` counts the failed attempts so far, the one just ended included.
+ */
+export function retryDelay(policy: RetryPolicy, question: { failures: number; error: unknown; delayMs: number; random: number; custom?: RetryFunction | undefined }): number | null {
+  const { failures, error, delayMs, random, custom } = question
+  const hint = (typeof error === 'object' && error !== null ? error : {}) as RetryHint
+  if (failures > policy.max || hint.retryable === false) return null
+  if (hint.retryInMs !== undefined) return hint.retryInMs
+  if (policy.strategy === 'custom' && custom) {
+    const wait = custom({ retry: failures, error, delayMs })
+    return wait === false ? null : parseDuration(wait, 'retry.strategy')
+  }
+  const wait = Math.min(baseWait(policy, failures, delayMs), policy.maxIntervalMs)
+  return Math.round(wait * (1 - policy.jitter * random))
+}
+
+function baseWait({ strategy, intervalMs, factor }: RetryPolicy, retry: number, delayMs: number): number {
+  if (strategy === 'fixed') return intervalMs
+  if (strategy === 'proportional' && delayMs > 0) return Math.min(delayMs * 0.1 * retry, 3_600_000)
+  return intervalMs * factor ** (retry - 1)
+}
+
+function checkBetween(value: unknown, field: string, min: number, max: number): number {
+  if (typeof value === 'number' && value >= min && value <= max) return value
+  throw new PunctualError('option.invalid', `${field} must be a number from ${min} to ${max}; got ${String(value)}`, { field, given: value, min, max })
+}

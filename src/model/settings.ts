@@ -1,0 +1,106 @@
+// The cascade of settings: defaults ← scheduler ← definition ← job ← task ← occurrence. Each level stores only what differs.
+import { type DurationInput, parseDuration } from '../time/duration.ts'
+import { checkOneOf, checkOptions, checkWhole } from './limits.ts'
+import { defaultRetry, parseRetry, type RetryFunction, type RetryOptions, type RetryPolicy } from './retry.ts'
+
+export const taskModes = ['sequential', 'parallel'] as const
+export const failureStrategies = ['fail-fast', 'continue', 'retry'] as const
+export type TaskMode = (typeof taskModes)[number]
+export type FailureStrategy = (typeof failureStrategies)[number]
+
+/** What may be set for a single task; at a higher level it is the default of every task below. */
+export interface TaskSettingsOptions {
+  /** How a failed attempt is tried again. Default: 3 retries after 2, 4 and 8 s. */
+  retry?: RetryOptions
+  /** One attempt of one task may take this long. Default 5 min. */
+  timeout?: DurationInput
+  /** What a task that has failed for good means to its peers. Default `fail-fast`. */
+  onFailure?: FailureStrategy
+}
+
+/** What may be set for a job, a definition or the whole scheduler. */
+export interface SettingsOptions extends TaskSettingsOptions {
+  /** A whole turn of an occurrence may take this long, waits between turns not counted. Default 1 h. */
+  executionTimeout?: DurationInput
+  /** `sequential` (default) or `parallel`; any task with `after` makes it a graph. */
+  mode?: TaskMode
+  /** 0–9, lower first. Default 5. */
+  priority?: number
+  /** Whether work out of retries waits as `dead` for a person. Default: enqueued work does, scheduled work does not. */
+  deadLetter?: boolean
+}
+
+export interface TaskSettings {
+  readonly retry: RetryPolicy
+  readonly timeoutMs: number
+  readonly onFailure: FailureStrategy
+}
+
+export interface Settings extends TaskSettings {
+  readonly executionTimeoutMs: number
+  readonly mode: TaskMode
+  readonly priority: number
+  readonly deadLetter: boolean | 'enqueued'
+}
+
+/** What one level of the cascade changes. */
+export type SettingsDiff = { readonly [K in keyof Omit<Settings, 'retry'>]?: Settings[K] } & { readonly retry?: Partial<RetryPolicy> }
+
+export const defaultSettings: Settings = {
+  retry: defaultRetry,
+  timeoutMs: 300_000,
+  onFailure: 'fail-fast',
+  executionTimeoutMs: 3_600_000,
+  mode: 'sequential',
+  priority: 5,
+  deadLetter: 'enqueued',
+}
+
+export const taskSettingNames = ['retry', 'timeout', 'onFailure'] as const
+export const settingNames = [...taskSettingNames, 'executionTimeout', 'mode', 'priority', 'deadLetter'] as const
+
+/** The stored form of settings options. Refuses unknown names and values out of range, naming the field. */
+export function parseSettings(options: SettingsOptions, where: string, allowed: readonly string[] = settingNames): SettingsDiff {
+  checkOptions(options, allowed, where)
+  const { retry, timeout, onFailure, executionTimeout, mode, priority, deadLetter } = options
+  return {
+    ...(retry !== undefined && { retry: parseRetry(retry, `${where}.retry`) }),
+    ...(timeout !== undefined && { timeoutMs: parseDuration(timeout, `${where}.timeout`) }),
+    ...(onFailure !== undefined && { onFailure: checkOneOf(onFailure, `${where}.onFailure`, failureStrategies) }),
+    ...(executionTimeout !== undefined && { executionTimeoutMs: parseDuration(executionTimeout, `${where}.executionTimeout`) }),
+    ...(mode !== undefined && { mode: checkOneOf(mode, `${where}.mode`, taskModes) }),
+    ...(priority !== undefined && { priority: checkWhole(priority, `${where}.priority`, 0, 9) }),
+    ...(deadLetter !== undefined && { deadLetter: checkBoolean(deadLetter, `${where}.deadLetter`) }),
+  }
+}
+
+/** The custom retry function of a level, which cannot be stored and so stays with the code. */
+export function retryFunction(options: TaskSettingsOptions | undefined): RetryFunction | undefined {
+  const strategy = options?.retry?.strategy
+  return typeof strategy === 'function' ? strategy : undefined
+}
+
+/** The settings that result from the defaults and the given levels, the later ones winning field by field. */
+export function cascade(...levels: readonly (SettingsDiff | null | undefined)[]): Settings {
+  let settings = defaultSettings
+  for (const level of levels) if (level) settings = { ...settings, ...level, retry: { ...settings.retry, ...level.retry } }
+  return settings
+}
+
+/** What `settings` changes against the defaults, or null for nothing: this much is frozen with an occurrence at its first start. */
+export function differences(settings: Settings): SettingsDiff | null {
+  const { retry, ...rest } = settings
+  const own = changed(rest, defaultSettings)
+  const ownRetry = changed(retry, defaultRetry)
+  if (ownRetry) return { ...own, retry: ownRetry }
+  return own
+}
+
+function changed<T extends object>(value: T, base: T): Partial<T> | null {
+  const entries = Object.entries(value).filter(([name, entry]) => entry !== base[name as keyof T])
+  return entries.length === 0 ? null : (Object.fromEntries(entries) as Partial<T>)
+}
+
+function checkBoolean(value: unknown, field: string): boolean {
+  return checkOneOf(String(value), field, ['true', 'false']) === 'true'
+}

@@ -1,0 +1,49 @@
+import { PunctualError } from '../errors.ts'
+import type { TaskMode } from './settings.ts'
+
+/** A task's name and the tasks it says it comes after; undefined when it says nothing. */
+export interface TaskNode {
+  readonly name: string
+  readonly after?: readonly string[] | undefined
+}
+
+/** Each task with the tasks that must be finished before it, in the order of declaration. */
+export type TaskGraph = ReadonlyMap<string, readonly string[]>
+
+/**
+ * The graph of a job's tasks. Without any `after`, tasks follow each other (`sequential`) or stand side by side (`parallel`);
+ * with one, the graph is what the `after`s say and a task without it starts at once.
+ */
+export function taskGraph(tasks: readonly TaskNode[], mode: TaskMode): TaskGraph {
+  const isGraph = tasks.some((task) => task.after !== undefined)
+  const graph = new Map<string, readonly string[]>()
+  let previous: string | undefined
+  for (const { name, after } of tasks) {
+    const chained = mode === 'sequential' && previous !== undefined ? [previous] : []
+    graph.set(name, isGraph ? (after ?? []) : chained)
+    previous = name
+  }
+  return graph
+}
+
+/** Refuses a repeated name and predecessors that are not declared before the task: reaching only back, no cycle can be written. */
+export function checkNextTask(earlier: readonly TaskNode[], { name, after }: TaskNode, job: string): void {
+  const names = earlier.map((task) => task.name)
+  if (names.includes(name)) {
+    throw new PunctualError('task.duplicate', `Job ${JSON.stringify(job)} has two tasks named ${JSON.stringify(name)}; give each its own name`, { field: 'name', job, task: name })
+  }
+  if (after === undefined) return
+  if (!Array.isArray(after)) throw new PunctualError('option.invalid', `after of task ${JSON.stringify(name)} must be a list of task names`, { field: 'after', job, task: name })
+  for (const predecessor of after) {
+    if (predecessor === name) throw new PunctualError('task.cycle', `Task ${JSON.stringify(name)} of job ${JSON.stringify(job)} waits for itself`, { field: 'after', job, cycle: [name, name] })
+    if (names.includes(predecessor)) continue
+    const allowed = names.length === 0 ? 'it is the first task and can have none' : `allowed are the tasks declared before it: ${names.join(', ')}`
+    throw new PunctualError('task.unknown', `after of task ${JSON.stringify(name)} in job ${JSON.stringify(job)} names ${JSON.stringify(predecessor)}; ${allowed}`, {
+      field: 'after',
+      job,
+      task: name,
+      given: predecessor,
+      allowed: names,
+    })
+  }
+}

@@ -1,0 +1,84 @@
+import { type OccurrenceState, occurrenceStates } from '../../model/lifecycle.ts'
+import type { OccurrenceHistory, OccurrenceSummary } from '../../model/occurrence.ts'
+import { keyedId } from '../../model/ids.ts'
+import { decodeCursor, encodeCursor, type OccurrenceFilter, type Page } from '../query.ts'
+import type { JobCounts, NodeRecord, Which } from '../store.ts'
+import { type Entry, liveKey, type MemoryState, stateOf } from './state.ts'
+
+export function find(state: MemoryState, which: Which): Entry | null {
+  if ('id' in which) {
+    const entry = state.byId.get(which.id)
+    return entry && (which.tenant === undefined || which.tenant === entry.record.tenant) ? entry : null
+  }
+  const known = state.byId.get(keyedId(which.tenant, which.job, which.key)) ?? state.liveKeys.get(liveKey(which))
+  if (known) return known
+  const { tenant, job, key } = which
+  return [...state.entries.values()].findLast(({ record }) => record.tenant === tenant && record.job === job && record.key === key) ?? null
+}
+
+export function get(state: MemoryState, which: Which): OccurrenceHistory | null {
+  const entry = find(state, which)
+  if (!entry) return null
+  const { record, dueAt, turns, attempts, progress } = entry
+  const node = entry.claim === null ? null : (state.claims.get(entry.claim)?.node ?? null)
+  return { record, state: stateOf(entry), dueAt, node, turns: [...turns], attempts: [...attempts], progress }
+}
+
+export function list(state: MemoryState, filter: OccurrenceFilter): Page<OccurrenceSummary> {
+  const below = filter.cursor === undefined ? Number.POSITIVE_INFINITY : decodeCursor(filter.cursor)
+  const matching = [...state.entries.values()].filter((entry) => entry.ref < below && matches(entry, filter)).sort((a, b) => b.ref - a.ref)
+  const page = matching.slice(0, filter.limit)
+  const last = page.at(-1)
+  return { items: page.map(summary), cursor: last && matching.length > page.length ? encodeCursor(last.ref) : null }
+}
+
+function matches(entry: Entry, { tenant, job, states, key, entity, from, to }: OccurrenceFilter): boolean {
+  const { record } = entry
+  return (
+    (tenant === undefined || record.tenant === tenant) &&
+    (job === undefined || record.job === job) &&
+    (states === undefined || states.includes(stateOf(entry))) &&
+    (key === undefined || record.key === key) &&
+    (entity === undefined || record.entity === entity) &&
+    (from === undefined || record.scheduledAt >= from) &&
+    (to === undefined || record.scheduledAt < to)
+  )
+}
+
+function summary(entry: Entry): OccurrenceSummary {
+  const { id, tenant, job, key, entity, source, scheduledAt, createdAt } = entry.record
+  const last = entry.turns.at(-1)
+  const ended = entry.place === 'ended'
+  return {
+    id,
+    tenant,
+    job,
+    key,
+    entity,
+    source,
+    state: stateOf(entry),
+    turn: entry.turn,
+    scheduledAt,
+    dueAt: entry.dueAt,
+    createdAt,
+    startedAt: last?.startedAt ?? null,
+    endedAt: ended ? (last?.endedAt ?? null) : null,
+    error: last?.error ?? null,
+  }
+}
+
+export function counts(state: MemoryState, { tenant, job }: { tenant?: string; job?: string }): JobCounts {
+  const states = Object.fromEntries(occurrenceStates.map((name) => [name, 0])) as Record<OccurrenceState, number>
+  for (const entry of state.entries.values()) {
+    if ((tenant === undefined || entry.record.tenant === tenant) && (job === undefined || entry.record.job === job)) states[stateOf(entry)]++
+  }
+  const runs = [...state.lastRuns].filter(([key]) => {
+    const [runTenant, runJob] = JSON.parse(key) as [string, string]
+    return (tenant === undefined || runTenant === tenant) && (job === undefined || runJob === job)
+  })
+  return { states, lastRunAt: runs.length === 0 ? null : Math.max(...runs.map(([, at]) => at)) }
+}
+
+export function nodes(state: MemoryState): { now: number; nodes: readonly NodeRecord[] } {
+  return { now: state.now, nodes: [...state.nodes.values()] }
+}

@@ -1,0 +1,87 @@
+interface Item<T> {
+  readonly dueAt: number
+  readonly ref: number
+  readonly ticket: number
+  readonly value: T
+}
+
+/** What a queue needs to know of its values. A new ticket makes older places of the same value in the queue void. */
+interface Queued {
+  readonly ref: number
+  readonly ticket: number
+  readonly dueAt: number
+}
+
+/**
+ * What waits to be claimed: one heap by due instant for each kind and priority, so that a claim never walks future rows.
+ * Nothing is removed from the middle; places whose ticket has become void are dropped when they come up.
+ */
+export class ReadyQueue<T extends Queued> {
+  readonly #heaps = new Map<string, Item<T>[][]>()
+
+  push(kind: string, priority: number, value: T): void {
+    let heaps = this.#heaps.get(kind)
+    if (!heaps) this.#heaps.set(kind, (heaps = Array.from({ length: 10 }, () => [])))
+    up(heaps[priority] as Item<T>[], { dueAt: value.dueAt, ref: value.ref, ticket: value.ticket, value })
+  }
+
+  /** Takes what is due by `now`, by priority, then due, then age. */
+  take(kinds: readonly string[], now: number, limit: number): T[] {
+    const taken: T[] = []
+    for (let priority = 0; priority < 10 && taken.length < limit; priority++) {
+      const heaps = kinds.flatMap((kind) => (this.#heaps.has(kind) ? [this.#heaps.get(kind)?.[priority] as Item<T>[]] : []))
+      while (taken.length < limit) {
+        const heap = this.#first(heaps)
+        if (!heap || (heap[0] as Item<T>).dueAt > now) break
+        taken.push(down(heap).value)
+      }
+    }
+    return taken
+  }
+
+  nextDue(kinds: readonly string[]): number | null {
+    const first = this.#first(kinds.flatMap((kind) => this.#heaps.get(kind) ?? []))
+    return first ? (first[0] as Item<T>).dueAt : null
+  }
+
+  /** The heap whose head comes first, after dropping heads that no longer stand. */
+  #first(heaps: readonly Item<T>[][]): Item<T>[] | null {
+    let first: Item<T>[] | null = null
+    for (const heap of heaps) {
+      while (heap[0] && heap[0].ticket !== heap[0].value.ticket) down(heap)
+      if (heap[0] && (!first || before(heap[0], first[0] as Item<T>))) first = heap
+    }
+    return first
+  }
+}
+
+function before(a: Item<unknown>, b: Item<unknown>): boolean {
+  return a.dueAt < b.dueAt || (a.dueAt === b.dueAt && a.ref < b.ref)
+}
+
+function up<T>(heap: Item<T>[], item: Item<T>): void {
+  let at = heap.push(item) - 1
+  while (at > 0) {
+    const parent = (at - 1) >> 1
+    if (!before(item, heap[parent] as Item<T>)) break
+    heap[at] = heap[parent] as Item<T>
+    at = parent
+  }
+  heap[at] = item
+}
+
+function down<T>(heap: Item<T>[]): Item<T> {
+  const head = heap[0] as Item<T>
+  const item = heap.pop() as Item<T>
+  if (heap.length === 0) return head
+  let at = 0
+  for (;;) {
+    let child = 2 * at + 1
+    if (child + 1 < heap.length && before(heap[child + 1] as Item<T>, heap[child] as Item<T>)) child++
+    if (child >= heap.length || !before(heap[child] as Item<T>, item)) break
+    heap[at] = heap[child] as Item<T>
+    at = child
+  }
+  heap[at] = item
+  return head
+}

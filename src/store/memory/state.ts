@@ -1,0 +1,146 @@
+// All that the memory store knows. Its verbs are plain functions over this, and since no function awaits, each is atomic.
+import type { JobRecord } from '../../model/job.ts'
+import { isEnd, type OccurrenceState, stateAfter } from '../../model/lifecycle.ts'
+import type { AttemptRecord, OccurrenceRecord, Progress, TurnRecord } from '../../model/occurrence.ts'
+import type { Due, Hint, NodeRecord } from '../store.ts'
+import { ReadyQueue } from './ready-queue.ts'
+
+/** An occurrence with its live place and its history. */
+export interface Entry {
+  readonly ref: number
+  record: OccurrenceRecord
+  dueAt: number
+  /** The turn it is in, or will be in next. */
+  turn: number
+  place: 'ready' | 'stranded' | 'claimed' | 'ended'
+  /** Changes whenever the entry enters or leaves the ready queue. */
+  ticket: number
+  claim: string | null
+  start: { readonly turn: number; readonly startedAt: number; readonly deadlineAt: number } | null
+  /** A cancel was asked for while it ran. */
+  cancel: { readonly reason: string | null } | null
+  readonly turns: TurnRecord[]
+  readonly attempts: AttemptRecord[]
+  progress: Progress | null
+}
+
+export interface Claim {
+  readonly id: string
+  readonly token: string
+  readonly node: string
+  readonly refs: readonly number[]
+}
+
+export class MemoryState {
+  readonly entries = new Map<number, Entry>()
+  readonly byId = new Map<string, Entry>()
+  readonly liveKeys = new Map<string, Entry>()
+  readonly tombstones = new Map<string, number>()
+  readonly ready = new ReadyQueue<Entry>()
+  readonly claims = new Map<string, Claim>()
+  readonly jobs = new Map<string, JobRecord>()
+  readonly lastRuns = new Map<string, number>()
+  readonly nodes = new Map<string, NodeRecord>()
+  readonly listeners = new Set<(hint: Hint) => void>()
+  aliveSince = 0
+  #lastRef = 0
+  #now: () => number = () => 0
+
+  useClock(now: () => number): void {
+    this.#now = now
+  }
+
+  get now(): number {
+    return this.#now()
+  }
+
+  dueAt(due: Due): number {
+    return typeof due === 'number' ? due : this.now + due.in
+  }
+
+  add(record: OccurrenceRecord): Entry {
+    const entry: Entry = {
+      ref: ++this.#lastRef,
+      record,
+      dueAt: record.scheduledAt,
+      turn: 1,
+      place: 'ended',
+      ticket: 0,
+      claim: null,
+      start: null,
+      cancel: null,
+      turns: [],
+      attempts: [],
+      progress: null,
+    }
+    this.entries.set(entry.ref, entry)
+    this.byId.set(record.id, entry)
+    if (record.key !== null && record.unique === 'live') this.liveKeys.set(liveKey(record), entry)
+    this.makeReady(entry, entry.dueAt)
+    return entry
+  }
+
+  remove(entry: Entry): void {
+    this.leaveReady(entry, 'ended')
+    this.entries.delete(entry.ref)
+    this.byId.delete(entry.record.id)
+  }
+
+  makeReady(entry: Entry, dueAt: number): void {
+    this.leaveReady(entry, 'ready')
+    entry.dueAt = dueAt
+    this.ready.push(entry.record.definition, entry.record.priority, entry)
+  }
+
+  leaveReady(entry: Entry, place: Entry['place']): void {
+    entry.place = place
+    entry.ticket += 1
+    entry.claim = null
+  }
+
+  /** Writes the end row of the entry's turn; a further turn, if any, is the caller's to begin. */
+  endTurn(entry: Entry, end: TurnRecord): void {
+    entry.turns.push(end)
+    this.leaveReady(entry, 'ended')
+    if (end.startedAt !== null) this.#noteRun(entry, end.startedAt)
+    if (isEnd(stateAfter[end.end]) && entry.record.unique === 'live' && entry.record.key !== null) this.liveKeys.delete(liveKey(entry.record))
+  }
+
+  /** Puts an entry whose turn has ended back for its next one. */
+  nextTurn(entry: Entry, dueAt: number): void {
+    entry.turn += 1
+    entry.cancel = null
+    this.makeReady(entry, dueAt)
+  }
+
+  /** Tells others of work that came into being or moved. */
+  hint(hint: Hint): void {
+    for (const listener of this.listeners) listener(hint)
+  }
+
+  #noteRun({ record }: Entry, startedAt: number): void {
+    const key = jobKey(record.tenant, record.job)
+    this.lastRuns.set(key, Math.max(this.lastRuns.get(key) ?? 0, startedAt))
+  }
+}
+
+export function jobKey(tenant: string, name: string): string {
+  return JSON.stringify([tenant, name])
+}
+
+export function liveKey({ tenant, job, key }: { tenant: string; job: string; key: string | null }): string {
+  return JSON.stringify([tenant, job, key])
+}
+
+export function stateOf(entry: Entry): OccurrenceState {
+  if (entry.place === 'claimed') return 'running'
+  if (entry.place === 'stranded') return 'waiting'
+  const last = entry.turns.at(-1)
+  if (!last) return 'pending'
+  return entry.place === 'ready' && last.end === 'dead' ? 'retrying' : stateAfter[last.end]
+}
+
+/** An end row of which only the manner and the time are known. */
+export function bareEnd(entry: Entry, end: TurnRecord['end'], now: number, more: Partial<TurnRecord> = {}): TurnRecord {
+  return { turn: entry.turn, end, node: null, startedAt: null, endedAt: now, result: null, error: null, attempt: null, settings: null, tasks: null, reason: null, ...more }
+}

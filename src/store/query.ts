@@ -1,0 +1,36 @@
+import { PunctualError } from '../errors.ts'
+import type { OccurrenceState } from '../model/lifecycle.ts'
+
+/** Which occurrences to list; the newest created come first. */
+export interface OccurrenceFilter {
+  readonly tenant?: string
+  readonly job?: string
+  readonly states?: readonly OccurrenceState[]
+  readonly key?: string
+  readonly entity?: string
+  /** First due at or after this instant. */
+  readonly from?: number
+  /** First due before this instant. */
+  readonly to?: number
+  /** At most 500. */
+  readonly limit: number
+  /** From the page before. */
+  readonly cursor?: string
+}
+
+export interface Page<Item> {
+  readonly items: readonly Item[]
+  /** Asks for the page after this one; null at the end. */
+  readonly cursor: string | null
+}
+
+/** A place in a list ordered by the store's surrogate: opaque to callers, safe against tampering by being checked. */
+export function encodeCursor(ref: number): string {
+  return Buffer.from(`r${ref}`).toString('base64url')
+}
+
+export function decodeCursor(cursor: string): number {
+  const [, digits] = /^r(\d{1,15})$/.exec(Buffer.from(cursor, 'base64url').toString()) ?? []
+  if (digits === undefined) throw new PunctualError('option.invalid', 'cursor must be one that a list has returned', { field: 'cursor' })
+  return Number(digits)
+}

@@ -1,0 +1,322 @@
+// The contract between the engine and every store. Each verb is one atomic act, safe to repeat after an unknown outcome.
+// A store only stores: retries, timeouts and schedules are decided above it. Instants are epoch milliseconds of the store's clock.
+import type { Refs } from '../model/context.ts'
+import type { JobRecord, JobSpec } from '../model/job.ts'
+import type { OccurrenceState, Source } from '../model/lifecycle.ts'
+import type { AttemptRecord, OccurrenceHistory, OccurrenceRecord, OccurrenceSummary, Progress, TurnRecord, UniqueKind } from '../model/occurrence.ts'
+import type { SettingsDiff } from '../model/settings.ts'
+import type { Clock } from '../time/clock.ts'
+import type { Ability } from './abilities.ts'
+import type { OccurrenceFilter, Page } from './query.ts'
+
+export interface Store {
+  readonly name: string
+  readonly abilities: ReadonlySet<Ability>
+  /** The most occurrences that one claim or one settle may carry. */
+  readonly batchLimit: number
+
+  /** Checks the schema, the clock and the durability, and makes the store usable. Repeating it is harmless. */
+  open(env: StoreEnv): Promise<void>
+  close(): Promise<void>
+
+  /** Creates a job, adds a version to it, or finds it unchanged. Planned but unclaimed instants of the old version are taken back. */
+  putJob(put: JobPut): Promise<JobPutAnswer>
+  readJobs(query: JobQuery): Promise<readonly JobRecord[]>
+
+  /** The jobs with an instant to plan up to `horizonMs` from now, the most urgent first. */
+  jobsToPlan(query: { horizonMs: number; limit: number }): Promise<PlanWork>
+  /** Creates planned occurrences and moves cursors, each job on its own: a job that has changed meanwhile is left alone. */
+  plan(plans: readonly JobPlan[]): Promise<readonly PlanAnswer[]>
+  create(rows: readonly NewOccurrence[]): Promise<readonly CreateAnswer[]>
+
+  /** The next due instant of these kinds, and the store's time: a hint for when to wake. */
+  peek(query: { kinds: readonly string[] }): Promise<{ now: number; nextDue: number | null }>
+  /** Takes due occurrences. Claiming again under the same id returns the same members, those already ended left out. */
+  claim(request: ClaimRequest): Promise<ClaimAnswer>
+  /** Records ended attempts, a start or progress of members that go on. */
+  checkpoint(items: readonly CheckpointItem[]): Promise<readonly WriteAnswer[]>
+  /** Ends turns. `done` names claims none of whose members is left. */
+  settle(items: readonly SettleItem[], done: readonly ClaimRef[]): Promise<readonly WriteAnswer[]>
+  cancel(request: CancelRequest): Promise<readonly CancelAnswer[]>
+  /** Moves one occurrence by a person's wish: another time, another chance, or the end of a dead one. */
+  move(request: MoveRequest): Promise<MoveAnswer>
+
+  beat(beat: Beat): Promise<BeatAnswer>
+  /** Ends what gone nodes held and what has overrun its deadline, and puts it back or buries it. */
+  rescue(request: RescueRequest): Promise<RescueAnswer>
+  /** Deletes ended occurrences past their time, at most `limit`; their ids stay taken as tombstones. Dead ones stay. */
+  prune(request: { endedBefore: number; keyRetentionMs: number; limit: number }): Promise<{ pruned: number }>
+
+  get(which: Which): Promise<OccurrenceHistory | null>
+  list(filter: OccurrenceFilter): Promise<Page<OccurrenceSummary>>
+  counts(query: { tenant?: string; job?: string }): Promise<JobCounts>
+  nodes(): Promise<{ now: number; nodes: readonly NodeRecord[] }>
+
+  /** Hints about changes that others made. Missing one costs time, never work. */
+  subscribe(listener: (hint: Hint) => void): () => void
+}
+
+/** What a store is given by whoever opens it. Stores with a clock of their own use this one only for timers. */
+export interface StoreEnv {
+  readonly clock: Clock
+  readonly random: () => number
+}
+
+/** An instant, or a delay from the store's now. */
+export type Due = number | { readonly in: number }
+
+// ── jobs ──
+
+export interface JobPut {
+  readonly tenant: string
+  readonly name: string
+  readonly spec: JobSpec
+  /** Refuses the put when the job's version is another. 0: must not exist. */
+  readonly expectedVersion?: number
+}
+
+export interface JobPutAnswer {
+  readonly outcome: 'created' | 'updated' | 'unchanged' | 'conflict'
+  readonly job: JobRecord | null
+}
+
+export interface JobQuery {
+  readonly tenant?: string
+  readonly name?: string
+  /** Names after this one, in order. */
+  readonly after?: string
+  readonly limit: number
+}
+
+// ── planning ──
+
+export interface PlanWork {
+  readonly now: number
+  /** Since when some node has beaten without a break. */
+  readonly aliveSince: number
+  readonly jobs: readonly PlanCandidate[]
+  /** When the next job beyond the horizon wants planning, less the horizon; null when none does. */
+  readonly nextAt: number | null
+}
+
+export interface PlanCandidate {
+  readonly job: JobRecord
+  /** Planned instants that came due while no node was there: they wait for the planner's word. */
+  readonly stranded: readonly number[]
+}
+
+export interface JobPlan {
+  readonly tenant: string
+  readonly job: string
+  /** The plan is refused unless the job still has this version and this cursor. */
+  readonly version: number
+  readonly cursor: number
+  readonly through: number
+  readonly nextAt: number | null
+  readonly rows: readonly PlannedOccurrence[]
+  /** Stranded instants that are to run after all. */
+  readonly revive: readonly number[]
+}
+
+export interface PlannedOccurrence {
+  readonly id: string
+  readonly at: number
+  readonly source: Source
+  readonly priority: number
+}
+
+export type PlanAnswer = { readonly outcome: 'planned'; readonly created: number } | { readonly outcome: 'behind' }
+
+export type OnConflict = 'keep' | 'reschedule' | 'replace'
+
+export interface NewOccurrence {
+  readonly id: string
+  readonly tenant: string
+  readonly job: string
+  readonly definition: string
+  readonly source: Source
+  readonly key: string | null
+  readonly unique: UniqueKind
+  readonly entity: string | null
+  readonly refs: Refs
+  readonly payload: string | null
+  readonly settings: SettingsDiff | null
+  readonly priority: number
+  readonly due: Due
+  readonly onConflict: OnConflict
+}
+
+export interface CreateAnswer {
+  readonly id: string
+  readonly outcome: 'created' | 'existing' | 'moved' | 'replaced' | 'tombstoned'
+  /** For `existing`: whether its payload is another than the one given. */
+  readonly differs: boolean
+}
+
+// ── running ──
+
+export interface ClaimRef {
+  readonly id: string
+  /** A secret of the claimer: writes must show it. */
+  readonly token: string
+}
+
+export interface ClaimRequest extends ClaimRef {
+  readonly node: string
+  /** The definitions this node has all handlers for. */
+  readonly kinds: readonly string[]
+  readonly limit: number
+  /** Takes only what was due by then; can only lower the store's now. */
+  readonly dueBy?: number
+}
+
+export interface ClaimAnswer {
+  readonly now: number
+  readonly members: readonly ClaimMember[]
+  /** The next due instant of these kinds that is left. */
+  readonly nextDue: number | null
+}
+
+export interface ClaimMember {
+  /** The store's own handle of the occurrence, for all writes under the claim. */
+  readonly ref: number
+  readonly turn: number
+  readonly record: OccurrenceRecord
+  readonly dueAt: number
+  /** How often it was lost with its node, or overran. */
+  readonly recoveries: number
+  /** What the job's version changes in the settings; null when the job is unknown. */
+  readonly jobSettings: SettingsDiff | null
+  /** When the job's run before this one began. */
+  readonly lastRunAt: number | null
+  /** Earlier turns and attempts, in order; empty on the first turn. */
+  readonly turns: readonly TurnRecord[]
+  readonly attempts: readonly AttemptRecord[]
+}
+
+/** Which member of which claim a write is about. */
+export interface MemberRef {
+  readonly claim: ClaimRef
+  readonly ref: number
+  readonly turn: number
+}
+
+export interface CheckpointItem extends MemberRef {
+  readonly attempts: readonly AttemptRecord[]
+  readonly progress?: Progress
+  /** Records that the handler is about to run, and until when it may. */
+  readonly start?: { readonly startedAt: number; readonly deadlineAt: number }
+  /**
+   * With the ability `tx`: runs inside the commit, after the fence was checked, with the store's transaction.
+   * Its value is the JSON text of the result of the last of `attempts`. A throw undoes the item.
+   */
+  readonly within?: (tx: unknown) => string | null
+}
+
+/** `lost`: the turn is no longer the caller's; nothing of the item was written. */
+export type WriteAnswer = 'ok' | 'lost'
+
+export interface SettleItem extends MemberRef {
+  /** The end row; stores add the node. */
+  readonly end: Omit<TurnRecord, 'turn' | 'node'>
+  readonly attempts: readonly AttemptRecord[]
+  /** For `parked` and `released`: the wait before the next turn. */
+  readonly delayMs: number
+}
+
+/** One occurrence, by id or by its key. */
+export type Which = { readonly id: string; readonly tenant?: string } | { readonly tenant: string; readonly job: string; readonly key: string }
+
+export interface CancelRequest {
+  readonly which: Which | { readonly tenant: string; readonly job: string; readonly entity: string }
+  readonly reason: string | null
+}
+
+export interface CancelAnswer {
+  readonly id: string
+  readonly outcome: 'canceled' | 'canceling' | 'ended'
+}
+
+export interface MoveRequest {
+  readonly which: Which
+  readonly to: { readonly due: Due } | { readonly retry: Due } | { readonly discard: string | null }
+}
+
+export type MoveAnswer = 'moved' | 'running' | 'ended' | 'not-dead' | 'unknown'
+
+// ── care ──
+
+export interface NodeInfo {
+  /** Made anew at each start and after each time the node fenced itself. */
+  readonly boot: string
+  readonly name: string
+  readonly pid: number
+  readonly concurrency: number
+  readonly kinds: readonly string[]
+  readonly version: string
+  readonly tz: string
+  readonly ttlMs: number
+}
+
+export interface NodeRecord extends NodeInfo {
+  readonly startedAt: number
+  readonly beatAt: number
+  /** Goes up by one with each beat. */
+  readonly beats: number
+  readonly running: number
+}
+
+export interface Beat {
+  readonly node: NodeInfo
+  /** Claims the node has members of. */
+  readonly claims: readonly string[]
+  /** Claims whose answer has not arrived yet. */
+  readonly inFlight: readonly string[]
+  /** Turns that have run for longer than a beat, with their deadline. */
+  readonly long: readonly { ref: number; turn: number; startedAt: number; deadlineAt: number }[]
+  /** `join` makes the node known; `leave` is the last beat of a node that stops, and what it still holds is left to rescue. */
+  readonly phase: 'join' | 'stay' | 'leave'
+}
+
+export interface BeatAnswer {
+  readonly now: number
+  readonly aliveSince: number
+  /** False: the node was declared gone, holds nothing any more and must come back under a new boot id. */
+  readonly known: boolean
+  /** Of the listed claims, those that no longer stand. */
+  readonly lost: readonly string[]
+  readonly cancels: readonly CancelNotice[]
+}
+
+export interface CancelNotice {
+  readonly ref: number
+  readonly turn: number
+  readonly reason: string | null
+}
+
+export interface RescueRequest {
+  /** Nodes whose beats have stood still for their ttl by the observer's clock; the store checks by its own. */
+  readonly gone: readonly { boot: string; beats: number }[]
+  /** The wait before the k-th recovery; an occurrence lost more often than this list is long becomes dead. */
+  readonly delaysMs: readonly number[]
+  /** Claims to work off in one call. */
+  readonly limit: number
+}
+
+export interface RescueAnswer {
+  readonly rescued: readonly { id: string; job: string; turn: number; outcome: 'lost' | 'stale' | 'released' | 'canceled' | 'dead' }[]
+  /** Nodes that were removed with the last of their claims. */
+  readonly removed: readonly string[]
+  /** Whether claims of gone nodes are left for another call. */
+  readonly more: boolean
+}
+
+// ── reading ──
+
+/** How many occurrences stand where, and when the last one began. */
+export interface JobCounts {
+  readonly states: Readonly<Record<OccurrenceState, number>>
+  readonly lastRunAt: number | null
+}
+
+export type Hint = { readonly kind: 'due'; readonly at: number } | { readonly kind: 'cancel' } | { readonly kind: 'job' }
