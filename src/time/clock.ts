@@ -9,6 +9,8 @@ export interface Clock {
   mono(): number
   /** Calls `fn` once after `ms`; the returned function takes the timer back. Any length is allowed. */
   timer(ms: number, fn: () => void): () => void
+  /** Calls `fn` once the current burst of work is done. This takes no time, so that no clock has to be advanced for it. */
+  soon(fn: () => void): void
 }
 
 const longestTimerMs = 2 ** 31 - 1
@@ -29,6 +31,7 @@ export const systemClock: Clock = {
     stage()
     return () => clearTimeout(handle)
   },
+  soon: (fn) => void setImmediate(fn),
 }
 
 /** Waits `ms` on the clock, or less when `signal` aborts; never rejects. */
