@@ -1,0 +1,113 @@
+import { type Zone, zoneNamed } from '../time/zone.ts'
+import { type BoundsOptions, boundsOptionNames, parseBounds } from './bounds.ts'
+import { type CronPattern, everyHour } from './cron-pattern.ts'
+import { parseCron } from './cron-text.ts'
+import { instantAfter, instantBefore, passes, type WalkRules } from './cron-walk.ts'
+import { describeCron } from './describe.ts'
+import { InstantSet } from './instant-set.ts'
+import type { ScheduleJson } from './schedule.ts'
+import { checkChoice, checkOptions } from './schedule-options.ts'
+
+export interface CronOptions extends BoundsOptions {
+  /** IANA name or `UTC`, the default. */
+  readonly timezone?: string
+  /**
+   * What becomes of wall times that a clock change skips. `run` (default): if the hour field does not cover all hours,
+   * one instant at the end of the gap stands for all of them; otherwise, and with `skip`, they do not exist.
+   */
+  readonly gap?: GapChoice
+  /**
+   * Which pass counts when a clock change repeats wall times. `auto` (default): both where second, minute or hour has a
+   * `*`, a range or a step, since elapsed time is meant; otherwise the first.
+   */
+  readonly overlap?: OverlapChoice
+}
+
+const gapChoices = ['run', 'skip'] as const
+const overlapChoices = ['auto', 'first', 'second', 'both'] as const
+type GapChoice = (typeof gapChoices)[number]
+type OverlapChoice = (typeof overlapChoices)[number]
+const optionNames = ['timezone', 'gap', 'overlap', ...boundsOptionNames]
+const noOptions: CronOptions = {}
+
+/**
+ * The instants at which a cron text matches the wall clock of a zone. Five fields, or six with seconds first; names,
+ * lists, ranges, steps, `L`, `W`, `#` and macros. With both day fields set, either may match.
+ */
+export function cron(text: string, options: CronOptions = noOptions): CronSchedule {
+  if (options !== noOptions) checkOptions('cron', options, optionNames)
+  const zone = zoneNamed(options.timezone ?? 'UTC')
+  return new CronSchedule(text, parseCron(text), zone, options)
+}
+
+export class CronSchedule extends InstantSet {
+  readonly text: string
+  readonly timezone: string
+  readonly pattern: CronPattern
+  /** What holds at clock changes for this text, after `auto` has been decided. */
+  readonly rules: WalkRules
+  readonly #zone: Zone
+  readonly #gap: GapChoice
+  readonly #overlap: OverlapChoice
+
+  constructor(text: string, pattern: CronPattern, zone: Zone, options: CronOptions) {
+    super(parseBounds(options, zone))
+    this.text = text
+    this.timezone = options.timezone ?? 'UTC'
+    this.pattern = pattern
+    this.#zone = zone
+    this.#gap = options.gap === undefined ? 'run' : checkChoice('gap', options.gap, gapChoices)
+    this.#overlap = options.overlap === undefined ? 'auto' : checkChoice('overlap', options.overlap, overlapChoices)
+    this.rules = walkRules(pattern, this.#gap, this.#overlap)
+  }
+
+  get kind(): 'cron' {
+    return 'cron'
+  }
+
+  memberAfter(ms: number): number | null {
+    return instantAfter(this.pattern, this.#zone, this.rules, ms)
+  }
+
+  memberBefore(ms: number): number | null {
+    return instantBefore(this.pattern, this.#zone, this.rules, ms)
+  }
+
+  describe(): string {
+    return describeCron(this)
+  }
+
+  toJSON(): ScheduleJson {
+    return {
+      kind: 'cron',
+      text: this.text.trim().replace(/\s+/g, ' '),
+      timezone: this.timezone,
+      ...(this.#gap !== 'run' && { gap: this.#gap }),
+      ...(this.#overlap !== 'auto' && { overlap: this.#overlap }),
+      ...this.bounds?.toJSON(),
+    }
+  }
+}
+
+export function restoreCron(json: ScheduleJson): CronSchedule {
+  const { kind: _, text, ...options } = json
+  return cron(text as string, options as CronOptions)
+}
+
+function walkRules(pattern: CronPattern, gap: GapChoice, overlap: OverlapChoice): WalkRules {
+  const counted = overlap === 'auto' ? (pattern.isInterval ? 'both' : 'first') : overlap
+  const makesUp = gap === 'run' && pattern.hours !== everyHour
+  return makesUp ? makingUp[counted] : leavingOut[counted]
+}
+
+// Shared, so that a schedule pays one pointer for its rules.
+const makingUp = rulesByPass(true)
+const leavingOut = rulesByPass(false)
+
+function rulesByPass(makesUp: boolean): Readonly<Record<'first' | 'second' | 'both', WalkRules>> {
+  return {
+    first: { passes: passes.first, makesUp },
+    second: { passes: passes.second, makesUp },
+    both: { passes: passes.both, makesUp },
+  }
+}

@@ -1,0 +1,44 @@
+import { parseInstant } from '../time/instant.ts'
+import type { Bounds } from './bounds.ts'
+import type { MsSchedule, ScheduleJson } from './schedule.ts'
+
+/** What the built-in kinds share: a kind says which instants it has, this answers the queries within its bounds. */
+export abstract class InstantSet implements MsSchedule {
+  abstract readonly kind: string
+  /** Window, exclusions and spread; null when there are none, which is the common case. */
+  readonly bounds: Bounds | null
+
+  constructor(bounds: Bounds | null) {
+    this.bounds = bounds
+  }
+
+  /** The kind's own first instant strictly after, before bounds are applied. */
+  abstract memberAfter(ms: number): number | null
+  /** The kind's own last instant strictly before, before bounds are applied. */
+  abstract memberBefore(ms: number): number | null
+  abstract describe(): string
+  abstract toJSON(): ScheduleJson
+
+  nextMs(after: number): number | null {
+    return this.bounds === null ? this.memberAfter(after) : this.bounds.next(this, after)
+  }
+
+  previousMs(before: number): number | null {
+    return this.bounds === null ? this.memberBefore(before) : this.bounds.previous(this, before)
+  }
+
+  next(after: Date): Date | null {
+    const ms = this.nextMs(parseInstant(after, 'after'))
+    return ms === null ? null : new Date(ms)
+  }
+
+  previous(before: Date): Date | null {
+    const ms = this.previousMs(parseInstant(before, 'before'))
+    return ms === null ? null : new Date(ms)
+  }
+
+  *between(from: Date, to: Date): Generator<Date, void, undefined> {
+    const end = parseInstant(to, 'to')
+    for (let ms = this.nextMs(parseInstant(from, 'from') - 1); ms !== null && ms < end; ms = this.nextMs(ms)) yield new Date(ms)
+  }
+}

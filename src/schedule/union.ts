@@ -1,0 +1,57 @@
+import { PunctualError } from '../errors.ts'
+import { InstantSet } from './instant-set.ts'
+import { bind } from './interval.ts'
+import { isSchedule, nextMs, previousMs, type Schedule, type ScheduleJson } from './schedule.ts'
+
+const mostParts = 100
+
+/** All instants of all parts; one that several parts have counts once. */
+export function union(parts: readonly Schedule[]): UnionSchedule {
+  if (!Array.isArray(parts) || parts.length === 0 || parts.length > mostParts || !parts.every(isSchedule)) {
+    throw new PunctualError('option.invalid', `union takes a list of 1 to ${mostParts} schedules`, { field: 'parts' })
+  }
+  return new UnionSchedule([...parts])
+}
+
+export class UnionSchedule extends InstantSet {
+  readonly parts: readonly Schedule[]
+
+  constructor(parts: readonly Schedule[]) {
+    super(null)
+    this.parts = parts
+  }
+
+  get kind(): 'union' {
+    return 'union'
+  }
+
+  bind(anchor: number): Schedule {
+    return new UnionSchedule(this.parts.map((part) => bind(part, anchor)))
+  }
+
+  memberAfter(ms: number): number | null {
+    let first: number | null = null
+    for (const part of this.parts) {
+      const instant = nextMs(part, ms)
+      if (instant !== null && (first === null || instant < first)) first = instant
+    }
+    return first
+  }
+
+  memberBefore(ms: number): number | null {
+    let last: number | null = null
+    for (const part of this.parts) {
+      const instant = previousMs(part, ms)
+      if (instant !== null && (last === null || instant > last)) last = instant
+    }
+    return last
+  }
+
+  describe(): string {
+    return this.parts.map((part) => part.describe()).join('; and: ')
+  }
+
+  toJSON(): ScheduleJson {
+    return { kind: 'union', parts: this.parts.map((part) => part.toJSON()) }
+  }
+}

@@ -1,0 +1,24 @@
+import { dayMs } from './civil.ts'
+import type { Zone } from './zone.ts'
+
+/**
+ * The instant at which the zone's wall shows `wall`. Shown twice: the first pass. Never shown: moved on by the
+ * length of the gap, so that 02:30 becomes 03:30 (date arithmetic; cron has a rule of its own).
+ */
+export function instantOfWall(zone: Zone, wall: number): number {
+  // Offsets stay within a day, so that these two lie on either side of every instant that could show `wall`.
+  const before = zone.offsetAt(wall - dayMs)
+  const after = zone.offsetAt(wall + dayMs)
+  if (before === after || zone.offsetAt(wall - before) === before) return wall - before
+  return zone.offsetAt(wall - after) === after ? wall - after : wall - before
+}
+
+/** The first instant of a day (its number since 1970-01-01) on the zone's wall. */
+export function startOfDay(zone: Zone, day: number): number {
+  return instantOfWall(zone, day * dayMs)
+}
+
+/** The number of the day that the zone's wall shows. */
+export function dayAt(zone: Zone, ms: number): number {
+  return Math.floor((ms + zone.offsetAt(ms)) / dayMs)
+}
