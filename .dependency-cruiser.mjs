@@ -1,0 +1,101 @@
+/**
+ * Imports point one way:
+ *
+ *   errors ← time ← schedule ← model ← { store, broker contracts } ← engine ← client ← { timers, http, cli }
+ *
+ * Each part below sees itself and the parts it names. An adapter sees its contract and what the contract sees.
+ */
+const pure = ['errors', 'time', 'schedule', 'model']
+const contracts = [...pure, 'store', 'broker']
+
+const sees = {
+  errors: [],
+  time: ['errors'],
+  schedule: ['errors', 'time'],
+  model: ['errors', 'time', 'schedule'],
+  store: pure,
+  broker: pure,
+  'store adapter': [...pure, 'store'],
+  'broker adapter': [...pure, 'broker'],
+  engine: contracts,
+  client: [...contracts, 'engine'],
+  timers: [...contracts, 'engine', 'client'],
+  http: [...contracts, 'engine', 'client'],
+  index: [...contracts, 'engine', 'client'],
+  cli: [...contracts, 'engine', 'client', 'timers', 'http', 'index', 'store adapter', 'broker adapter'],
+}
+
+/** Where a part lives. A contract is the files of its folder, an adapter a folder inside; `$1` is the adapter's own name. */
+const place = {
+  ...Object.fromEntries(Object.keys(sees).map((part) => [part, `^src/${part}/`])),
+  errors: '^src/errors\\.ts$',
+  index: '^src/index\\.ts$',
+  store: '^src/store/[^/]+\\.ts$',
+  broker: '^src/broker/[^/]+\\.ts$',
+  'store adapter': '^src/store/([^/]+)/',
+  'broker adapter': '^src/broker/([^/]+)/',
+}
+
+/** Where a driver may be imported. */
+const drivers = {
+  '^(node:)?sqlite$': '^src/store/sqlite/',
+  '^node_modules/(pg|pg-[^/]+)/': '^src/store/postgres/',
+  '^node_modules/(redis|ioredis|@redis)/': '^src/store/redis/',
+  '^node_modules/@nats-io/': '^src/broker/nats/',
+  '^node_modules/(amqplib|rabbitmq-client)/': '^src/broker/rabbitmq/',
+  '^node_modules/(hono|@hono)/': '^src/(http|cli)/',
+  '^node_modules/(commander|@clack)/': '^src/cli/',
+}
+
+export default {
+  forbidden: [
+    ...Object.entries(sees).map(([part, others]) => ({
+      name: `${part.replace(' ', '-')}-sees`,
+      comment: `${part} may import only ${['itself', ...others].join(', ')}`,
+      severity: 'error',
+      from: { path: place[part] },
+      to: { path: '^src/', pathNot: [place[part].replace('([^/]+)', '$1'), ...others.map((other) => place[other])] },
+    })),
+    ...Object.entries(drivers).map(([driver, home]) => ({
+      name: 'driver-at-home',
+      comment: `this driver may be imported only in ${home.slice(1)}`,
+      severity: 'error',
+      from: { path: '^src/', pathNot: home },
+      to: { path: driver },
+    })),
+    {
+      name: 'testing-is-for-users',
+      comment: 'nothing in src imports src/testing',
+      severity: 'error',
+      from: { path: '^src/', pathNot: '^src/testing/' },
+      to: { path: '^src/testing/' },
+    },
+    {
+      name: 'only-from-src',
+      comment: 'what is published imports nothing from outside src',
+      severity: 'error',
+      from: { path: '^src/' },
+      to: { path: '^(test|scripts|examples|bench|dashboard)/' },
+    },
+    {
+      name: 'no-dev-dependency',
+      comment: 'what is published needs its packages at run time: put this one under dependencies',
+      severity: 'error',
+      from: { path: '^src/' },
+      to: { dependencyTypes: ['npm-dev', 'npm-no-pkg', 'npm-unknown'], dependencyTypesNot: ['npm-peer', 'type-only'] },
+    },
+    { name: 'no-cycle', severity: 'error', from: {}, to: { circular: true } },
+    { name: 'resolvable', severity: 'error', from: {}, to: { couldNotResolve: true } },
+  ],
+  options: {
+    // TypeScript 7 has no API for tools to parse with.
+    parser: 'swc',
+    tsPreCompilationDeps: true,
+    doNotFollow: { path: 'node_modules' },
+    enhancedResolveOptions: {
+      exportsFields: ['exports'],
+      conditionNames: ['import', 'node', 'default', 'types'],
+      extensions: ['.ts', '.mjs', '.js', '.d.ts'],
+    },
+  },
+}
