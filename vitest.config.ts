@@ -1,0 +1,23 @@
+import { fileURLToPath } from 'node:url'
+import { defineConfig } from 'vitest/config'
+
+const source = (path: string) => fileURLToPath(new URL(`src/${path}`, import.meta.url))
+
+// Type tests (test/**/*.test-d.ts) are not run: `npm run check` compiles them, and a wrong type is an error there.
+export default defineConfig({
+  resolve: {
+    alias: [
+      { find: /^punctual$/, replacement: source('index.ts') },
+      { find: /^punctual\/(memory|sqlite)$/, replacement: source('store/$1/index.ts') },
+      { find: /^punctual\/(http|testing)$/, replacement: source('$1/index.ts') },
+    ],
+  },
+  test: {
+    include: ['test/**/*.test.ts'],
+    pool: 'forks',
+    maxWorkers: 2,
+    testTimeout: 60_000,
+    hookTimeout: 60_000,
+    retry: 0,
+  },
+})
