@@ -77,8 +77,12 @@ class FieldScanner {
 
   readItem(into: FieldValues): void {
     const code = this.#peek()
-    if (code === star || code === question) return this.#readAny(into, code)
-    if (code === letterL && this.#field.special === 'day-of-month') return this.#readFromLast(into)
+    if (code === star || code === question) this.#readAny(into, code)
+    else if (code === letterL && this.#field.special === 'day-of-month') this.#readFromLast(into)
+    else this.#readRange(into)
+  }
+
+  #readRange(into: FieldValues): void {
     const from = this.#readValue()
     if (this.#field.special !== undefined && this.#readSpecial(into, from)) return
     let to = from

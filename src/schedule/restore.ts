@@ -3,6 +3,7 @@ import { restoreCron } from './cron.ts'
 import { canonicalCron } from './cron-text.ts'
 import { restoreInterval } from './interval.ts'
 import { restoreOnce } from './once.ts'
+import { restoreRRule } from './rrule.ts'
 import { isSchedule, type Schedule, type ScheduleJson } from './schedule.ts'
 import { union } from './union.ts'
 
@@ -11,6 +12,7 @@ type Restore = (json: ScheduleJson) => Schedule
 const builtIn: Readonly<Record<string, Restore>> = {
   cron: (json) => restoreCron(withExclusions(json)),
   interval: (json) => restoreInterval(withExclusions(json)),
+  rrule: (json) => restoreRRule(withExclusions(json)),
   once: restoreOnce,
   union: (json) => union((json.parts as ScheduleJson[]).map(restoreSchedule)),
 }
