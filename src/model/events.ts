@@ -1,4 +1,4 @@
-import type { OccurrenceState, Source } from './lifecycle.ts'
+import type { Source } from './lifecycle.ts'
 import type { ErrorRecord, ExecutionReport } from './report.ts'
 
 /** What every event about an occurrence carries. */
@@ -23,13 +23,13 @@ export interface Events {
   'occurrence.started': OccurrenceEvent & { readonly latenessMs: number }
   'occurrence.completed': OccurrenceEvent & { readonly report: ExecutionReport }
   'occurrence.failed': OccurrenceEvent & { readonly report: ExecutionReport; readonly error: ErrorRecord | null }
-  'occurrence.dead': OccurrenceEvent & { readonly error: ErrorRecord | null }
+  'occurrence.dead': OccurrenceEvent & { readonly report: ExecutionReport; readonly error: ErrorRecord | null }
   'occurrence.retrying': OccurrenceEvent & { readonly dueInMs: number; readonly error: ErrorRecord | null }
   'occurrence.canceled': OccurrenceEvent & { readonly reason: string | null }
   /** Back in the queue without having been tried: shutdown, or a handler this node lacks. */
   'occurrence.released': OccurrenceEvent
   /** A write was refused since the occurrence is no longer this node's. */
-  'occurrence.lost': OccurrenceEvent & { readonly state: OccurrenceState | null }
+  'occurrence.lost': OccurrenceEvent
   'task.started': TaskEvent
   'task.succeeded': TaskEvent & { readonly durationMs: number }
   'task.failed': TaskEvent & { readonly error: ErrorRecord; readonly retryInMs: number | null }

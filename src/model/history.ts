@@ -14,14 +14,17 @@ export interface AttemptHistory {
   readonly endedAt: number | null
   readonly result: string | null
   readonly error: ErrorRecord | null
+  /** When the task is tried again; null when nothing follows by itself. */
+  readonly retryAt: number | null
 }
 
 export interface TaskHistory {
   readonly task: string
   readonly state: TaskRunState
   readonly attempts: readonly AttemptHistory[]
-  /** Attempts that count against the retries: a lost one does not. */
+  /** Attempts that count against the retries: not a lost one, and none from before a person's retry of a dead occurrence. */
   readonly failures: number
+  readonly retryAt: number | null
   /** JSON text of the successful attempt. */
   readonly result: string | null
 }
@@ -31,34 +34,47 @@ const failedStates: readonly AttemptState[] = ['failed', 'timeout', 'stale']
 /** The history of each task in the order of the graph. */
 export function taskHistories(graph: TaskGraph, turns: readonly TurnRecord[], attempts: readonly AttemptRecord[]): readonly TaskHistory[] {
   const tries = new Map<string, AttemptHistory[]>([...graph.keys()].map((task) => [task, []]))
+  const add = (turn: number) => {
+    for (const attempt of attempts) if (attempt.turn === turn) tries.get(attempt.task)?.push(attempt)
+  }
   for (const turn of turns) {
-    for (const attempt of attempts) if (attempt.turn === turn.turn) tries.get(attempt.task)?.push(attempt)
+    add(turn.turn)
     for (const task of implied(graph, turn, tries)) addImplied(tries.get(task) as AttemptHistory[], turn)
   }
-  const open = (turns.at(-1)?.turn ?? 0) + 1
-  for (const attempt of attempts) if (attempt.turn >= open) tries.get(attempt.task)?.push(attempt)
-  const reports = new Map(turns.at(-1)?.tasks?.map((report) => [report.task, report]))
-  return [...graph.keys()].map((task) => summary(task, tries.get(task) as AttemptHistory[], reports.get(task)?.state))
+  add((turns.at(-1)?.turn ?? 0) + 1)
+  const retriedSince = turns.findLast((turn, at) => turn.end === 'dead' && at < turns.length - 1)?.turn ?? 0
+  const canceled = new Set(turns.at(-1)?.tasks?.flatMap((report) => (report.state === 'canceled' ? [report.task] : [])))
+  return [...graph.keys()].map((task) => summary(task, tries.get(task) as AttemptHistory[], retriedSince, canceled.has(task)))
 }
 
 /** The tasks whose try in this turn has no record of its own: that of a one-task turn, and those that were cut with their node. */
 function implied(graph: TaskGraph, turn: TurnRecord, tries: ReadonlyMap<string, readonly AttemptHistory[]>): readonly string[] {
   if (turn.attempt !== null) return [...graph.keys()].slice(0, 1)
-  if (turn.end !== 'lost' && turn.end !== 'stale') return []
+  if (cutState(turn) === null) return []
   // Whatever may start is started at once, so that what could run when the node went is what ran.
   const succeeded = (task: string) => tries.get(task)?.some((attempt) => attempt.state === 'succeeded') ?? false
   return [...graph].filter(([task, after]) => !succeeded(task) && after.every(succeeded)).map(([task]) => task)
 }
 
-function addImplied(attempts: AttemptHistory[], turn: TurnRecord): void {
-  const state = turn.attempt ?? (turn.end as 'lost' | 'stale')
-  const { startedAt, endedAt, result, error } = turn
-  attempts.push({ n: attempts.length + 1, turn: turn.turn, state, startedAt, endedAt, result, error })
+/** How the tries of a turn ended that its node did not end itself. */
+function cutState({ end, reason }: TurnRecord): 'lost' | 'stale' | null {
+  const cut = end === 'dead' ? reason : end
+  return cut === 'lost' || cut === 'stale' ? cut : null
 }
 
-function summary(task: string, attempts: readonly AttemptHistory[], reported: TaskRunState | undefined): TaskHistory {
+function addImplied(attempts: AttemptHistory[], turn: TurnRecord): void {
+  const state = turn.attempt ?? (cutState(turn) as 'lost' | 'stale')
+  const { startedAt, endedAt, result, error } = turn
+  const retryAt = turn.end === 'parked' || turn.end === 'lost' || turn.end === 'stale' ? endedAt : null
+  attempts.push({ n: attempts.length + 1, turn: turn.turn, state, startedAt, endedAt, result, error, retryAt })
+}
+
+function summary(task: string, attempts: readonly AttemptHistory[], retriedSince: number, canceled: boolean): TaskHistory {
   const success = attempts.find((attempt) => attempt.state === 'succeeded')
-  const failures = attempts.filter((attempt) => failedStates.includes(attempt.state)).length
-  const state = success ? 'succeeded' : (reported ?? 'pending')
-  return { task, state, attempts, failures, result: success?.result ?? null }
+  const recent = attempts.filter((attempt) => attempt.turn > retriedSince)
+  const failures = recent.filter((attempt) => failedStates.includes(attempt.state)).length
+  const last = recent.at(-1)
+  const failed = last && failedStates.includes(last.state) && last.retryAt === null
+  const state = success ? 'succeeded' : failed ? (last.state === 'failed' ? 'failed' : 'timeout') : canceled ? 'canceled' : 'pending'
+  return { task, state, attempts, failures, retryAt: last?.retryAt ?? null, result: success?.result ?? null }
 }

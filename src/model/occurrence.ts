@@ -59,6 +59,8 @@ export interface AttemptRecord {
   /** JSON text. */
   readonly result: string | null
   readonly error: ErrorRecord | null
+  /** When the task is tried again; null when it has succeeded, was canceled, or has failed for good. */
+  readonly retryAt: number | null
 }
 
 export interface Progress {

@@ -1,0 +1,218 @@
+import { PunctualError } from '../errors.ts'
+import type { AbortReason } from '../model/context.ts'
+import { uuidV7 } from '../model/ids.ts'
+import type { ClaimMember, ClaimRef } from '../store/store.ts'
+import type { Env } from './env.ts'
+import { Executor, type TurnResult } from './executor.ts'
+import type { Recorder } from './recorder.ts'
+import type { Runnable } from './registry.ts'
+import type { Session } from './session.ts'
+
+interface Queued {
+  readonly claim: ClaimRef
+  readonly member: ClaimMember
+  readonly runnable: Runnable
+  readonly queuedAt: number
+  readonly isLastOfBatch: boolean
+}
+
+/** A batch that was started within this time was small enough to be doubled. */
+const quickStartMs = 50
+/** From this many recoveries on an occurrence runs without another such beside it, so that only the guilty one goes down. */
+const suspectRecoveries = 2
+
+/** Claims due occurrences for the free slots of this node and starts them. */
+export class Dispatcher {
+  readonly #env: Env
+  readonly #recorder: Recorder
+  readonly #session: () => Session
+  readonly #onUnknownNode: () => void
+  readonly #live = new Map<number, Executor>()
+  #queue: Queued[] = []
+  #suspects: Queued[] = []
+  #running = 0
+  #runningSuspects = 0
+  #batch = 0
+  #pending: { readonly claim: ClaimRef; readonly session: Session; readonly limit: number } | null = null
+  #isClaiming = true
+  #idleWaiters: (() => void)[] = []
+  /** Called when a slot has become free and more may be claimed. */
+  onRoom: () => void = () => {}
+  onTurnEnd: (result: TurnResult) => void = () => {}
+
+  constructor(env: Env, recorder: Recorder, session: () => Session, onUnknownNode: () => void) {
+    this.#env = env
+    this.#recorder = recorder
+    this.#session = session
+    this.#onUnknownNode = onUnknownNode
+  }
+
+  /** How many run, and how many claimed ones wait for a slot. */
+  get depth(): { running: number; queued: number } {
+    return { running: this.#running, queued: this.#queue.length + this.#suspects.length }
+  }
+
+  get live(): ReadonlyMap<number, Executor> {
+    return this.#live
+  }
+
+  /** One claim, if there is room. Returns the ms until the next is worth a try. */
+  async runOnce(): Promise<number | null> {
+    const env = this.#env
+    const limit = this.#room()
+    if (!this.#isClaiming || limit <= 0 || env.registry.kinds().length === 0 || !this.#session().isJoined) return null
+    const claimed = await this.claim(limit)
+    if (claimed === null) return null
+    if (claimed.count >= limit) return this.#room() > 0 ? 0 : null
+    if (claimed.nextDue === null) return env.options.pollMs
+    return Math.min(Math.max(1, claimed.nextDue - env.time.now()), env.options.pollMs)
+  }
+
+  /** Claims up to `limit` and starts what fits; null when the node lost its session meanwhile. */
+  async claim(limit: number, dueBy?: number): Promise<{ count: number; nextDue: number | null } | null> {
+    const env = this.#env
+    const session = this.#session()
+    // After an unknown outcome the same claim is asked for again, so that what it may have taken is not left behind.
+    if (this.#pending?.session !== session) this.#pending = { claim: this.#newClaim(), session, limit }
+    const { claim } = this.#pending
+    session.inFlight.add(claim.id)
+    try {
+      const request = { ...claim, node: session.boot, kinds: env.registry.kinds(), limit: this.#pending.limit }
+      const { now, members, nextDue } = await env.store.claim(dueBy === undefined ? request : { ...request, dueBy })
+      env.time.observe(now)
+      this.#pending = null
+      if (session.isFenced) return null
+      if (members.length > 0) session.hold(claim, members.length)
+      session.inFlight.delete(claim.id)
+      this.#enqueue(claim, members)
+      return { count: members.length, nextDue }
+    } catch (error) {
+      if (!(error instanceof PunctualError && error.code === 'claim.lost')) throw error
+      this.#pending = null
+      this.#onUnknownNode()
+      return null
+    }
+  }
+
+  /** Stops claiming, gives back what has not started, and signals what runs. */
+  async drain(): Promise<void> {
+    this.#isClaiming = false
+    const waiting = [...this.#queue, ...this.#suspects]
+    this.#queue = []
+    this.#suspects = []
+    this.abortAll('shutdown')
+    await Promise.all(waiting.map((queued) => this.#release(queued)))
+  }
+
+  resume(): void {
+    this.#isClaiming = true
+  }
+
+  /** Resolves when nothing claimed is left on this node. */
+  idle(): Promise<void> {
+    if (this.#live.size === 0 && this.#queue.length === 0 && this.#suspects.length === 0) return Promise.resolve()
+    return new Promise((resolve) => this.#idleWaiters.push(resolve))
+  }
+
+  abort(ref: number, turn: number, reason: AbortReason, detail: string | null): void {
+    const executor = this.#live.get(ref)
+    if (executor?.turn === turn) return executor.abort(reason, detail)
+    const queued = [...this.#queue, ...this.#suspects].find(({ member }) => member.ref === ref && member.turn === turn)
+    if (queued) this.#start(this.#take(queued)).abort(reason, detail)
+  }
+
+  abortAll(reason: AbortReason): void {
+    for (const executor of this.#live.values()) executor.abort(reason)
+  }
+
+  /** Drops the members of claims that are no longer this node's. */
+  abandon(claimIds: ReadonlySet<string>): void {
+    const kept = ({ claim }: Queued) => !claimIds.has(claim.id)
+    this.#queue = this.#queue.filter(kept)
+    this.#suspects = this.#suspects.filter(kept)
+    for (const executor of this.#live.values()) if (claimIds.has(executor.claimId)) executor.abort('lost')
+    this.#checkIdle()
+  }
+
+  #newClaim(): ClaimRef {
+    const { clock, randomBytes } = this.#env
+    return { id: uuidV7(Math.floor(clock.wall()), randomBytes), token: Buffer.from(randomBytes(16)).toString('base64url') }
+  }
+
+  /** What to claim: the free slots, and beyond them a batch that grows as long as batches start quickly. */
+  #room(): number {
+    const { concurrency } = this.#env.options
+    const queued = this.#queue.length + this.#suspects.length
+    const free = concurrency - this.#running - queued
+    const ahead = queued <= this.#batch / 2 ? this.#batch - queued : 0
+    return Math.min(Math.max(free, ahead), this.#env.store.batchLimit)
+  }
+
+  #enqueue(claim: ClaimRef, members: readonly ClaimMember[]): void {
+    const queuedAt = this.#env.clock.mono()
+    members.forEach((member, at) => {
+      const runnable = this.#env.registry.runnable(member.record.definition) as Runnable
+      const queue = member.recoveries >= suspectRecoveries ? this.#suspects : this.#queue
+      queue.push({ claim, member, runnable, queuedAt, isLastOfBatch: at === members.length - 1 })
+    })
+    this.#fill()
+  }
+
+  #fill(): void {
+    const { concurrency } = this.#env.options
+    if (this.#session().isFenced) return
+    while (this.#running < concurrency && this.#queue.length > 0) this.#start(this.#queue.shift() as Queued)
+    if (this.#running < concurrency && this.#suspects.length > 0 && this.#runningSuspects === 0) this.#start(this.#suspects.shift() as Queued)
+  }
+
+  #start({ claim, member, runnable, queuedAt, isLastOfBatch }: Queued): Executor {
+    if (isLastOfBatch) this.#adjustBatch(queuedAt)
+    const executor = new Executor(this.#env, this.#recorder, claim, member, runnable)
+    const isSuspect = member.recoveries >= suspectRecoveries
+    this.#live.set(member.ref, executor)
+    this.#running += 1
+    if (isSuspect) this.#runningSuspects += 1
+    executor.onHandlersEnded = () => {
+      this.#running -= 1
+      if (isSuspect) this.#runningSuspects -= 1
+      this.#fill()
+      if (this.#queue.length <= this.#batch / 2) this.onRoom()
+    }
+    executor.run().then(
+      (result) => this.#ended(member.ref, executor, result),
+      (error: unknown) => {
+        this.#env.log.error('An execution ended in an error of its own', { error: String(error), occurrence: member.record.id })
+        this.#ended(member.ref, executor, 'abandoned')
+      },
+    )
+    return executor
+  }
+
+  #ended(ref: number, executor: Executor, result: TurnResult): void {
+    if (this.#live.get(ref) === executor) this.#live.delete(ref)
+    this.onTurnEnd(result)
+    this.#checkIdle()
+  }
+
+  #adjustBatch(queuedAt: number): void {
+    const { concurrency } = this.#env.options
+    const isQuick = this.#env.clock.mono() - queuedAt <= quickStartMs
+    this.#batch = isQuick ? Math.min(Math.max(this.#batch, concurrency) * 2, this.#env.store.batchLimit) : 0
+  }
+
+  #take(queued: Queued): Queued {
+    this.#queue = this.#queue.filter((other) => other !== queued)
+    this.#suspects = this.#suspects.filter((other) => other !== queued)
+    return queued
+  }
+
+  async #release({ claim, member: { ref, turn } }: Queued): Promise<void> {
+    const end = { end: 'released', startedAt: null, endedAt: this.#env.time.now(), result: null, error: null, attempt: null, settings: null, tasks: null, reason: null } as const
+    await this.#recorder.settle({ claim, ref, turn, end, attempts: [], delayMs: 0 })
+  }
+
+  #checkIdle(): void {
+    if (this.#live.size > 0 || this.#queue.length > 0 || this.#suspects.length > 0) return
+    for (const resolve of this.#idleWaiters.splice(0)) resolve()
+  }
+}

@@ -1,0 +1,58 @@
+import type { Logger } from '../model/context.ts'
+import type { Emitter } from '../model/events.ts'
+import type { SettingsDiff } from '../model/settings.ts'
+import type { Store } from '../store/store.ts'
+import type { Clock } from '../time/clock.ts'
+import type { Registry } from './registry.ts'
+import type { StoreTime } from './store-time.ts'
+
+/** All that the engine's parts have in common. Nothing else connects them to the world. */
+export interface Env {
+  readonly clock: Clock
+  /** From 0 to below 1. */
+  readonly random: () => number
+  /** Random bytes for ids and tokens. */
+  readonly randomBytes: (count: number) => Uint8Array
+  readonly store: Store
+  readonly log: Logger
+  readonly events: Emitter
+  readonly registry: Registry
+  readonly time: StoreTime
+  readonly options: EngineOptions
+}
+
+/** The engine's settings in their inner form; `docs/reference/defaults.md` lists them all. */
+export interface EngineOptions {
+  readonly nodeName: string
+  /** Occurrences that run at once on this node. */
+  readonly concurrency: number
+  /** The scheduler's level of the settings cascade. */
+  readonly settings: SettingsDiff
+  readonly pollMs: number
+  readonly horizonMs: number
+  readonly beatMs: number
+  readonly ttlMs: number
+  /** How long before its ttl a node that cannot beat stops itself. */
+  readonly ttlMarginMs: number
+  readonly graceMs: number
+  /** How long a handler may go on after its signal before it is written off. */
+  readonly writeOffMs: number
+  readonly retentionMs: number
+  readonly keyRetentionMs: number
+  /** The waits before the recoveries of an occurrence whose node was lost; one more loss makes it dead. */
+  readonly recoveryDelaysMs: readonly number[]
+}
+
+export const defaultOptions: Omit<EngineOptions, 'nodeName' | 'settings'> = {
+  concurrency: 10,
+  pollMs: 1000,
+  horizonMs: 10_000,
+  beatMs: 5000,
+  ttlMs: 15_000,
+  ttlMarginMs: 3000,
+  graceMs: 30_000,
+  writeOffMs: 5000,
+  retentionMs: 30 * 86_400_000,
+  keyRetentionMs: 90 * 86_400_000,
+  recoveryDelaysMs: [1000, 2000],
+}

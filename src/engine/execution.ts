@@ -1,0 +1,114 @@
+import type { Logger } from '../model/context.ts'
+import type { HookContext } from '../model/definition.ts'
+import type { OccurrenceEvent, TaskEvent } from '../model/events.ts'
+import { taskHistories } from '../model/history.ts'
+import type { OccurrenceRecord } from '../model/occurrence.ts'
+import type { RetryFunction } from '../model/retry.ts'
+import { cascade, type Settings, type SettingsDiff } from '../model/settings.ts'
+import { taskGraph } from '../model/task-graph.ts'
+import type { CheckpointItem, ClaimMember, ClaimRef, MemberRef, WriteAnswer } from '../store/store.ts'
+import type { Env } from './env.ts'
+import type { Recorder } from './recorder.ts'
+import type { Runnable } from './registry.ts'
+import { TaskRun } from './task-run.ts'
+
+/** One turn of one occurrence on this node: what it is given, what its tasks have come to, and how it reaches the store. */
+export class Execution {
+  readonly env: Env
+  readonly claim: ClaimRef
+  readonly member: ClaimMember
+  readonly runnable: Runnable
+  /** Frozen at the first start: later turns run under the same. */
+  readonly settings: Settings
+  readonly isGraph: boolean
+  readonly runs: readonly TaskRun[]
+  payload: unknown
+  readonly #recorder: Recorder
+  #progressing: Promise<unknown> | null = null
+  #nextProgress: CheckpointItem['progress'] | null = null
+
+  constructor(env: Env, recorder: Recorder, claim: ClaimRef, member: ClaimMember, runnable: Runnable) {
+    this.env = env
+    this.#recorder = recorder
+    this.claim = claim
+    this.member = member
+    this.runnable = runnable
+    const { definition, tasks } = runnable
+    const levels = [env.options.settings, definition.settings, member.jobSettings] as const
+    const frozen = frozenSettings(member)
+    this.settings = frozen ? cascade(frozen) : cascade(...levels, member.record.settings)
+    this.isGraph = tasks.some((task) => task.after !== undefined)
+    const graph = taskGraph(tasks, this.settings.mode)
+    const histories = taskHistories(graph, member.turns, member.attempts)
+    this.runs = tasks.map((task, at) => {
+      const settings = cascade(...(frozen ? [frozen] : levels), task.settings, member.record.settings)
+      return new TaskRun(task, graph.get(task.name) ?? [], settings, histories[at] as (typeof histories)[number])
+    })
+  }
+
+  get record(): OccurrenceRecord {
+    return this.member.record
+  }
+
+  get memberRef(): MemberRef {
+    return { claim: this.claim, ref: this.member.ref, turn: this.member.turn }
+  }
+
+  get retryFunction(): RetryFunction | undefined {
+    return this.runnable.definition.retryFunction
+  }
+
+  get log(): Logger {
+    const { id, tenant, job } = this.record
+    const fields = { tenant, job, occurrence: id, turn: this.member.turn }
+    const { log } = this.env
+    const line = (level: keyof Logger) => (message: string, more?: object) => log[level](message, { ...fields, ...more })
+    return { debug: line('debug'), info: line('info'), warn: line('warn'), error: line('error') }
+  }
+
+  checkpoint(what: Omit<CheckpointItem, keyof MemberRef>): Promise<WriteAnswer> {
+    return this.#recorder.checkpoint({ ...this.memberRef, ...what })
+  }
+
+  /** Records progress without making the handler wait; of what is reported meanwhile only the newest is written. */
+  progress(run: TaskRun, done: number, message: string | null): void {
+    const { events, time } = this.env
+    events.emit('task.progress', { ...this.taskEvent(run), done, message })
+    this.#nextProgress = { task: run.name, done, message, at: time.now() }
+    this.#progressing ??= this.#writeProgress()
+  }
+
+  /** Resolves when the newest progress is written. */
+  async progressWritten(): Promise<void> {
+    await this.#progressing
+  }
+
+  event(): OccurrenceEvent {
+    const { id, tenant, job, key, source } = this.record
+    return { id, tenant, job, key, source, turn: this.member.turn }
+  }
+
+  taskEvent(run: TaskRun): TaskEvent {
+    return { ...this.event(), task: run.name, attempt: run.attempts }
+  }
+
+  hookContext(): HookContext {
+    const { id, tenant, job, key, entity, refs, source, scheduledAt } = this.record
+    const { lastRunAt } = this.member
+    return { payload: this.payload, tenant, job, key, entity, refs, source, occurrenceId: id, scheduledAt: new Date(scheduledAt), lastRunAt: lastRunAt === null ? null : new Date(lastRunAt), log: this.log }
+  }
+
+  async #writeProgress(): Promise<void> {
+    while (this.#nextProgress) {
+      const progress = this.#nextProgress
+      this.#nextProgress = null
+      await this.checkpoint({ attempts: [], progress })
+    }
+    this.#progressing = null
+  }
+}
+
+function frozenSettings({ turns }: ClaimMember): SettingsDiff | null {
+  const started = turns.find((turn) => turn.startedAt !== null && turn.end !== 'lost' && turn.end !== 'stale')
+  return started ? (started.settings ?? {}) : null
+}

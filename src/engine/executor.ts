@@ -1,0 +1,172 @@
+import type { AbortReason } from '../model/context.ts'
+import { errorRecord } from '../model/error-record.ts'
+import type { Source, TurnEnd } from '../model/lifecycle.ts'
+import type { TurnRecord } from '../model/occurrence.ts'
+import { decodePayload, validatePayload } from '../model/payload.ts'
+import type { ExecutionReport } from '../model/report.ts'
+import { differences, type Settings } from '../model/settings.ts'
+import type { ClaimMember, ClaimRef } from '../store/store.ts'
+import type { Env } from './env.ts'
+import { Execution } from './execution.ts'
+import { runHook } from './hooks.ts'
+import type { Recorder } from './recorder.ts'
+import type { Runnable } from './registry.ts'
+import { TaskRunner, type TasksOutcome } from './task-runner.ts'
+
+/** How a turn was settled, for those who count. */
+export type TurnResult = TurnEnd | 'abandoned'
+
+/** One member of a claim on its way: resolve → begin → run tasks → decide → settle → announce. */
+export class Executor {
+  readonly #execution: Execution
+  readonly #env: Env
+  readonly #recorder: Recorder
+  #runner: TaskRunner | null = null
+  #abort: { reason: AbortReason; detail: string | null } | null = null
+  #startedAt: number | null = null
+  /** Called when the handlers have ended and the slot is free, before the settlement has been written. */
+  onHandlersEnded: () => void = () => {}
+
+  constructor(env: Env, recorder: Recorder, claim: ClaimRef, member: ClaimMember, runnable: Runnable) {
+    this.#env = env
+    this.#recorder = recorder
+    this.#execution = new Execution(env, recorder, claim, member, runnable)
+  }
+
+  get claimId(): string {
+    return this.#execution.claim.id
+  }
+
+  get turn(): number {
+    return this.#execution.member.turn
+  }
+
+  get startedAt(): number | null {
+    return this.#startedAt
+  }
+
+  /** The last moment at which this turn can still be running when all goes well. */
+  get deadlineAt(): number {
+    const { settings } = this.#execution
+    return (this.#startedAt ?? 0) + settings.executionTimeoutMs + this.#env.options.writeOffMs + this.#env.options.beatMs
+  }
+
+  abort(reason: AbortReason, detail: string | null = null): void {
+    this.#abort ??= { reason, detail }
+    this.#runner?.abort(reason, detail)
+  }
+
+  async run(): Promise<TurnResult> {
+    const begun = await this.#begin()
+    const outcome = begun ?? (await this.#runTasks())
+    this.onHandlersEnded()
+    const result = await this.#settle(outcome)
+    this.#announce(result, outcome)
+    return result
+  }
+
+  /** Prepares the payload, records the start of an occurrence that was lost before, and runs `onStart`. */
+  async #begin(): Promise<TasksOutcome | null> {
+    const execution = this.#execution
+    const { member, record, env } = execution
+    this.#startedAt = env.time.now()
+    if (member.recoveries > 0) {
+      const start = { startedAt: this.#startedAt, deadlineAt: this.deadlineAt }
+      if ((await execution.checkpoint({ attempts: [], start })) === 'lost') return ending('abandoned')
+    }
+    const { payload: schema, onStart } = execution.runnable.definition.options
+    execution.payload = decodePayload(record.payload)
+    if (schema) {
+      try {
+        execution.payload = await validatePayload(schema, execution.payload, record.job)
+      } catch (error) {
+        return { ...ending('failed'), error: errorRecord(error) }
+      }
+    }
+    env.events.has('occurrence.started') && env.events.emit('occurrence.started', { ...execution.event(), latenessMs: this.#startedAt - member.dueAt })
+    const hasStarted = member.turns.some((turn) => turn.startedAt !== null && turn.end !== 'lost' && turn.end !== 'stale')
+    if (onStart && !hasStarted) await runHook(env, execution, 'onStart', () => onStart(execution.hookContext()))
+    return null
+  }
+
+  #runTasks(): Promise<TasksOutcome> {
+    this.#runner = new TaskRunner(this.#execution)
+    const outcome = this.#runner.run()
+    if (this.#abort) this.#runner.abort(this.#abort.reason, this.#abort.detail)
+    return outcome
+  }
+
+  /** Writes the end row. Whatever the store refuses has been ended by another, and is dropped. */
+  async #settle(outcome: TasksOutcome): Promise<TurnResult> {
+    if (outcome.end === 'abandoned') return 'abandoned'
+    const execution = this.#execution
+    const end = outcome.end === 'failed' && goesToDeadLetters(execution.settings, execution.record.source) ? 'dead' : outcome.end
+    const { onComplete } = execution.runnable.definition.options
+    if (onComplete && end !== 'parked' && end !== 'released') await runHook(this.#env, execution, 'onComplete', () => onComplete(this.#report(end)))
+    await execution.progressWritten()
+    const answer = await this.#recorder.settle({
+      ...execution.memberRef,
+      end: this.#endRow(end, outcome),
+      attempts: execution.runs.length === 1 ? [] : outcome.attempts,
+      delayMs: outcome.delayMs,
+    })
+    return answer === 'ok' ? end : 'abandoned'
+  }
+
+  #endRow(end: TurnEnd, { error, result, attempts }: TasksOutcome): Omit<TurnRecord, 'turn' | 'node'> {
+    const { runs, settings } = this.#execution
+    const isSolo = runs.length === 1
+    return {
+      end,
+      startedAt: this.#startedAt,
+      endedAt: this.#env.time.now(),
+      result: end === 'completed' ? result : null,
+      error,
+      attempt: isSolo ? (attempts[0]?.state ?? null) : null,
+      settings: differences(settings),
+      tasks: isSolo ? null : runs.map((run) => run.report()),
+      reason: end === 'canceled' ? (this.#abort?.detail ?? null) : null,
+    }
+  }
+
+  #report(outcome: TurnEnd): ExecutionReport {
+    const { record, member, settings, runs, isGraph, env } = this.#execution
+    const startedAt = this.#startedAt ?? env.time.now()
+    const endedAt = env.time.now()
+    return {
+      occurrenceId: record.id,
+      tenant: record.tenant,
+      job: record.job,
+      source: record.source,
+      turn: member.turn,
+      outcome,
+      mode: isGraph ? 'graph' : settings.mode,
+      onFailure: settings.onFailure,
+      startedAt: new Date(startedAt),
+      endedAt: new Date(endedAt),
+      durationMs: endedAt - startedAt,
+      tasks: runs.map((run) => run.report()),
+    }
+  }
+
+  #announce(result: TurnResult, { error, delayMs }: TasksOutcome): void {
+    const { events } = this.#env
+    const event = this.#execution.event()
+    if (result === 'abandoned') events.emit('occurrence.lost', event)
+    else if (result === 'completed') events.has('occurrence.completed') && events.emit('occurrence.completed', { ...event, report: this.#report(result) })
+    else if (result === 'failed') events.emit('occurrence.failed', { ...event, report: this.#report(result), error })
+    else if (result === 'dead') events.emit('occurrence.dead', { ...event, report: this.#report(result), error })
+    else if (result === 'parked') events.emit('occurrence.retrying', { ...event, dueInMs: delayMs, error })
+    else if (result === 'canceled') events.emit('occurrence.canceled', { ...event, reason: this.#abort?.detail ?? null })
+    else if (result === 'released') events.emit('occurrence.released', event)
+  }
+}
+
+/** Whether work out of retries waits for a person: enqueued work does, unless told otherwise. */
+function goesToDeadLetters({ deadLetter }: Settings, source: Source): boolean {
+  return deadLetter === 'enqueued' ? source === 'deferred' || source === 'timer' : deadLetter
+}
+
+function ending(end: TasksOutcome['end']): TasksOutcome {
+  return { end, delayMs: 0, error: null, result: null, attempts: [] }
+}

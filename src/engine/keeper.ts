@@ -1,0 +1,117 @@
+import type { NodeInfo, NodeRecord } from '../store/store.ts'
+import { tzVersion } from '../time/zone.ts'
+import type { Dispatcher } from './dispatcher.ts'
+import type { Env } from './env.ts'
+import type { Session } from './session.ts'
+import { version } from './version.ts'
+
+const claimsPerRescue = 200
+const prunePerPass = 1000
+const pruneEveryMs = 60_000
+
+/** Looks after the node itself (beat, fence) and after what others left behind (rescue, prune). */
+export class Keeper {
+  readonly #env: Env
+  readonly #dispatcher: Dispatcher
+  readonly #session: () => Session
+  readonly #fence: (reason: string) => void
+  /** When the beats of each other node were last seen to move, by this node's monotonic clock. */
+  readonly #seen = new Map<string, { beats: number; at: number }>()
+
+  constructor(env: Env, dispatcher: Dispatcher, session: () => Session, fence: (reason: string) => void) {
+    this.#env = env
+    this.#dispatcher = dispatcher
+    this.#session = session
+    this.#fence = fence
+  }
+
+  async beatOnce(phase: 'stay' | 'leave' = 'stay'): Promise<number> {
+    const { store, clock, time, options } = this.#env
+    const session = this.#session()
+    const sentAt = clock.mono()
+    const answer = await store.beat({
+      node: this.#nodeInfo(session),
+      claims: [...session.claims.keys()],
+      inFlight: [...session.inFlight],
+      long: this.#longTurns(),
+      phase: session.isJoined ? phase : 'join',
+    })
+    time.observe(answer.now)
+    if (session.isFenced) return 0
+    if (!answer.known) {
+      this.#fence('the store no longer knows this node')
+      return 0
+    }
+    session.isJoined = true
+    session.beatAt = sentAt
+    if (answer.lost.length > 0) this.#loseClaims(session, answer.lost)
+    for (const { ref, turn, reason } of answer.cancels) this.#dispatcher.abort(ref, turn, 'cancel', reason)
+    return options.beatMs
+  }
+
+  /** Stops this node in time when it cannot beat, and takes over from nodes whose beats stand still. */
+  async watchOnce(): Promise<number> {
+    const { store, clock, options } = this.#env
+    this.checkFence()
+    const { nodes } = await store.nodes()
+    const gone = this.#observe(nodes, clock.mono())
+    await this.#rescue(gone.map(({ boot, beats }) => ({ boot, beats })))
+    return Math.max(50, Math.round(options.ttlMs / 15))
+  }
+
+  async pruneOnce(): Promise<number> {
+    const { store, time, options } = this.#env
+    const { pruned } = await store.prune({ endedBefore: time.now() - options.retentionMs, keyRetentionMs: options.keyRetentionMs, limit: prunePerPass })
+    return pruned === prunePerPass ? 10 : pruneEveryMs
+  }
+
+  /** A node that could not beat for nearly its ttl may be taken for gone at any moment: it stops by itself, without asking. */
+  checkFence(): void {
+    const { clock, options } = this.#env
+    const session = this.#session()
+    if (session.isJoined && clock.mono() - session.beatAt > options.ttlMs - options.ttlMarginMs) this.#fence(`no beat was acknowledged for ${Math.round(clock.mono() - session.beatAt)} ms`)
+  }
+
+  #nodeInfo({ boot }: Session): NodeInfo {
+    const { options, registry } = this.#env
+    return { boot, name: options.nodeName, pid: process.pid, concurrency: options.concurrency, kinds: registry.kinds(), version, tz: tzVersion(), ttlMs: options.ttlMs }
+  }
+
+  #longTurns() {
+    const { time, options } = this.#env
+    const since = time.now() - options.beatMs
+    return [...this.#dispatcher.live].flatMap(([ref, executor]) => {
+      const { startedAt, turn, deadlineAt } = executor
+      return startedAt !== null && startedAt <= since ? [{ ref, turn, startedAt, deadlineAt }] : []
+    })
+  }
+
+  #loseClaims(session: Session, lost: readonly string[]): void {
+    // A claim can be settled to its end while the beat was under way: only those still held are lost.
+    const held = new Set(lost.filter((id) => session.claims.has(id)))
+    for (const id of held) session.claims.delete(id)
+    this.#dispatcher.abandon(held)
+  }
+
+  #observe(nodes: readonly NodeRecord[], mono: number): NodeRecord[] {
+    const { boot: own } = this.#session()
+    for (const boot of this.#seen.keys()) if (!nodes.some((node) => node.boot === boot)) this.#seen.delete(boot)
+    return nodes.filter((node) => {
+      if (node.boot === own) return false
+      const before = this.#seen.get(node.boot)
+      if (before?.beats === node.beats) return mono - before.at >= node.ttlMs
+      this.#seen.set(node.boot, { beats: node.beats, at: mono })
+      return false
+    })
+  }
+
+  async #rescue(gone: readonly { boot: string; beats: number }[]): Promise<void> {
+    const { store, events, options } = this.#env
+    for (;;) {
+      const { rescued, removed, more } = await store.rescue({ gone, delaysMs: options.recoveryDelaysMs, limit: claimsPerRescue })
+      const dead = rescued.filter(({ outcome }) => outcome === 'dead').length
+      for (const node of removed) events.emit('node.gone', { node, rescued: rescued.length, dead })
+      if (!more) return
+    }
+  }
+}

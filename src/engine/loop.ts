@@ -1,0 +1,118 @@
+import type { Clock } from '../time/clock.ts'
+
+export interface LoopOptions {
+  readonly name: string
+  readonly clock: Clock
+  readonly random: () => number
+  /** One pass. Returns the ms until the next, or null to wait for a wake. */
+  readonly runOnce: () => Promise<number | null>
+  readonly onError: (error: Error, retryInMs: number) => void
+  /** Called after a pass that went well. */
+  readonly onOk: () => void
+}
+
+const firstBackoffMs = 50
+const longestBackoffMs = 2000
+
+/** Runs a pass again and again. A pass that throws is announced, waited for a little longer each time, and tried again: a loop never dies. */
+export class Loop {
+  readonly #options: LoopOptions
+  #state: 'stopped' | 'running' | 'resting' = 'stopped'
+  #stopping = false
+  #wakeAgain = false
+  #failures = 0
+  #cancelTimer: (() => void) | null = null
+  #restUntil = Number.POSITIVE_INFINITY
+  #onStopped: (() => void) | null = null
+
+  constructor(options: LoopOptions) {
+    this.#options = options
+  }
+
+  start(): void {
+    if (this.#state !== 'stopped') return
+    this.#stopping = false
+    this.#pass()
+  }
+
+  /** Resolves when the pass under way, if any, has ended. */
+  stop(): Promise<void> {
+    this.#stopping = true
+    this.#clearTimer()
+    if (this.#state !== 'running') {
+      this.#state = 'stopped'
+      return Promise.resolve()
+    }
+    return new Promise((resolve) => {
+      const before = this.#onStopped
+      this.#onStopped = () => {
+        before?.()
+        resolve()
+      }
+    })
+  }
+
+  /** Asks for a pass at once, or right after the one under way. While backing off, errors keep their wait. */
+  wake(): void {
+    if (this.#state === 'running') this.#wakeAgain = true
+    else if (this.#state === 'resting' && this.#failures === 0) this.#pass()
+  }
+
+  /** Asks for a pass in `ms`, unless one comes sooner anyway. */
+  wakeIn(ms: number): void {
+    if (ms <= 0) return this.wake()
+    if (this.#state === 'resting' && this.#failures === 0 && this.#options.clock.mono() + ms < this.#restUntil) this.#rest(ms)
+  }
+
+  #pass(): void {
+    this.#clearTimer()
+    this.#state = 'running'
+    this.#wakeAgain = false
+    this.#options.runOnce().then(
+      (waitMs) => {
+        this.#failures = 0
+        this.#options.onOk()
+        this.#after(waitMs)
+      },
+      (error: unknown) => {
+        const retryInMs = this.#backoff()
+        this.#options.onError(error instanceof Error ? error : new Error(String(error)), retryInMs)
+        this.#wakeAgain = false
+        this.#after(retryInMs)
+      },
+    )
+  }
+
+  #after(waitMs: number | null): void {
+    if (this.#stopping) {
+      this.#state = 'stopped'
+      this.#onStopped?.()
+      this.#onStopped = null
+    } else if (this.#wakeAgain || waitMs === 0) {
+      // A fresh burst, so that a busy loop leaves room for everything else.
+      this.#options.clock.soon(() => (this.#stopping ? this.#after(null) : this.#pass()))
+    } else {
+      this.#state = 'resting'
+      this.#rest(waitMs)
+    }
+  }
+
+  #rest(waitMs: number | null): void {
+    this.#clearTimer()
+    if (waitMs === null) return
+    this.#restUntil = this.#options.clock.mono() + waitMs
+    this.#cancelTimer = this.#options.clock.timer(waitMs, () => this.#pass())
+  }
+
+  #clearTimer(): void {
+    this.#cancelTimer?.()
+    this.#cancelTimer = null
+    this.#restUntil = Number.POSITIVE_INFINITY
+  }
+
+  #backoff(): number {
+    this.#failures += 1
+    const full = Math.min(firstBackoffMs * 2 ** (this.#failures - 1), longestBackoffMs)
+    return Math.round(full * (0.5 + this.#options.random() / 2))
+  }
+}

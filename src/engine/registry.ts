@@ -1,0 +1,104 @@
+import { PunctualError } from '../errors.ts'
+import type { Handler } from '../model/context.ts'
+import { type AnyDefinition, type TaskDefinition, tasksOf } from '../model/definition.ts'
+
+/** Handlers by job, then by task; a function alone is the handler of a job's only task. */
+export type HandlerMap = Readonly<Record<string, Handler<never, never> | Readonly<Record<string, Handler<never, never>>>>>
+
+/** A task with the handler that this process has for it. */
+export interface RunnableTask extends TaskDefinition {
+  readonly handler: Handler
+}
+
+export interface Runnable {
+  readonly definition: AnyDefinition
+  readonly tasks: readonly RunnableTask[]
+}
+
+/** Where definitions and handlers, which may come from different modules, find each other by name. */
+export class Registry {
+  readonly #definitions = new Map<string, AnyDefinition>()
+  readonly #handlers = new Map<string, Map<string | null, Handler>>()
+  readonly #runnables = new Map<string, Runnable>()
+  #kinds: readonly string[] | null = null
+
+  define(definition: AnyDefinition): void {
+    const { name } = definition
+    if (this.#definitions.has(name)) throw new PunctualError('definition.duplicate', `Two jobs are named ${JSON.stringify(name)}; a name stands for one definition`, { field: 'jobs', job: name })
+    this.#definitions.set(name, definition)
+    this.#forget()
+  }
+
+  handle(job: string, task: string | null, handler: Handler): void {
+    if (typeof handler !== 'function') throw new PunctualError('option.invalid', `The handler of job ${JSON.stringify(job)} must be a function; got ${typeof handler}`, { field: 'handlers', job, task })
+    const handlers = this.#handlers.get(job) ?? new Map<string | null, Handler>()
+    if (handlers.has(task)) throw new PunctualError('handler.duplicate', `Job ${JSON.stringify(job)} has two handlers${task === null ? '' : ` for task ${JSON.stringify(task)}`}`, { field: 'handlers', job, task })
+    this.#handlers.set(job, handlers.set(task, handler))
+    this.#forget()
+  }
+
+  get definitions(): Iterable<AnyDefinition> {
+    return this.#definitions.values()
+  }
+
+  definition(name: string): AnyDefinition | undefined {
+    return this.#definitions.get(name)
+  }
+
+  /** The definition with all its handlers, or undefined when one is missing. */
+  runnable(name: string): Runnable | undefined {
+    const known = this.#runnables.get(name)
+    if (known) return known
+    const definition = this.#definitions.get(name)
+    const tasks = definition && this.#withHandlers(definition)
+    if (!tasks) return undefined
+    const runnable = { definition, tasks }
+    this.#runnables.set(name, runnable)
+    return runnable
+  }
+
+  /** The definitions this node can run. */
+  kinds(): readonly string[] {
+    this.#kinds ??= [...this.#definitions.keys()].filter((name) => this.runnable(name))
+    return this.#kinds
+  }
+
+  /** Definitions without a handler here, and handlers without a definition: told, never an error. */
+  gaps(): { job: string; task: string | null; message: string }[] {
+    const withoutHandler = [...this.#definitions.values()].flatMap((definition) =>
+      tasksOf(definition)
+        .filter((task) => !this.#handlerOf(definition, task))
+        .map((task) => ({ job: definition.name, task: task.name, message: `Task ${JSON.stringify(task.name)} of job ${JSON.stringify(definition.name)} has no handler here; its occurrences wait for a node that has one` })),
+    )
+    const withoutTask = [...this.#handlers].flatMap(([job, handlers]) => [...handlers.keys()].filter((task) => !this.#hasTask(job, task)).map((task) => ({ job, task, message: unusedMessage(job, task) })))
+    return [...withoutHandler, ...withoutTask]
+  }
+
+  #withHandlers(definition: AnyDefinition): RunnableTask[] | undefined {
+    const tasks = tasksOf(definition).map((task) => ({ ...task, handler: this.#handlerOf(definition, task) }))
+    return tasks.every((task): task is RunnableTask => task.handler !== undefined) ? tasks : undefined
+  }
+
+  #handlerOf(definition: AnyDefinition, task: TaskDefinition): Handler | undefined {
+    const handlers = this.#handlers.get(definition.name)
+    return task.handler ?? handlers?.get(task.name) ?? (tasksOf(definition).length === 1 ? handlers?.get(null) : undefined)
+  }
+
+  #hasTask(job: string, task: string | null): boolean {
+    const definition = this.#definitions.get(job)
+    if (!definition) return false
+    const tasks = tasksOf(definition)
+    return task === null ? tasks.length === 1 : tasks.some(({ name }) => name === task)
+  }
+
+  #forget(): void {
+    this.#runnables.clear()
+    this.#kinds = null
+  }
+}
+
+function unusedMessage(job: string, task: string | null): string {
+  return task === null
+    ? `The handler of job ${JSON.stringify(job)} is not used here: no definition of that name with a single task is known`
+    : `The handler of task ${JSON.stringify(task)} of job ${JSON.stringify(job)} is not used here: no definition with that task is known`
+}

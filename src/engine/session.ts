@@ -1,0 +1,41 @@
+import { uuidV7 } from '../model/ids.ts'
+import type { ClaimRef } from '../store/store.ts'
+import type { Clock } from '../time/clock.ts'
+
+/** What a node is between joining and leaving, or being cut off: a boot id and the claims it holds under it. */
+export class Session {
+  readonly boot: string
+  /** Claims with members on this node, and how many are left. */
+  readonly claims = new Map<string, { readonly claim: ClaimRef; left: number }>()
+  /** Claims whose answer has not arrived. */
+  readonly inFlight = new Set<string>()
+  isJoined = false
+  /** Cut off from its claims: it starts nothing and writes nothing any more. */
+  isFenced = false
+  /** When the last acknowledged beat was sent, by the monotonic clock. */
+  beatAt: number
+
+  constructor(clock: Clock, randomBytes: (count: number) => Uint8Array) {
+    this.boot = uuidV7(Math.floor(clock.wall()), randomBytes)
+    this.beatAt = clock.mono()
+  }
+
+  hold(claim: ClaimRef, members: number): void {
+    this.claims.set(claim.id, { claim, left: members })
+  }
+
+  /** Of the claims of these members, those that have no other member left. */
+  lastOf(items: readonly { readonly claim: ClaimRef }[]): ClaimRef[] {
+    const settled = new Map<string, number>()
+    for (const { claim } of items) settled.set(claim.id, (settled.get(claim.id) ?? 0) + 1)
+    return [...settled].flatMap(([id, count]) => {
+      const held = this.claims.get(id)
+      return held && held.left <= count ? [held.claim] : []
+    })
+  }
+
+  drop(claimId: string): void {
+    const held = this.claims.get(claimId)
+    if (held && --held.left <= 0) this.claims.delete(claimId)
+  }
+}
