@@ -57,8 +57,7 @@ export class Executor {
   }
 
   async run(): Promise<TurnResult> {
-    const begun = await this.#begin()
-    const outcome = begun ?? (await this.#runTasks())
+    const outcome = this.#aborted() ?? (await this.#begin()) ?? this.#aborted() ?? (await this.#runTasks())
     this.onHandlersEnded()
     const result = await this.#settle(outcome)
     this.#announce(result, outcome)
@@ -89,11 +88,16 @@ export class Executor {
     return null
   }
 
+  /** What is left to do when the signal came before any handler ran. */
+  #aborted(): TasksOutcome | null {
+    if (!this.#abort) return null
+    if (this.#abort.reason === 'lost') return ending('abandoned')
+    return ending(this.#abort.reason === 'cancel' ? 'canceled' : 'released')
+  }
+
   #runTasks(): Promise<TasksOutcome> {
     this.#runner = new TaskRunner(this.#execution)
-    const outcome = this.#runner.run()
-    if (this.#abort) this.#runner.abort(this.#abort.reason, this.#abort.detail)
-    return outcome
+    return this.#runner.run()
   }
 
   /** Writes the end row. Whatever the store refuses has been ended by another, and is dropped. */
