@@ -5,14 +5,13 @@
 import { globSync, readFileSync } from 'node:fs'
 import process from 'node:process'
 
-const doors = /^src\/(time\/clock\.ts|engine\/loop\.ts|cli\/|http\/)/
+const doors = /^src\/(time\/clock\.ts|testing\/manual-clock\.ts|engine\/loop\.ts|cli\/|http\/)/
 
 const reaches = [
   /\bDate\.now\b/,
   /\bnew Date\b(?!\s*\(\s*[^\s)])/,
   /(?<!new )(?<![.\w])Date\(/,
-  /(?<![.\w])(setTimeout|setInterval|setImmediate)\b/,
-  /(?<![.\w])performance\b/,
+  /((?<![.\w])|\bglobalThis\.)(setTimeout|setInterval|setImmediate|performance)\b/,
   /\bprocess\.(nextTick|hrtime|uptime)\b/,
   /\bMath\.random\b/,
   /\bTemporal\.Now\b/,
@@ -36,8 +35,8 @@ function reachesIn(file) {
   )
 }
 
-/** Blanks comments and the words inside strings, keeps line numbers and import paths. */
+/** Blanks comments and the words inside strings and templates; keeps line numbers, import paths and the code in templates. */
 function withoutProse(source) {
-  const prose = /\/\*[\s\S]*?\*\/|\/\/[^\n]*|(?<!\bfrom )(?:'(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*")/g
-  return source.replace(prose, (text) => text.replace(/[^\n]/g, ' '))
+  const prose = /\/\*[\s\S]*?\*\/|\/\/[^\n]*|(?<!\bfrom )(?:'(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*")|`(?:\\.|[^`\\])*`/g
+  return source.replace(prose, (text) => text.replace(/\$\{[^}]*\}|[^\n]/g, (part) => (part.length > 1 ? part : ' ')))
 }
