@@ -38,5 +38,9 @@ function reachesIn(file) {
 /** Blanks comments and the words inside strings and templates; keeps line numbers, import paths and the code in templates. */
 function withoutProse(source) {
   const prose = /\/\*[\s\S]*?\*\/|\/\/[^\n]*|(?<!\bfrom )(?:'(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*")|`(?:\\.|[^`\\])*`/g
-  return source.replace(prose, (text) => text.replace(/\$\{[^}]*\}|[^\n]/g, (part) => (part.length > 1 ? part : ' ')))
+  return source.replace(prose, (text) => text.replace(text.startsWith('`') ? /\$\{[^}]*\}|[^\n]/g : /[^\n]/g, blankText))
+}
+
+function blankText(part) {
+  return part.startsWith('${') ? part : ' '
 }
