@@ -145,7 +145,11 @@ export class Dispatcher {
     const queued = this.#queue.length + this.#suspects.length
     const free = concurrency - this.#running - queued
     const ahead = queued <= this.#batch / 2 ? this.#batch - queued : 0
-    return Math.min(Math.max(free, ahead), this.#env.store.batchLimit)
+    return Math.min(Math.max(free, ahead), this.#claimLimit)
+  }
+
+  get #claimLimit(): number {
+    return Math.min(this.#env.options.claimLimit, this.#env.store.batchLimit)
   }
 
   #enqueue(claim: ClaimRef, members: readonly ClaimMember[]): void {
@@ -197,7 +201,7 @@ export class Dispatcher {
   #adjustBatch(queuedAt: number): void {
     const { concurrency } = this.#env.options
     const isQuick = this.#env.clock.mono() - queuedAt <= quickStartMs
-    this.#batch = isQuick ? Math.min(Math.max(this.#batch, concurrency) * 2, this.#env.store.batchLimit) : 0
+    this.#batch = isQuick ? Math.min(Math.max(this.#batch, concurrency) * 2, this.#claimLimit) : 0
   }
 
   #take(queued: Queued): Queued {

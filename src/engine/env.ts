@@ -28,7 +28,11 @@ export interface EngineOptions {
   readonly concurrency: number
   /** The scheduler's level of the settings cascade. */
   readonly settings: SettingsDiff
+  /** The most occurrences that one claim takes; the store may allow less. */
+  readonly claimLimit: number
   readonly pollMs: number
+  /** How often other nodes' beats are looked at. */
+  readonly watchMs: number
   readonly horizonMs: number
   readonly beatMs: number
   readonly ttlMs: number
@@ -45,7 +49,9 @@ export interface EngineOptions {
 
 export const defaultOptions: Omit<EngineOptions, 'nodeName' | 'settings'> = {
   concurrency: 10,
+  claimLimit: 1000,
   pollMs: 1000,
+  watchMs: 1000,
   horizonMs: 10_000,
   beatMs: 5000,
   ttlMs: 15_000,

@@ -56,7 +56,7 @@ export class Keeper {
     const { nodes } = await store.nodes()
     const gone = this.#observe(nodes, clock.mono())
     await this.#rescue(gone.map(({ boot, beats }) => ({ boot, beats })))
-    return Math.max(50, Math.round(options.ttlMs / 15))
+    return options.watchMs
   }
 
   async pruneOnce(): Promise<number> {

@@ -40,7 +40,7 @@ export class Planner {
     const schedule = this.#scheduleOf(job)
     if (!schedule) return null
     const horizon = now + this.#env.options.horizonMs
-    const { priority } = cascade(this.#env.options.settings, job.spec.settings)
+    const { priority } = cascade(this.#env.options.settings, job.spec.defaults, job.spec.settings)
     const rows: PlannedOccurrence[] = []
     let at = nextMs(schedule, job.cursor)
     for (; at !== null && at <= horizon && rows.length < rowsPerPlan; at = nextMs(schedule, at)) {

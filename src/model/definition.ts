@@ -92,6 +92,8 @@ export class Definition<Input = unknown, Payload = Input, Known extends Results 
 
 // biome-ignore lint/suspicious/noExplicitAny: a list of definitions holds any payload and any results
 export type AnyDefinition = Definition<any, any, any>
+// biome-ignore lint/suspicious/noExplicitAny: what a handler gets and returns does not matter to who enqueues
+export type DefinitionTaking<Input> = Definition<Input, any, any>
 
 const optionNames = [...settingNames, 'payload', 'schedule', 'onStart', 'onComplete']
 

@@ -9,7 +9,10 @@ export interface JobSpec {
   readonly schedule: ScheduleJson | null
   /** JSON text. */
   readonly payload: string | null
+  /** What this job changes against its definition. */
   readonly settings: SettingsDiff
+  /** What the definition itself declares, so that every node and reader knows the effective settings. */
+  readonly defaults: SettingsDiff
   readonly tasks: readonly TaskNode[]
 }
 
@@ -35,6 +38,7 @@ export function jobSpec(definition: AnyDefinition, use: { schedule?: ScheduleJso
     schedule: use.schedule ?? null,
     payload: use.payload ?? null,
     settings: use.settings ?? {},
+    defaults: definition.settings,
     tasks: tasksOf(definition).map(({ name, after }) => (after ? { name, after } : { name })),
   }
 }

@@ -1,0 +1,140 @@
+// The public form of what the store knows: dates instead of numbers, values instead of JSON text.
+import { type TaskHistory, taskHistories } from '../model/history.ts'
+import type { JobSpec } from '../model/job.ts'
+import { type AttemptState, isEnd, type OccurrenceState, type Source, type TaskRunState, type TurnEnd } from '../model/lifecycle.ts'
+import type { OccurrenceHistory, OccurrenceSummary } from '../model/occurrence.ts'
+import { decodePayload } from '../model/payload.ts'
+import type { ErrorRecord } from '../model/report.ts'
+import { cascade, type Settings } from '../model/settings.ts'
+import { type TaskGraph, taskGraph } from '../model/task-graph.ts'
+import type { Refs } from '../model/context.ts'
+
+/** One intended run of a job, with all that became of it. */
+export interface Occurrence {
+  readonly id: string
+  readonly tenant: string
+  readonly job: string
+  readonly version: number
+  readonly key: string | null
+  readonly entity: string | null
+  readonly refs: Refs
+  readonly state: OccurrenceState
+  readonly source: Source
+  readonly priority: number
+  /** When it was first due. */
+  readonly scheduledAt: Date
+  /** When it is due next, or was last. */
+  readonly dueAt: Date
+  readonly createdAt: Date
+  readonly startedAt: Date | null
+  readonly endedAt: Date | null
+  readonly payload: unknown
+  readonly result: unknown
+  readonly error: ErrorRecord | null
+  /** The boot id of the node that runs it, or ran it last. */
+  readonly node: string | null
+  readonly reason: string | null
+  readonly failedTasks: number
+  readonly progress: { readonly task: string; readonly done: number; readonly message: string | null; readonly at: Date } | null
+  /** What held at its first start; null before it. */
+  readonly settings: Settings | null
+  readonly tasks: readonly TaskView[]
+  readonly turns: readonly TurnView[]
+}
+
+export interface TaskView {
+  readonly name: string
+  readonly state: TaskRunState
+  readonly result: unknown
+  readonly attempts: readonly AttemptView[]
+}
+
+export interface AttemptView {
+  readonly n: number
+  readonly state: AttemptState
+  readonly turn: number
+  readonly startedAt: Date | null
+  readonly endedAt: Date | null
+  readonly error: ErrorRecord | null
+}
+
+export interface TurnView {
+  readonly turn: number
+  readonly end: TurnEnd
+  readonly node: string | null
+  readonly startedAt: Date | null
+  readonly endedAt: Date
+  readonly error: ErrorRecord | null
+  readonly reason: string | null
+}
+
+/** One line of a list. */
+export interface OccurrenceLine {
+  readonly id: string
+  readonly tenant: string
+  readonly job: string
+  readonly key: string | null
+  readonly entity: string | null
+  readonly state: OccurrenceState
+  readonly source: Source
+  readonly turn: number
+  readonly scheduledAt: Date
+  readonly dueAt: Date
+  readonly createdAt: Date
+  readonly startedAt: Date | null
+  readonly endedAt: Date | null
+  readonly error: ErrorRecord | null
+}
+
+export function occurrenceView({ record, state, dueAt, node, turns, attempts, progress }: OccurrenceHistory, spec: Pick<JobSpec, 'tasks'> | null): Occurrence {
+  const last = turns.at(-1)
+  const started = turns.find((turn) => turn.startedAt !== null)
+  const frozen = turns.find((turn) => turn.attempt !== null || turn.tasks !== null)
+  const settings = frozen ? cascade(frozen.settings) : null
+  const graph = taskGraph(spec?.tasks ?? [], settings?.mode ?? 'sequential')
+  const tasks = taskHistories(graph, turns, attempts).map((task, _, all) => (state === 'running' && mayRun(task, graph, all) ? { ...task, state: 'running' as const } : task))
+  const hasEnded = isEnd(state) || state === 'dead'
+  return {
+    ...record,
+    state,
+    dueAt: new Date(dueAt),
+    scheduledAt: new Date(record.scheduledAt),
+    createdAt: new Date(record.createdAt),
+    startedAt: date(started?.startedAt),
+    endedAt: hasEnded ? date(last?.endedAt) : null,
+    payload: decodePayload(record.payload),
+    result: decodePayload(last?.result ?? null),
+    error: state === 'completed' ? null : (last?.error ?? null),
+    node: node ?? last?.node ?? null,
+    reason: last?.reason ?? null,
+    failedTasks: tasks.filter((task) => task.state === 'failed' || task.state === 'timeout').length,
+    progress: progress && { ...progress, at: new Date(progress.at) },
+    settings,
+    tasks: tasks.map((task) => ({ name: task.task, state: task.state, result: decodePayload(task.result), attempts: task.attempts.map(attemptView) })),
+    turns: turns.map((turn) => ({ turn: turn.turn, end: turn.end, node: turn.node, startedAt: date(turn.startedAt), endedAt: new Date(turn.endedAt), error: turn.error, reason: turn.reason })),
+  }
+}
+
+/** Whatever may start is started at once, so that on a node it runs. */
+function mayRun({ task, state }: TaskHistory, graph: TaskGraph, all: readonly TaskHistory[]): boolean {
+  return state === 'pending' && (graph.get(task) ?? []).every((before) => all.find((other) => other.task === before)?.state !== 'pending')
+}
+
+export function occurrenceLine(line: OccurrenceSummary): OccurrenceLine {
+  return {
+    ...line,
+    scheduledAt: new Date(line.scheduledAt),
+    dueAt: new Date(line.dueAt),
+    createdAt: new Date(line.createdAt),
+    startedAt: date(line.startedAt),
+    endedAt: date(line.endedAt),
+  }
+}
+
+function attemptView({ n, state, turn, startedAt, endedAt, error }: { n: number; state: AttemptState; turn: number; startedAt: number | null; endedAt: number | null; error: ErrorRecord | null }): AttemptView {
+  return { n, state, turn, startedAt: date(startedAt), endedAt: date(endedAt), error }
+}
+
+function date(ms: number | null | undefined): Date | null {
+  return ms === null || ms === undefined ? null : new Date(ms)
+}

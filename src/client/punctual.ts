@@ -1,0 +1,237 @@
+import { defaultTenant, type DueSummary, Engine } from '../engine/engine.ts'
+import type { Env } from '../engine/env.ts'
+import { Registry } from '../engine/registry.ts'
+import { StoreTime } from '../engine/store-time.ts'
+import { PunctualError } from '../errors.ts'
+import type { Handler } from '../model/context.ts'
+import { type AnyDefinition, Definition, type DefinitionTaking } from '../model/definition.ts'
+import { Emitter, type EventName, type Health, type Listener } from '../model/events.ts'
+import { checkOptions, checkWhole } from '../model/limits.ts'
+import type { ExecutionReport } from '../model/report.ts'
+import type { Schedule } from '../schedule/schedule.ts'
+import type { Page } from '../store/query.ts'
+import type { NodeRecord } from '../store/store.ts'
+import { systemClock } from '../time/clock.ts'
+import { type DurationInput, parseDuration } from '../time/duration.ts'
+import { type InstantInput, parseInstant } from '../time/instant.ts'
+import {
+  type CancelOutcome,
+  type CancelTarget,
+  Commands,
+  type EnqueueOptions,
+  type EnqueueRequest,
+  type EnqueueResult,
+  nameOf,
+  type OccurrenceTarget,
+  type RunAt,
+  type ScheduleOptions,
+  type ScheduleResult,
+} from './commands.ts'
+import { stderrLogger } from './logger.ts'
+import type { Occurrence, OccurrenceLine } from './occurrence-view.ts'
+import { parseOptions, type PunctualOptions } from './options.ts'
+import { random, randomBytes } from './random.ts'
+import { type Counts, type JobStatus, type JobView, type ListFilter, Reads } from './reads.ts'
+import { Recent } from './recent.ts'
+
+/**
+ * A scheduler on a store. Without `start` it is a client: it enqueues, schedules, cancels and reads; started, it is a node that
+ * plans and runs work too.
+ * @example const punctual = createPunctual({ store: sqlite('punctual.db'), jobs: [invoice] })
+ */
+export function createPunctual(options: PunctualOptions): Punctual {
+  return new Punctual(options)
+}
+
+/** What `createPunctual` returns. */
+export class Punctual implements AsyncDisposable {
+  readonly #engine: Engine
+  readonly #commands: Commands
+  readonly #reads: Reads
+  readonly #recent: Recent
+  #isClosed = false
+
+  constructor(given: PunctualOptions) {
+    const { options, engine } = parseOptions(given)
+    const clock = options.clock ?? systemClock
+    const log = options.log ?? stderrLogger
+    const events = new Emitter((error, event) => log.error(`A listener of ${event} threw`, { error: String(error) }))
+    const env: Env = {
+      clock,
+      random: options.random ?? random,
+      randomBytes,
+      store: options.store,
+      log,
+      events,
+      registry: registryOf(options),
+      time: new StoreTime(clock),
+      options: engine,
+    }
+    this.#engine = new Engine(env)
+    this.#commands = new Commands(this.#engine)
+    this.#reads = new Reads(this.#engine)
+    this.#recent = new Recent(events)
+  }
+
+  /** Makes this process a node. Resolves while the store is down, too: `health` tells. */
+  async start(): Promise<this> {
+    this.#checkOpen()
+    await this.#engine.start()
+    return this
+  }
+
+  /** Stops planning and claiming, signals running handlers, and waits for them for the grace period. */
+  async stop({ grace }: { grace?: DurationInput } = {}): Promise<void> {
+    await this.#engine.stop(grace === undefined ? undefined : parseDuration(grace, 'grace'))
+  }
+
+  /** Stops, and lets go of the store. */
+  async close(): Promise<void> {
+    this.#isClosed = true
+    await this.#engine.close()
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close()
+  }
+
+  /** Creates work for one entity, once or later. The payload is checked against the job's schema where this process knows it. */
+  enqueue<Input>(job: DefinitionTaking<Input>, payload: NoInfer<Input>, options?: EnqueueOptions): Promise<EnqueueResult>
+  enqueue(job: string, payload?: unknown, options?: EnqueueOptions): Promise<EnqueueResult>
+  enqueue(requests: readonly EnqueueRequest[]): Promise<EnqueueResult[]>
+  async enqueue(job: AnyDefinition | string | readonly EnqueueRequest[], payload?: unknown, options: EnqueueOptions = {}): Promise<EnqueueResult | EnqueueResult[]> {
+    this.#checkOpen()
+    if (Array.isArray(job)) return this.#commands.enqueueAll(job as readonly EnqueueRequest[])
+    checkOptions(options, Object.keys(options ?? {}), 'options of enqueue')
+    return this.#commands.enqueue({ ...options, job: job as AnyDefinition | string, payload })
+  }
+
+  /** Gives a job its schedule. Saying the same again writes nothing. */
+  async schedule(definition: AnyDefinition | string, schedule: Schedule, options?: ScheduleOptions): Promise<ScheduleResult> {
+    this.#checkOpen()
+    return this.#commands.schedule(definition, schedule, options)
+  }
+
+  /** Runs a job now, once, beside its schedule. */
+  async trigger(job: AnyDefinition | string, options?: { payload?: unknown; key?: string; tenant?: string }): Promise<EnqueueResult> {
+    this.#checkOpen()
+    return this.#commands.trigger(job, options)
+  }
+
+  /** Cancels pending work at once and signals running work (`canceling`). */
+  async cancel(target: CancelTarget, options?: { reason?: string }): Promise<CancelOutcome> {
+    this.#checkOpen()
+    return this.#commands.cancel(target, options)
+  }
+
+  /** Moves pending work to another time. */
+  async reschedule(target: OccurrenceTarget, runAt: RunAt): Promise<void> {
+    this.#checkOpen()
+    return this.#commands.reschedule(target, runAt)
+  }
+
+  /** Gives a dead occurrence another chance, with fresh retries; its finished tasks are not repeated. */
+  async retry(target: OccurrenceTarget, options?: { runAt?: RunAt }): Promise<void> {
+    this.#checkOpen()
+    return this.#commands.retry(target, options)
+  }
+
+  /** Ends a dead occurrence as canceled. */
+  async discard(target: OccurrenceTarget, options?: { reason?: string }): Promise<void> {
+    this.#checkOpen()
+    return this.#commands.discard(target, options)
+  }
+
+  async get(target: OccurrenceTarget): Promise<Occurrence | null> {
+    this.#checkOpen()
+    return this.#reads.get(target)
+  }
+
+  /** The newest first, a page at a time. */
+  async list(filter?: ListFilter): Promise<Page<OccurrenceLine>> {
+    this.#checkOpen()
+    return this.#reads.list(filter)
+  }
+
+  async counts(filter?: { tenant?: string; job?: AnyDefinition | string }): Promise<Counts> {
+    this.#checkOpen()
+    return this.#reads.counts(filter)
+  }
+
+  async status(job: AnyDefinition | string, options?: { tenant?: string }): Promise<JobStatus> {
+    this.#checkOpen()
+    return this.#reads.status(job, options)
+  }
+
+  /** All jobs by name, those that never ran included. */
+  async jobs(filter?: { tenant?: string; after?: string; limit?: number }): Promise<readonly JobView[]> {
+    this.#checkOpen()
+    return this.#reads.jobs(filter)
+  }
+
+  async nodes(): Promise<readonly NodeRecord[]> {
+    this.#checkOpen()
+    return this.#reads.nodes()
+  }
+
+  /** The last 50 executions of a job that this process saw, from memory. */
+  recent(job: AnyDefinition | string, { tenant = defaultTenant }: { tenant?: string } = {}): readonly ExecutionReport[] {
+    return this.#recent.of(tenant, nameOf(job))
+  }
+
+  /** One pass for hosts that tick from outside: plans, claims up to `limit`, runs to the end. `now` can only lower the store's. */
+  async runDue({ now, limit = 100 }: { now?: InstantInput; limit?: number } = {}): Promise<DueSummary> {
+    this.#checkOpen()
+    checkWhole(limit, 'limit', 1, 100_000)
+    return this.#engine.runDue({ limit, ...(now !== undefined && { dueBy: parseInstant(now, 'now') }) })
+  }
+
+  /** Registers a definition after creation. */
+  define(definition: AnyDefinition): this {
+    this.#engine.env.registry.define(definition)
+    this.#engine.noteRegistration()
+    return this
+  }
+
+  /** Registers a handler for a job, or for one of its tasks, apart from the definition. */
+  handle(job: AnyDefinition | string, handler: Handler<never, never>): this
+  handle(job: AnyDefinition | string, task: string, handler: Handler<never, never>): this
+  handle(job: AnyDefinition | string, second: string | Handler<never, never>, third?: Handler<never, never>): this {
+    const [task, handler] = typeof second === 'string' ? [second, third] : [null, second]
+    this.#engine.env.registry.handle(nameOf(job), task, handler as Handler)
+    this.#engine.noteRegistration()
+    return this
+  }
+
+  /** Hears of what this process does; the returned function ends it. */
+  on<Name extends EventName>(event: Name, listener: Listener<Name>): () => void {
+    return this.#engine.env.events.on(event, listener)
+  }
+
+  get health(): Health {
+    return this.#engine.health
+  }
+
+  /** How many occurrences run here, and how many claimed ones wait for a slot. */
+  get depth(): { running: number; queued: number } {
+    return this.#engine.depth
+  }
+
+  #checkOpen(): void {
+    if (this.#isClosed) throw new PunctualError('punctual.closed', 'This scheduler was closed; create a new one', {})
+  }
+}
+
+function registryOf({ jobs = [], handlers = {} }: PunctualOptions): Registry {
+  const registry = new Registry()
+  if (!Array.isArray(jobs)) throw new PunctualError('option.invalid', 'jobs must be a list of definitions made by defineJob', { field: 'jobs' })
+  jobs.forEach((definition, at) => {
+    if (!(definition instanceof Definition)) throw new PunctualError('option.invalid', `jobs[${at}] must be made by defineJob; got ${typeof definition}`, { field: `jobs[${at}]` })
+    registry.define(definition)
+  })
+  for (const [job, own] of Object.entries(handlers)) {
+    if (typeof own === 'function') registry.handle(job, null, own as Handler)
+    else for (const [task, handler] of Object.entries(own)) registry.handle(job, task, handler as Handler)
+  }
+  return registry
+}

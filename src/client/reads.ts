@@ -1,0 +1,179 @@
+// What only reads. Lists are the truth; events are hints.
+import { defaultTenant, type Engine } from '../engine/engine.ts'
+import { PunctualError } from '../errors.ts'
+import type { AnyDefinition } from '../model/definition.ts'
+import type { JobRecord } from '../model/job.ts'
+import { type OccurrenceState, occurrenceStates } from '../model/lifecycle.ts'
+import { checkKey, checkName, checkOneOf, checkOptions, checkWhole } from '../model/limits.ts'
+import { decodePayload } from '../model/payload.ts'
+import { cascade, type Settings } from '../model/settings.ts'
+import type { TaskNode } from '../model/task-graph.ts'
+import { bind } from '../schedule/interval.ts'
+import { restoreSchedule } from '../schedule/restore.ts'
+import { nextMs, type Schedule, type ScheduleJson } from '../schedule/schedule.ts'
+import type { OccurrenceFilter, Page } from '../store/query.ts'
+import type { NodeRecord } from '../store/store.ts'
+import { type InstantInput, parseInstant } from '../time/instant.ts'
+import { nameOf, type OccurrenceTarget, whichOf } from './commands.ts'
+import { type Occurrence, type OccurrenceLine, occurrenceLine, occurrenceView } from './occurrence-view.ts'
+
+export interface ListFilter {
+  tenant?: string
+  job?: AnyDefinition | string
+  state?: OccurrenceState | readonly OccurrenceState[]
+  key?: string
+  entity?: string
+  /** First due at or after this instant. */
+  from?: InstantInput
+  /** First due before this instant. */
+  to?: InstantInput
+  /** Default 50, at most 500. */
+  limit?: number
+  /** From the page before. */
+  cursor?: string
+}
+
+export interface JobStatus {
+  /** It will run again by itself. */
+  readonly active: boolean
+  readonly enabled: boolean
+  readonly paused: boolean
+  /** An occurrence of it is running on some node. */
+  readonly running: boolean
+  readonly nextRun: Date | null
+  readonly lastRun: Date | null
+}
+
+/** A job as lists show it. */
+export interface JobView {
+  readonly id: string
+  readonly tenant: string
+  readonly name: string
+  readonly definition: string
+  readonly version: number
+  readonly schedule: ScheduleJson | null
+  /** The schedule in words. */
+  readonly scheduleText: string | null
+  readonly payload: unknown
+  readonly settings: Settings
+  readonly tasks: readonly TaskNode[]
+  readonly createdAt: Date
+  readonly updatedAt: Date
+  readonly nextRun: Date | null
+}
+
+export type Counts = Readonly<Record<OccurrenceState, number>>
+
+const filterNames = ['tenant', 'job', 'state', 'key', 'entity', 'from', 'to', 'limit', 'cursor']
+
+export class Reads {
+  readonly #engine: Engine
+
+  constructor(engine: Engine) {
+    this.#engine = engine
+  }
+
+  async get(target: OccurrenceTarget): Promise<Occurrence | null> {
+    const which = whichOf(target)
+    await this.#engine.open()
+    const history = await this.#engine.env.store.get(which)
+    if (!history) return null
+    const { tenant, job, definition } = history.record
+    return occurrenceView(history, (await this.#find(tenant, job))?.spec ?? (await this.#find(defaultTenant, definition))?.spec ?? null)
+  }
+
+  async list(filter: ListFilter = {}): Promise<Page<OccurrenceLine>> {
+    const parsed = parseFilter(filter)
+    await this.#engine.open()
+    const { items, cursor } = await this.#engine.env.store.list(parsed)
+    return { items: items.map(occurrenceLine), cursor }
+  }
+
+  async counts({ tenant, job }: { tenant?: string; job?: AnyDefinition | string } = {}): Promise<Counts> {
+    const query = { ...(tenant !== undefined && { tenant: checkName(tenant, 'tenant') }), ...(job !== undefined && { job: nameOf(job) }) }
+    await this.#engine.open()
+    return (await this.#engine.env.store.counts(query)).states
+  }
+
+  async status(job: AnyDefinition | string, { tenant = defaultTenant }: { tenant?: string } = {}): Promise<JobStatus> {
+    const name = nameOf(job)
+    await this.#engine.open()
+    const { store, time } = this.#engine.env
+    const record = await this.#find(tenant, name)
+    if (!record) throw new PunctualError('job.unknown', `There is no job ${JSON.stringify(name)} in tenant ${JSON.stringify(tenant)}`, { job: name, tenant })
+    const { states, lastRunAt } = await store.counts({ tenant, job: name })
+    const next = nextRun(record, time.now())
+    return { active: next !== null, enabled: true, paused: false, running: states.running > 0, nextRun: next, lastRun: lastRunAt === null ? null : new Date(lastRunAt) }
+  }
+
+  async jobs({ tenant, after, limit = 100 }: { tenant?: string; after?: string; limit?: number } = {}): Promise<readonly JobView[]> {
+    checkWhole(limit, 'limit', 1, 1000)
+    await this.#engine.open()
+    const { store, time } = this.#engine.env
+    const records = await store.readJobs({ limit, ...(tenant !== undefined && { tenant: checkName(tenant, 'tenant') }), ...(after !== undefined && { after: checkName(after, 'after') }) })
+    return records.map((record) => this.#jobView(record, time.now()))
+  }
+
+  async nodes(): Promise<readonly NodeRecord[]> {
+    await this.#engine.open()
+    return (await this.#engine.env.store.nodes()).nodes
+  }
+
+  async #find(tenant: string, name: string): Promise<JobRecord | undefined> {
+    return (await this.#engine.env.store.readJobs({ tenant, name, limit: 1 }))[0]
+  }
+
+  #jobView(record: JobRecord, now: number): JobView {
+    const { id, tenant, name, version, spec, createdAt, updatedAt } = record
+    return {
+      id,
+      tenant,
+      name,
+      definition: spec.definition,
+      version,
+      schedule: spec.schedule,
+      scheduleText: scheduleOf(record)?.describe() ?? null,
+      payload: decodePayload(spec.payload),
+      settings: cascade(this.#engine.env.options.settings, spec.defaults, spec.settings),
+      tasks: spec.tasks,
+      createdAt: new Date(createdAt),
+      updatedAt: new Date(updatedAt),
+      nextRun: nextRun(record, now),
+    }
+  }
+}
+
+/** The next instant of the job's schedule; null when it has none, or is of a kind this process does not know. */
+function nextRun(record: JobRecord, now: number): Date | null {
+  const schedule = scheduleOf(record)
+  const next = schedule && nextMs(schedule, now)
+  return next === null ? null : new Date(next)
+}
+
+function scheduleOf({ spec, createdAt }: JobRecord): Schedule | null {
+  if (!spec.schedule) return null
+  try {
+    return bind(restoreSchedule(spec.schedule), createdAt)
+  } catch (error) {
+    if (error instanceof PunctualError && error.code === 'schedule.unknown') return null
+    throw error
+  }
+}
+
+function parseFilter(filter: ListFilter): OccurrenceFilter {
+  checkOptions(filter, filterNames, 'list')
+  const { tenant, job, state, key, entity, from, to, limit = 50, cursor } = filter
+  const states = state === undefined ? undefined : typeof state === 'string' ? [state] : state
+  for (const one of states ?? []) checkOneOf(one, 'state', occurrenceStates)
+  return {
+    limit: checkWhole(limit, 'limit', 1, 500),
+    ...(tenant !== undefined && { tenant: checkName(tenant, 'tenant') }),
+    ...(job !== undefined && { job: nameOf(job) }),
+    ...(states !== undefined && { states }),
+    ...(key !== undefined && { key: checkKey(key, 'key') }),
+    ...(entity !== undefined && { entity: checkKey(entity, 'entity') }),
+    ...(from !== undefined && { from: parseInstant(from, 'from') }),
+    ...(to !== undefined && { to: parseInstant(to, 'to') }),
+    ...(cursor !== undefined && { cursor: checkKey(cursor, 'cursor') }),
+  }
+}

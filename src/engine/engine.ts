@@ -1,0 +1,268 @@
+import { PunctualError } from '../errors.ts'
+import type { AnyDefinition } from '../model/definition.ts'
+import type { Events, Health } from '../model/events.ts'
+import { jobSpec } from '../model/job.ts'
+import type { Hint } from '../store/store.ts'
+import { sleep } from '../time/clock.ts'
+import { Dispatcher } from './dispatcher.ts'
+import type { Env } from './env.ts'
+import type { TurnResult } from './executor.ts'
+import { Keeper } from './keeper.ts'
+import { Loop } from './loop.ts'
+import { Planner } from './planner.ts'
+import { Recorder } from './recorder.ts'
+import { Session } from './session.ts'
+
+/** What no waiting will mend: `start` refuses it instead of trying again. */
+const hopeless: readonly string[] = ['store.newer', 'store.corrupt', 'store.unsupported', 'config.invalid']
+
+/** The definitions' own jobs live in this tenant. */
+export const defaultTenant = 'default'
+
+/** What a pass by hand did. */
+export interface DueSummary {
+  readonly claimed: number
+  readonly succeeded: number
+  readonly retried: number
+  readonly failed: number
+}
+
+/** One node: its loops, its session, and how it comes and goes. */
+export class Engine {
+  readonly env: Env
+  readonly #recorder: Recorder
+  readonly #dispatcher: Dispatcher
+  readonly #planner: Planner
+  readonly #keeper: Keeper
+  readonly #loops: { readonly opener: Loop; readonly planner: Loop; readonly dispatcher: Loop; readonly beat: Loop; readonly watch: Loop; readonly prune: Loop }
+  readonly #troubles = new Map<string, string>()
+  #session: Session
+  #phase: 'stopped' | 'started' | 'stopping' = 'stopped'
+  #opening: Promise<void> | null = null
+  #isOpen = false
+  #undeclared = true
+  #unsubscribe: () => void = () => {}
+
+  constructor(env: Env) {
+    this.env = env
+    this.#session = new Session(env.clock, env.randomBytes)
+    const session = () => this.#session
+    this.#recorder = new Recorder(env, session)
+    this.#dispatcher = new Dispatcher(env, this.#recorder, session, () => this.#fence('the store refused a claim of this node'))
+    this.#planner = new Planner(env)
+    this.#keeper = new Keeper(env, this.#dispatcher, session, (reason) => this.#fence(reason))
+    this.#loops = {
+      opener: this.#loop('opener', () => this.#openOnce()),
+      planner: this.#loop('planner', () => this.#planOnce()),
+      dispatcher: this.#loop('dispatcher', () => this.#dispatcher.runOnce()),
+      beat: this.#loop('beat', () => this.#beatOnce()),
+      watch: this.#loop('watch', () => this.#keeper.watchOnce()),
+      prune: this.#loop('prune', () => this.#keeper.pruneOnce()),
+    }
+    this.#dispatcher.onRoom = () => this.#loops.dispatcher.wake()
+  }
+
+  get isStarted(): boolean {
+    return this.#phase !== 'stopped'
+  }
+
+  get depth(): { running: number; queued: number } {
+    return this.#dispatcher.depth
+  }
+
+  get health(): Health {
+    if (this.#phase === 'stopped') return { state: 'stopped', reasons: [] }
+    return { state: this.#troubles.size > 0 ? 'degraded' : 'ok', reasons: [...this.#troubles].map(([loop, message]) => `${loop}: ${message}`) }
+  }
+
+  /** Makes the store usable; said again while it is under way or done, it does nothing more. */
+  open(): Promise<void> {
+    this.#opening ??= this.env.store.open({ clock: this.env.clock, random: this.env.random }).then(
+      () => {
+        this.#isOpen = true
+      },
+      (error: unknown) => {
+        this.#opening = null
+        throw error
+      },
+    )
+    return this.#opening
+  }
+
+  /** Starts the loops. A store that is away does not make this fail: the node is degraded until it comes back. */
+  async start(): Promise<void> {
+    if (this.#phase !== 'stopped') return
+    this.#phase = 'started'
+    for (const gap of this.env.registry.gaps()) {
+      this.env.log.warn(gap.message, { job: gap.job, task: gap.task })
+      this.env.events.emit('handler.missing', gap)
+    }
+    try {
+      await this.open()
+      await this.#beatOnce()
+    } catch (error) {
+      if (error instanceof PunctualError && hopeless.includes(error.code)) {
+        this.#phase = 'stopped'
+        throw error
+      }
+      this.#trouble('opener', error instanceof Error ? error.message : String(error))
+    }
+    if (this.#phase === 'started') this.#loops.opener.start()
+  }
+
+  /** Stops planning and claiming, signals what runs, waits for it for the grace period, and leaves. */
+  async stop(graceMs: number = this.env.options.graceMs): Promise<void> {
+    if (this.#phase !== 'started') return
+    this.#phase = 'stopping'
+    this.#unsubscribe()
+    const { opener, planner, dispatcher, beat, watch, prune } = this.#loops
+    await Promise.all([opener.stop(), planner.stop(), dispatcher.stop(), prune.stop()])
+    const grace = new AbortController()
+    const drained = this.#dispatcher.drain().then(() => this.#dispatcher.idle())
+    await Promise.race([drained, sleep(this.env.clock, graceMs, grace.signal)])
+    grace.abort()
+    await Promise.all([beat.stop(), watch.stop()])
+    if (this.#isOpen && this.#session.isJoined) await this.#keeper.beatOnce('leave').catch((error: unknown) => this.env.log.warn('The last beat did not reach the store', { error: String(error) }))
+    this.#session = new Session(this.env.clock, this.env.randomBytes)
+    this.#phase = 'stopped'
+    this.#troubles.clear()
+    this.env.events.emit('health.changed', this.health)
+  }
+
+  async close(): Promise<void> {
+    await this.stop()
+    if (this.#isOpen) await this.env.store.close()
+    this.#isOpen = false
+    this.#opening = null
+  }
+
+  /** Plans, claims and runs what is due, once, for hosts that tick from outside. */
+  async runDue({ limit, dueBy }: { limit: number; dueBy?: number }): Promise<DueSummary> {
+    await this.open()
+    const results: TurnResult[] = []
+    this.#dispatcher.onTurnEnd = (result) => results.push(result)
+    this.#dispatcher.resume()
+    try {
+      await this.#beatOnce()
+      await this.#planAll()
+      await this.#keeper.watchOnce()
+      const claimed = await this.#dispatcher.claim(Math.min(limit, this.env.store.batchLimit), dueBy)
+      await this.#dispatcher.idle()
+      const count = (...ends: TurnResult[]) => results.filter((result) => ends.includes(result)).length
+      return { claimed: claimed?.count ?? 0, succeeded: count('completed'), retried: count('parked', 'released'), failed: count('failed', 'dead') }
+    } finally {
+      this.#dispatcher.onTurnEnd = () => {}
+      if (this.#phase === 'stopped') await this.#leaveAfterTick()
+    }
+  }
+
+  /** Resolves when nothing claimed is left here. */
+  idle(): Promise<void> {
+    return this.#dispatcher.idle()
+  }
+
+  /** Makes the planner look again: a job was declared or changed. */
+  wakePlanner(): void {
+    this.#loops.planner.wake()
+  }
+
+  /** A definition or handler was added: its job is to be declared, and it may be claimed. */
+  noteRegistration(): void {
+    this.#undeclared = true
+    this.#loops.planner.wake()
+    this.#loops.dispatcher.wake()
+  }
+
+  async #openOnce(): Promise<number | null> {
+    await this.open()
+    if (!this.#session.isJoined) await this.#beatOnce()
+    this.#unsubscribe()
+    this.#unsubscribe = this.env.store.subscribe((hint) => this.#hear(hint))
+    this.#dispatcher.resume()
+    const { planner, dispatcher, beat, watch, prune } = this.#loops
+    for (const loop of [beat, planner, dispatcher, watch, prune]) loop.start()
+    return null
+  }
+
+  async #planOnce(): Promise<number> {
+    await this.#declare()
+    return this.#planner.runOnce()
+  }
+
+  async #planAll(): Promise<void> {
+    while ((await this.#planOnce()) === 0);
+  }
+
+  /** Writes what the definitions declare, once the store answers; saying the same again writes nothing. */
+  async #declare(): Promise<void> {
+    if (!this.#undeclared) return
+    for (const definition of this.env.registry.definitions) while (!(await this.#declareJob(definition)));
+    this.#undeclared = false
+  }
+
+  /** The definition's own job. A schedule that was given to it by `schedule()` stays. False when another declared it meanwhile. */
+  async #declareJob(definition: AnyDefinition): Promise<boolean> {
+    const { store } = this.env
+    const { name, options } = definition
+    const [known] = await store.readJobs({ tenant: defaultTenant, name, limit: 1 })
+    const inline = options.schedule?.toJSON() ?? null
+    const spec = jobSpec(definition, known && inline === null ? known.spec : { schedule: inline })
+    const { outcome } = await store.putJob({ tenant: defaultTenant, name, spec, expectedVersion: known?.version ?? 0 })
+    return outcome !== 'conflict'
+  }
+
+  async #beatOnce(): Promise<number> {
+    const wasJoined = this.#session.isJoined
+    const waitMs = await this.#keeper.beatOnce()
+    if (!wasJoined && this.#session.isJoined) this.#loops.dispatcher.wake()
+    return waitMs
+  }
+
+  #hear(hint: Hint): void {
+    if (hint.kind === 'due') this.#loops.dispatcher.wakeIn(hint.at - this.env.time.now())
+    else if (hint.kind === 'cancel') this.#loops.beat.wake()
+    else this.#loops.planner.wake()
+  }
+
+  /** Gives up everything held under this boot id and comes back under a new one. */
+  #fence(reason: string): void {
+    const fenced = this.#session
+    if (fenced.isFenced) return
+    fenced.isFenced = true
+    this.env.log.warn('This node stopped itself and comes back under a new id', { node: fenced.boot, reason })
+    this.#dispatcher.abandon(new Set(fenced.claims.keys()))
+    this.#session = new Session(this.env.clock, this.env.randomBytes)
+    this.env.events.emit('node.fenced', { node: fenced.boot, reason })
+    this.#loops.beat.wake()
+  }
+
+  async #leaveAfterTick(): Promise<void> {
+    if (this.#session.isJoined) await this.#keeper.beatOnce('leave')
+    this.#session = new Session(this.env.clock, this.env.randomBytes)
+  }
+
+  #loop(name: string, runOnce: () => Promise<number | null>): Loop {
+    return new Loop({
+      name,
+      clock: this.env.clock,
+      random: this.env.random,
+      runOnce,
+      onOk: () => this.#recovered(name),
+      onError: (error, retryInMs) => {
+        this.env.log.error(`The ${name} loop failed and tries again`, { error: error.message, retryInMs })
+        this.env.events.emit('loop.error', { loop: name, error, retryInMs } satisfies Events['loop.error'])
+        this.#trouble(name, error.message)
+      },
+    })
+  }
+
+  #trouble(loop: string, message: string): void {
+    const wasWell = this.#troubles.size === 0
+    this.#troubles.set(loop, message)
+    if (wasWell) this.env.events.emit('health.changed', this.health)
+  }
+
+  #recovered(loop: string): void {
+    if (this.#troubles.delete(loop) && this.#troubles.size === 0) this.env.events.emit('health.changed', this.health)
+  }
+}

@@ -1,0 +1,38 @@
+export { createPunctual, type Punctual } from './client/punctual.ts'
+export type { PunctualOptions } from './client/options.ts'
+export type {
+  CancelOutcome,
+  CancelTarget,
+  EnqueueOptions,
+  EnqueueRequest,
+  EnqueueResult,
+  OccurrenceTarget,
+  RunAt,
+  ScheduleOptions,
+  ScheduleResult,
+} from './client/commands.ts'
+export type { AttemptView, Occurrence, OccurrenceLine, TaskView, TurnView } from './client/occurrence-view.ts'
+export type { Counts, JobStatus, JobView, ListFilter } from './client/reads.ts'
+export type { DueSummary } from './engine/engine.ts'
+export type { HandlerMap } from './engine/registry.ts'
+export { type ErrorCode, errorCodes, type ErrorDetails, PunctualError } from './errors.ts'
+export type { AbortReason, Context, FailOptions, Handler, Logger, Refs } from './model/context.ts'
+export { type AnyDefinition, type Definition, type DefinitionOptions, defineJob, type HookContext, type TaskOptions } from './model/definition.ts'
+export type { EventName, Events, Health, Listener, OccurrenceEvent, TaskEvent } from './model/events.ts'
+export type { AttemptState, OccurrenceState, Source, TaskRunState, TurnEnd } from './model/lifecycle.ts'
+export type { PayloadSchema } from './model/payload.ts'
+export type { ErrorRecord, ExecutionReport, TaskReport } from './model/report.ts'
+export type { RetryFunction, RetryOptions, RetryQuestion } from './model/retry.ts'
+export type { FailureStrategy, Settings, SettingsOptions, TaskMode, TaskSettingsOptions } from './model/settings.ts'
+export { cron } from './schedule/cron.ts'
+export { interval } from './schedule/interval.ts'
+export { once } from './schedule/once.ts'
+export { registerSchedule, restoreSchedule } from './schedule/restore.ts'
+export { rrule } from './schedule/rrule.ts'
+export type { Schedule, ScheduleJson } from './schedule/schedule.ts'
+export { union } from './schedule/union.ts'
+export type { Page } from './store/query.ts'
+export type { NodeRecord, Store } from './store/store.ts'
+export type { Clock } from './time/clock.ts'
+export type { DurationInput } from './time/duration.ts'
+export type { InstantInput } from './time/instant.ts'
