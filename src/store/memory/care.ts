@@ -15,7 +15,7 @@ export function beat(state: MemoryState, { node, claims, inFlight, long, phase }
     const entry = state.entries.get(ref)
     if (entry?.place === 'claimed' && entry.turn === turn) entry.start = { turn, startedAt, deadlineAt }
   }
-  const lost = claims.filter((id) => !state.claims.has(id))
+  const lost = claims.filter((id) => state.claims.get(id)?.node !== node.boot)
   const running = own.reduce((sum, claim) => sum + unended(state, claim).length, 0)
   const record: NodeRecord = { ...node, startedAt: known?.startedAt ?? now, beatAt: now, beats: (known?.beats ?? 0) + 1, running }
   if (phase === 'leave' && running === 0) state.nodes.delete(node.boot)
@@ -28,7 +28,8 @@ function noteBreak(state: MemoryState, now: number): void {
   state.aliveSince = now
   for (const entry of state.entries.values()) {
     const { source, tenant, job } = entry.record
-    if (entry.place !== 'ready' || entry.turn !== 1 || entry.dueAt >= now || (source !== 'schedule' && source !== 'recovery')) continue
+    if (entry.place !== 'ready' || entry.turn !== 1 || entry.dueAt >= now || (source !== 'schedule' && source !== 'recovery'))
+      continue
     state.leaveReady(entry, 'stranded')
     const key = jobKey(tenant, job)
     const record = state.jobs.get(key)
@@ -38,7 +39,11 @@ function noteBreak(state: MemoryState, now: number): void {
 
 /** A claim whose answer never reached its node: nothing of it was started. */
 function release(state: MemoryState, claim: Claim, now: number): void {
-  for (const entry of unended(state, claim)) putBack(state, entry, bareEnd(entry, 'released', now, { node: claim.node }), now)
+  for (const entry of unended(state, claim)) {
+    const { node } = claim
+    if (entry.cancel) state.endTurn(entry, bareEnd(entry, 'canceled', now, { node, reason: entry.cancel.reason }))
+    else putBack(state, entry, bareEnd(entry, 'released', now, { node }), now)
+  }
   state.claims.delete(claim.id)
 }
 
@@ -49,7 +54,9 @@ function putBack(state: MemoryState, entry: Entry, end: TurnRecord, dueAt: numbe
 }
 
 function cancelNotices(state: MemoryState, own: readonly Claim[]): CancelNotice[] {
-  return own.flatMap((claim) => unended(state, claim).flatMap(({ ref, turn, cancel }) => (cancel ? [{ ref, turn, reason: cancel.reason }] : [])))
+  return own.flatMap((claim) =>
+    unended(state, claim).flatMap(({ ref, turn, cancel }) => (cancel ? [{ ref, turn, reason: cancel.reason }] : [])),
+  )
 }
 
 export function rescue(state: MemoryState, request: RescueRequest): RescueAnswer {
@@ -57,23 +64,26 @@ export function rescue(state: MemoryState, request: RescueRequest): RescueAnswer
   const rescued: RescueAnswer['rescued'][number][] = []
   const removed: string[] = []
   let left = request.limit
+  let more = false
   for (const { boot, beats } of request.gone) {
     const node = state.nodes.get(boot)
     if (!node || node.beats !== beats || now - node.beatAt < node.ttlMs) continue
     const claims = [...state.claims.values()].filter((claim) => claim.node === boot)
     for (const claim of claims.slice(0, left)) {
-      for (const entry of unended(state, claim)) rescued.push(recover(state, entry, { end: 'lost', node: boot, now, delaysMs: request.delaysMs }))
+      for (const entry of unended(state, claim))
+        rescued.push(recover(state, entry, { end: 'lost', node: boot, now, delaysMs: request.delaysMs }))
       state.claims.delete(claim.id)
     }
+    if (claims.length > left) more = true
+    else if (state.nodes.delete(boot)) removed.push(boot)
     left -= Math.min(left, claims.length)
-    if (![...state.claims.values()].some((claim) => claim.node === boot) && state.nodes.delete(boot)) removed.push(boot)
   }
   for (const entry of state.entries.values()) {
     if (entry.place !== 'claimed' || entry.start?.turn !== entry.turn || entry.start.deadlineAt >= now) continue
     const node = state.claims.get(entry.claim as string)?.node ?? null
     rescued.push(recover(state, entry, { end: 'stale', node, now, delaysMs: request.delaysMs }))
   }
-  return { rescued, removed, more: left === 0 }
+  return { rescued, removed, more }
 }
 
 function recover(
@@ -97,14 +107,20 @@ function recover(
   const delayMs = delaysMs[before]
   if (delayMs === undefined) {
     const message = `It was ${end === 'lost' ? 'lost with its node' : 'over its deadline'} after ${before} recoveries`
-    state.endTurn(entry, bareEnd(entry, 'dead', now, { node, startedAt, reason: end, error: { message, code: `occurrence.${end}` } }))
+    state.endTurn(
+      entry,
+      bareEnd(entry, 'dead', now, { node, startedAt, reason: end, error: { message, code: `occurrence.${end}` } }),
+    )
     return answer('dead')
   }
   putBack(state, entry, bareEnd(entry, end, now, { node, startedAt }), now + delayMs)
   return answer(end)
 }
 
-export function prune(state: MemoryState, { endedBefore, keyRetentionMs, limit }: { endedBefore: number; keyRetentionMs: number; limit: number }): { pruned: number } {
+export function prune(
+  state: MemoryState,
+  { endedBefore, keyRetentionMs, limit }: { endedBefore: number; keyRetentionMs: number; limit: number },
+): { pruned: number } {
   const now = state.now
   for (const [id, until] of state.tombstones) if (until < now) state.tombstones.delete(id)
   let pruned = 0

@@ -6,12 +6,16 @@ import { type Claim, type Entry, jobKey, type MemoryState } from './state.ts'
 export function claim(state: MemoryState, request: ClaimRequest): ClaimAnswer {
   const now = state.now
   const standing = state.claims.get(request.id)
+  if (standing && (standing.token !== request.token || standing.node !== request.node)) {
+    throw new PunctualError('claim.lost', `Claim ${request.id} belongs to another`, { claim: request.id })
+  }
   const entries = standing ? unended(state, standing) : take(state, request, Math.min(now, request.dueBy ?? now))
   return { now, members: entries.map((entry) => member(state, entry)), nextDue: state.ready.nextDue(request.kinds) }
 }
 
 function take(state: MemoryState, { id, token, node, kinds, limit }: ClaimRequest, dueBy: number): Entry[] {
-  if (!state.nodes.has(node)) throw new PunctualError('claim.lost', `Node ${node} is not known to the store and cannot claim`, { node })
+  if (!state.nodes.has(node))
+    throw new PunctualError('claim.lost', `Node ${node} is not known to the store and cannot claim`, { node })
   const entries = state.ready.take(kinds, dueBy, limit)
   for (const entry of entries) {
     state.leaveReady(entry, 'claimed')

@@ -7,7 +7,8 @@ export function putJob(state: MemoryState, { tenant, name, spec, expectedVersion
   const key = jobKey(tenant, name)
   const known = state.jobs.get(key)
   if (known && specText(known.spec) === specText(spec)) return { outcome: 'unchanged', job: known }
-  if (expectedVersion !== undefined && expectedVersion !== (known?.version ?? 0)) return { outcome: 'conflict', job: known ?? null }
+  if (expectedVersion !== undefined && expectedVersion !== (known?.version ?? 0))
+    return { outcome: 'conflict', job: known ?? null }
   const now = state.now
   const planned = known?.spec.schedule ? Math.min(known.cursor, now) : now
   const job: JobRecord = {
@@ -38,7 +39,12 @@ function withdraw(state: MemoryState, { tenant, name }: JobRecord, now: number):
 
 export function readJobs(state: MemoryState, { tenant, name, after, limit }: JobQuery): readonly JobRecord[] {
   return [...state.jobs.values()]
-    .filter((job) => (tenant === undefined || job.tenant === tenant) && (name === undefined || job.name === name) && (after === undefined || job.name > after))
+    .filter(
+      (job) =>
+        (tenant === undefined || job.tenant === tenant) &&
+        (name === undefined || job.name === name) &&
+        (after === undefined || job.name > after),
+    )
     .sort((a, b) => (a.name === b.name ? compare(a.tenant, b.tenant) : compare(a.name, b.name)))
     .slice(0, limit)
 }

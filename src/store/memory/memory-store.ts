@@ -1,4 +1,7 @@
 // The reference store: every verb in its plainest form, against which the others are compared.
+
+import type { Ability } from '../abilities.ts'
+import type { OccurrenceFilter } from '../query.ts'
 import type {
   Beat,
   CancelRequest,
@@ -17,8 +20,6 @@ import type {
   StoreEnv,
   Which,
 } from '../store.ts'
-import type { OccurrenceFilter } from '../query.ts'
-import type { Ability } from '../abilities.ts'
 import { beat, prune, rescue } from './care.ts'
 import { claim } from './claim.ts'
 import { putJob, readJobs } from './jobs.ts'

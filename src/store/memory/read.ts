@@ -1,6 +1,6 @@
+import { keyedId } from '../../model/ids.ts'
 import { type OccurrenceState, occurrenceStates } from '../../model/lifecycle.ts'
 import type { OccurrenceHistory, OccurrenceSummary } from '../../model/occurrence.ts'
-import { keyedId } from '../../model/ids.ts'
 import { decodeCursor, encodeCursor, type OccurrenceFilter, type Page } from '../query.ts'
 import type { JobCounts, NodeRecord, Which } from '../store.ts'
 import { type Entry, liveKey, type MemoryState, stateOf } from './state.ts'
@@ -13,7 +13,10 @@ export function find(state: MemoryState, which: Which): Entry | null {
   const known = state.byId.get(keyedId(which.tenant, which.job, which.key)) ?? state.liveKeys.get(liveKey(which))
   if (known) return known
   const { tenant, job, key } = which
-  return [...state.entries.values()].findLast(({ record }) => record.tenant === tenant && record.job === job && record.key === key) ?? null
+  return (
+    [...state.entries.values()].findLast(({ record }) => record.tenant === tenant && record.job === job && record.key === key) ??
+    null
+  )
 }
 
 export function get(state: MemoryState, which: Which): OccurrenceHistory | null {
@@ -26,7 +29,9 @@ export function get(state: MemoryState, which: Which): OccurrenceHistory | null 
 
 export function list(state: MemoryState, filter: OccurrenceFilter): Page<OccurrenceSummary> {
   const below = filter.cursor === undefined ? Number.POSITIVE_INFINITY : decodeCursor(filter.cursor)
-  const matching = [...state.entries.values()].filter((entry) => entry.ref < below && matches(entry, filter)).sort((a, b) => b.ref - a.ref)
+  const matching = [...state.entries.values()]
+    .filter((entry) => entry.ref < below && matches(entry, filter))
+    .sort((a, b) => b.ref - a.ref)
   const page = matching.slice(0, filter.limit)
   const last = page.at(-1)
   return { items: page.map(summary), cursor: last && matching.length > page.length ? encodeCursor(last.ref) : null }
@@ -70,7 +75,8 @@ function summary(entry: Entry): OccurrenceSummary {
 export function counts(state: MemoryState, { tenant, job }: { tenant?: string; job?: string }): JobCounts {
   const states = Object.fromEntries(occurrenceStates.map((name) => [name, 0])) as Record<OccurrenceState, number>
   for (const entry of state.entries.values()) {
-    if ((tenant === undefined || entry.record.tenant === tenant) && (job === undefined || entry.record.job === job)) states[stateOf(entry)]++
+    if ((tenant === undefined || entry.record.tenant === tenant) && (job === undefined || entry.record.job === job))
+      states[stateOf(entry)]++
   }
   const runs = [...state.lastRuns].filter(([key]) => {
     const [runTenant, runJob] = JSON.parse(key) as [string, string]

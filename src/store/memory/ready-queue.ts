@@ -20,8 +20,8 @@ export class ReadyQueue<T extends Queued> {
   readonly #heaps = new Map<string, Item<T>[][]>()
 
   push(kind: string, priority: number, value: T): void {
-    let heaps = this.#heaps.get(kind)
-    if (!heaps) this.#heaps.set(kind, (heaps = Array.from({ length: 10 }, () => [])))
+    const heaps = this.#heaps.get(kind) ?? Array.from({ length: 10 }, () => [])
+    this.#heaps.set(kind, heaps)
     up(heaps[priority] as Item<T>[], { dueAt: value.dueAt, ref: value.ref, ticket: value.ticket, value })
   }
 

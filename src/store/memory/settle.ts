@@ -1,5 +1,16 @@
 import type { AttemptRecord, TurnRecord } from '../../model/occurrence.ts'
-import type { CancelAnswer, CancelRequest, CheckpointItem, ClaimRef, Due, MemberRef, MoveAnswer, MoveRequest, SettleItem, WriteAnswer } from '../store.ts'
+import type {
+  CancelAnswer,
+  CancelRequest,
+  CheckpointItem,
+  ClaimRef,
+  Due,
+  MemberRef,
+  MoveAnswer,
+  MoveRequest,
+  SettleItem,
+  WriteAnswer,
+} from '../store.ts'
 import { find } from './read.ts'
 import { bareEnd, type Entry, type MemoryState, stateOf } from './state.ts'
 
@@ -25,15 +36,23 @@ function settleOne(state: MemoryState, item: SettleItem): WriteAnswer {
   if (!entry) return saidBefore(state, item) ? 'ok' : 'lost'
   const node = state.claims.get(item.claim.id)?.node ?? null
   addAttempts(entry, item.attempts)
-  const goesOn = item.end.end === 'parked' || item.end.end === 'released'
   // A cancel that was acknowledged while the turn ran must not be undone by another turn.
-  const canceled = goesOn && entry.cancel !== null
-  state.endTurn(entry, { ...item.end, ...(canceled && { end: 'canceled', reason: entry.cancel?.reason ?? null }), turn: item.turn, node })
-  if (!goesOn || canceled) return 'ok'
+  const canceled = goesOn(item.end) && entry.cancel !== null
+  state.endTurn(entry, {
+    ...item.end,
+    ...(canceled && { end: 'canceled', reason: entry.cancel?.reason ?? null }),
+    turn: item.turn,
+    node,
+  })
+  if (!goesOn(item.end) || canceled) return 'ok'
   const dueAt = state.now + item.delayMs
   state.nextTurn(entry, dueAt)
   state.hint({ kind: 'due', at: dueAt })
   return 'ok'
+}
+
+function goesOn({ end }: SettleItem['end']): boolean {
+  return end === 'parked' || end === 'released'
 }
 
 /** The entry, when the claim stands, the token is right and the turn has not ended: the fence. */
@@ -49,12 +68,13 @@ function saidBefore(state: MemoryState, { ref, turn, end }: SettleItem): boolean
 }
 
 function isSameEnd(before: TurnRecord, said: SettleItem['end']): boolean {
-  if (before.end === said.end) return before.endedAt === said.endedAt
-  return before.end === 'canceled' && before.endedAt === said.endedAt
+  const recorded = before.end === said.end || (before.end === 'canceled' && goesOn(said))
+  return recorded && before.endedAt === said.endedAt
 }
 
 function addAttempts(entry: Entry, attempts: readonly AttemptRecord[]): void {
-  for (const attempt of attempts) if (!entry.attempts.some(({ task, n }) => task === attempt.task && n === attempt.n)) entry.attempts.push(attempt)
+  for (const attempt of attempts)
+    if (!entry.attempts.some(({ task, n }) => task === attempt.task && n === attempt.n)) entry.attempts.push(attempt)
 }
 
 export function cancel(state: MemoryState, { which, reason }: CancelRequest): readonly CancelAnswer[] {
@@ -65,7 +85,9 @@ export function cancel(state: MemoryState, { which, reason }: CancelRequest): re
 }
 
 function ofEntity(state: MemoryState, { tenant, job, entity }: { tenant: string; job: string; entity: string }): Entry[] {
-  return [...state.entries.values()].filter(({ record, place }) => record.tenant === tenant && record.job === job && record.entity === entity && place !== 'ended')
+  return [...state.entries.values()].filter(
+    ({ record, place }) => record.tenant === tenant && record.job === job && record.entity === entity && place !== 'ended',
+  )
 }
 
 function cancelOne(state: MemoryState, entry: Entry, reason: string | null): CancelAnswer['outcome'] {
@@ -84,8 +106,12 @@ export function move(state: MemoryState, { which, to }: MoveRequest): MoveAnswer
   if (entry.place === 'claimed') return 'running'
   if ('due' in to) return entry.place === 'ended' ? 'ended' : ready(state, entry, to.due)
   if (stateOf(entry) !== 'dead') return entry.place === 'ended' ? 'ended' : 'not-dead'
+  if ('retry' in to) {
+    state.nextTurn(entry, state.dueAt(to.retry))
+    state.hint({ kind: 'due', at: entry.dueAt })
+    return 'moved'
+  }
   entry.turn += 1
-  if ('retry' in to) return ready(state, entry, to.retry)
   state.endTurn(entry, bareEnd(entry, 'canceled', state.now, { reason: to.discard }))
   return 'moved'
 }

@@ -102,8 +102,10 @@ export class MemoryState {
   endTurn(entry: Entry, end: TurnRecord): void {
     entry.turns.push(end)
     this.leaveReady(entry, 'ended')
-    if (end.startedAt !== null) this.#noteRun(entry, end.startedAt)
-    if (isEnd(stateAfter[end.end]) && entry.record.unique === 'live' && entry.record.key !== null) this.liveKeys.delete(liveKey(entry.record))
+    const state = stateAfter[end.end]
+    // A turn that another follows is not a run yet: an occurrence must not see itself as the run before it.
+    if (end.startedAt !== null && (isEnd(state) || state === 'dead')) this.#noteRun(entry, end.startedAt)
+    if (isEnd(state) && entry.record.unique === 'live' && entry.record.key !== null) this.liveKeys.delete(liveKey(entry.record))
   }
 
   /** Puts an entry whose turn has ended back for its next one. */
@@ -142,5 +144,18 @@ export function stateOf(entry: Entry): OccurrenceState {
 
 /** An end row of which only the manner and the time are known. */
 export function bareEnd(entry: Entry, end: TurnRecord['end'], now: number, more: Partial<TurnRecord> = {}): TurnRecord {
-  return { turn: entry.turn, end, node: null, startedAt: null, endedAt: now, result: null, error: null, attempt: null, settings: null, tasks: null, reason: null, ...more }
+  return {
+    turn: entry.turn,
+    end,
+    node: null,
+    startedAt: null,
+    endedAt: now,
+    result: null,
+    error: null,
+    attempt: null,
+    settings: null,
+    tasks: null,
+    reason: null,
+    ...more,
+  }
 }

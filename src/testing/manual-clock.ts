@@ -1,0 +1,145 @@
+import { PunctualError } from '../errors.ts'
+import type { Clock } from '../time/clock.ts'
+import { type DurationInput, parseDuration } from '../time/duration.ts'
+import { type InstantInput, isoText, parseInstant } from '../time/instant.ts'
+
+/** A clock that stands still until it is moved. */
+export interface ManualClock extends Clock {
+  /** Timers that have been set and have neither run nor been taken back. */
+  readonly pending: number
+  /** How long until the next timer runs, in ms; null when none is set. */
+  readonly nextTimerMs: number | null
+  /** Moves both clocks on and runs what comes due, in order, letting promises settle after each timer. */
+  advance(by: DurationInput): Promise<void>
+  /** Moves on until the wall shows this instant. */
+  advanceTo(instant: InstantInput | number): Promise<void>
+  /** Moves the wall only, forth or back, as when someone sets it. No timer runs, and `mono` does not notice. */
+  jump(ms: number): void
+  /** Lets promises settle without moving. */
+  settle(): Promise<void>
+}
+
+/**
+ * A clock for tests: hand it to `createPunctual` or to a store, and move it by `advance`.
+ * @param start What the wall shows at first: epoch ms, a Date or an ISO text. Default 2026-01-01T00:00:00Z.
+ * @example
+ * const clock = manualClock('2026-03-01T12:00:00Z')
+ * const punctual = createPunctual({ store: memory(), clock, jobs })
+ * await punctual.start()
+ * await clock.advance('15m')
+ */
+export function manualClock(start: InstantInput | number = '2026-01-01T00:00:00Z'): ManualClock {
+  return new SteppedClock(instantMs(start))
+}
+
+interface Timer {
+  readonly at: number
+  readonly fn: () => void
+}
+
+// A turn of the event loop settles every chain of promises; work that yields by setImmediate needs one turn for each yield.
+const turnsToSettle = 8
+const mostTimersAtOnce = 10_000
+
+class SteppedClock implements ManualClock {
+  readonly #timers = new Set<Timer>()
+  #wall: number
+  #mono = 0
+  #moving: Promise<void> = Promise.resolve()
+
+  constructor(wall: number) {
+    this.#wall = wall
+  }
+
+  wall(): number {
+    return this.#wall
+  }
+
+  mono(): number {
+    return this.#mono
+  }
+
+  timer(ms: number, fn: () => void): () => void {
+    const timer = { at: this.#mono + Math.max(0, ms), fn }
+    this.#timers.add(timer)
+    return () => this.#timers.delete(timer)
+  }
+
+  soon(fn: () => void): void {
+    setImmediate(fn)
+  }
+
+  get pending(): number {
+    return this.#timers.size
+  }
+
+  get nextTimerMs(): number | null {
+    const next = this.#next()
+    return next ? next.at - this.#mono : null
+  }
+
+  advance(by: DurationInput): Promise<void> {
+    const ms = parseDuration(by, 'by')
+    return this.#move(() => this.#mono + ms)
+  }
+
+  advanceTo(instant: InstantInput | number): Promise<void> {
+    const target = instantMs(instant)
+    if (target < this.#wall) {
+      const message = `A manual clock cannot advance back from ${isoText(this.#wall)} to ${isoText(target)}; use jump to set the wall back`
+      throw new PunctualError('instant.invalid', message, { field: 'instant', given: isoText(target) })
+    }
+    return this.#move(() => this.#mono + target - this.#wall)
+  }
+
+  jump(ms: number): void {
+    this.#wall += ms
+  }
+
+  async settle(): Promise<void> {
+    for (let turn = 0; turn < turnsToSettle; turn++) await new Promise((resolve) => setImmediate(resolve))
+  }
+
+  /** Moves follow each other, also when they are asked for at once. */
+  #move(target: () => number): Promise<void> {
+    const moved = this.#moving.then(() => this.#run(target()))
+    this.#moving = moved.catch(() => {})
+    return moved
+  }
+
+  async #run(target: number): Promise<void> {
+    await this.settle()
+    let ranHere = 0
+    for (let next = this.#next(); next && next.at <= target; next = this.#next()) {
+      ranHere = next.at > this.#mono ? 0 : ranHere + 1
+      if (ranHere > mostTimersAtOnce)
+        throw new PunctualError(
+          'option.invalid',
+          `More than ${mostTimersAtOnce} timers at one instant: something sets a timer of 0 ms again and again`,
+        )
+      this.#passTo(next.at)
+      this.#timers.delete(next)
+      next.fn()
+      await this.settle()
+    }
+    this.#passTo(target)
+    await this.settle()
+  }
+
+  #passTo(mono: number): void {
+    const ms = Math.max(0, mono - this.#mono)
+    this.#mono += ms
+    this.#wall += ms
+  }
+
+  /** The earliest timer; of several at one instant the one set first. */
+  #next(): Timer | null {
+    let first: Timer | null = null
+    for (const timer of this.#timers) if (!first || timer.at < first.at) first = timer
+    return first
+  }
+}
+
+function instantMs(instant: InstantInput | number): number {
+  return typeof instant === 'number' && Number.isFinite(instant) ? instant : parseInstant(instant as InstantInput, 'instant')
+}

@@ -1,0 +1,144 @@
+import assert from 'node:assert/strict'
+import { idsOf, memberOf, memberRef, minute } from './scene.ts'
+import { topic } from './topic.ts'
+
+export const beatCases = topic('beat', {
+  'a node joins, stays and leaves': async (scene) => {
+    const joined = await scene.join('node-1', {
+      name: 'web-1',
+      pid: 42,
+      concurrency: 3,
+      kinds: ['mail'],
+      tz: '2026a',
+      ttlMs: 9000,
+    })
+    assert.deepEqual(joined, { now: scene.now, aliveSince: scene.now, known: true, lost: [], cancels: [] })
+    const startedAt = scene.now
+    await scene.clock.advance(5000)
+    const node = scene.node({ name: 'web-1', pid: 42, concurrency: 3, kinds: ['mail'], tz: '2026a', ttlMs: 9000 })
+    await scene.beat({ node })
+    assert.deepEqual(await scene.store.nodes(), {
+      now: scene.now,
+      nodes: [{ ...node, startedAt, beatAt: scene.now, beats: 2, running: 0 }],
+    })
+    assert.equal((await scene.beat({ phase: 'leave' })).known, true)
+    assert.deepEqual((await scene.store.nodes()).nodes, [])
+  },
+  'every beat counts up by one': async (scene) => {
+    await scene.join()
+    for (let i = 2; i <= 4; i++) {
+      await scene.beat()
+      assert.equal((await scene.store.nodes()).nodes[0]?.beats, i)
+    }
+  },
+  'a boot that never joined is unknown, and stays so': async (scene) => {
+    for (const phase of ['stay', 'leave'] as const) {
+      const answer = await scene.beat({ boot: 'ghost', claims: ['c'], phase })
+      assert.deepEqual([answer.known, answer.lost, answer.cancels], [false, ['c'], []])
+    }
+    assert.deepEqual((await scene.store.nodes()).nodes, [])
+  },
+  'a node that was rescued is unknown and has lost all it lists': async (scene) => {
+    const holding = await scene.running()
+    await scene.loseNode()
+    const { known, lost } = await scene.beat({ claims: [holding.claim.id] })
+    assert.deepEqual([known, lost], [false, [holding.claim.id]])
+  },
+  'a node shows how many occurrences it runs': async (scene) => {
+    await scene.join()
+    for (let i = 0; i < 3; i++) await scene.create()
+    const holding = await scene.claim()
+    await scene.settle(holding, 'completed', { done: false })
+    await scene.beat({ claims: [holding.claim.id] })
+    assert.equal((await scene.store.nodes()).nodes[0]?.running, 2)
+  },
+  'rule 1: a claim that its node does not know of is released, its members unblamed': async (scene) => {
+    const holding = await scene.running()
+    await scene.clock.advance(1000)
+    assert.deepEqual((await scene.beat()).lost, [])
+    const { state, dueAt, turns } = await scene.get(holding.id)
+    assert.deepEqual([state, dueAt, turns], ['pending', scene.now, [scene.bareTurn(1, 'released', { node: 'node-1' })]])
+    const member = memberOf(await scene.claim())
+    assert.deepEqual([member.turn, member.recoveries], [2, 0])
+  },
+  'rule 1: a claim whose answer is still under way is not released': async (scene) => {
+    const holding = await scene.running()
+    assert.deepEqual((await scene.beat({ inFlight: [holding.claim.id] })).lost, [])
+    assert.equal(await scene.settle(holding, 'completed'), 'ok')
+  },
+  'a claim that is listed stands': async (scene) => {
+    const holding = await scene.running()
+    assert.deepEqual((await scene.beat({ claims: [holding.claim.id] })).lost, [])
+    assert.equal(await scene.state(holding.id), 'running')
+  },
+  'rule 1: claims that no longer stand are reported as lost': async (scene) => {
+    const holding = await scene.running()
+    assert.deepEqual((await scene.beat({ claims: [holding.claim.id, 'never-was'] })).lost, ['never-was'])
+    await scene.settle(holding, 'completed')
+    assert.deepEqual((await scene.beat({ claims: [holding.claim.id] })).lost, [holding.claim.id])
+  },
+  'a claim of another node is no claim of yours': async (scene) => {
+    const holding = await scene.running()
+    await scene.join('node-2')
+    assert.deepEqual((await scene.beat({ boot: 'node-2', claims: [holding.claim.id] })).lost, [holding.claim.id])
+    assert.equal(await scene.state(holding.id), 'running')
+  },
+  'the beat of one node does not release claims of another': async (scene) => {
+    const holding = await scene.running()
+    await scene.join('node-2')
+    await scene.beat({ boot: 'node-2' })
+    assert.equal(await scene.state(holding.id), 'running')
+  },
+  'only the unended members of an unknown claim are released': async (scene) => {
+    await scene.join()
+    const ids = [await scene.create({ due: scene.now - 2 }), await scene.create({ due: scene.now - 1 })]
+    await scene.settle(await scene.claim(), 'completed', { done: false })
+    await scene.beat()
+    assert.deepEqual(await Promise.all(ids.map((id) => scene.state(id))), ['completed', 'pending'])
+  },
+  'JB-19 what a node still holds when it leaves is left to rescue': async (scene) => {
+    const holding = await scene.running()
+    await scene.beat({ claims: [holding.claim.id], phase: 'leave' })
+    assert.equal(await scene.state(holding.id), 'running')
+    const { rescued, removed } = await scene.loseNode()
+    assert.deepEqual([rescued.map(({ id, outcome }) => [id, outcome]), removed], [[[holding.id, 'lost']], ['node-1']])
+  },
+  'a claim of nobody knows is released also by the last beat': async (scene) => {
+    const holding = await scene.running()
+    await scene.beat({ phase: 'leave' })
+    assert.equal(await scene.state(holding.id), 'pending')
+    assert.deepEqual((await scene.store.nodes()).nodes, [])
+  },
+  'joining again under the same boot keeps the node and its claims': async (scene) => {
+    const holding = await scene.running()
+    const startedAt = scene.now
+    await scene.clock.advance(1000)
+    await scene.beat({ claims: [holding.claim.id], phase: 'join' })
+    assert.equal((await scene.store.nodes()).nodes[0]?.startedAt, startedAt)
+    assert.equal(await scene.settle(holding, 'completed'), 'ok')
+  },
+  'rule 9: a beat records the start and deadline of long turns': async (scene) => {
+    const holding = await scene.running()
+    const { ref, turn } = memberRef(holding)
+    const startedAt = scene.now
+    await scene.beat({ claims: [holding.claim.id], long: [{ ref, turn, startedAt, deadlineAt: scene.now + minute }] })
+    await scene.clock.advance(minute)
+    await scene.beat({ claims: [holding.claim.id] })
+    assert.deepEqual((await scene.rescue({ gone: [] })).rescued, [])
+    await scene.clock.advance(1)
+    assert.deepEqual(
+      (await scene.rescue({ gone: [] })).rescued.map(({ id, outcome }) => [id, outcome]),
+      [[holding.id, 'stale']],
+    )
+    assert.equal((await scene.get(holding.id)).turns[0]?.startedAt, startedAt)
+  },
+  'a long turn that has ended meanwhile is passed over': async (scene) => {
+    const holding = await scene.running()
+    const { ref, turn } = memberRef(holding)
+    await scene.settle(holding, 'parked')
+    const next = await scene.claim()
+    await scene.beat({ claims: [next.claim.id], long: [{ ref, turn, startedAt: scene.now, deadlineAt: scene.now - 1 }] })
+    assert.deepEqual((await scene.rescue({ gone: [] })).rescued, [])
+    assert.deepEqual(idsOf(next), [holding.id])
+  },
+})

@@ -1,0 +1,56 @@
+import type { OccurrenceHistory, OccurrenceSummary } from '../../model/occurrence.ts'
+import type { JobCounts, NodeRecord, Store } from '../../store/store.ts'
+
+/** All that can be read of a store, in a fixed order, so that two dumps can be compared. */
+export interface Dump {
+  readonly list: readonly OccurrenceSummary[]
+  readonly histories: readonly (OccurrenceHistory | null)[]
+  readonly counts: JobCounts
+  readonly nodes: readonly NodeRecord[]
+  readonly jobs: readonly unknown[]
+  readonly nextDue: number | null
+}
+
+export async function dump(store: Store, kinds: readonly string[] = ['mail', 'report']): Promise<Dump> {
+  const list = await listAll(store)
+  const histories: (OccurrenceHistory | null)[] = []
+  for (const { id } of list) histories.push(inOrder(await store.get({ id })))
+  const { nodes } = await store.nodes()
+  const { jobs } = await store.jobsToPlan({ horizonMs: 1e12, limit: 1000 })
+  const stranded = new Map(jobs.map((candidate) => [candidate.job.id, candidate.stranded.toSorted((a, b) => a - b)]))
+  return {
+    list,
+    histories,
+    counts: await store.counts({}),
+    nodes: nodes.toSorted((a, b) => (a.boot < b.boot ? -1 : 1)),
+    jobs: (await store.readJobs({ limit: 1000 })).map((job) => ({ ...job, stranded: stranded.get(job.id) ?? [] })),
+    nextDue: (await store.peek({ kinds })).nextDue,
+  }
+}
+
+/** A dump without what every beat changes by itself. */
+export async function lastingDump(store: Store): Promise<Dump> {
+  const all = await dump(store)
+  return { ...all, nodes: all.nodes.map((node) => ({ ...node, beats: 0, beatAt: 0 })) }
+}
+
+export async function listAll(store: Store, limit = 500): Promise<readonly OccurrenceSummary[]> {
+  const items: OccurrenceSummary[] = []
+  let cursor: string | null | undefined
+  while (cursor !== null) {
+    const page = await store.list({ limit, ...(cursor !== undefined && { cursor }) })
+    items.push(...page.items)
+    cursor = page.cursor
+  }
+  return items
+}
+
+/** Attempts of tasks that ran side by side have no order among themselves. */
+function inOrder(history: OccurrenceHistory | null): OccurrenceHistory | null {
+  return (
+    history && {
+      ...history,
+      attempts: history.attempts.toSorted((a, b) => a.turn - b.turn || (a.task < b.task ? -1 : a.task > b.task ? 1 : a.n - b.n)),
+    }
+  )
+}

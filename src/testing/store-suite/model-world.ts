@@ -1,0 +1,96 @@
+import assert from 'node:assert/strict'
+import { PunctualError } from '../../errors.ts'
+import { uuidV7 } from '../../model/ids.ts'
+import type { ClaimAnswer, ClaimRef, MemberRef, Store } from '../../store/store.ts'
+import type { ManualClock } from '../manual-clock.ts'
+
+/** A claim as its node knows it. */
+export interface KnownClaim extends ClaimRef {
+  readonly node: string
+  readonly members: readonly { readonly id: string; readonly turn: number }[]
+  /** Members whose turn the node has settled. */
+  readonly settled: Set<string>
+}
+
+type Side = 'subject' | 'reference'
+
+/** Two stores that are told the same things, and what their callers remember. */
+export class ModelWorld {
+  readonly claims: KnownClaim[] = []
+  readonly ids: string[] = []
+  readonly boots: string[] = ['node-1']
+  readonly clock: ManualClock
+  readonly reference: Store
+  readonly #stores: Readonly<Record<Side, Store>>
+  readonly #refs = { subject: new Map<string, number>(), reference: new Map<string, number>() }
+  #lastId = 0
+
+  constructor(subject: Store, reference: Store, clock: ManualClock) {
+    this.#stores = { subject, reference }
+    this.reference = reference
+    this.clock = clock
+  }
+
+  get now(): number {
+    return this.clock.wall()
+  }
+
+  newId(): string {
+    const n = ++this.#lastId
+    return uuidV7(this.now, (bytes) =>
+      Uint8Array.from({ length: bytes }, (_, i) => (i === bytes - 1 ? n & 255 : i === bytes - 2 ? n >> 8 : 0)),
+    )
+  }
+
+  newClaim(): ClaimRef {
+    const n = ++this.#lastId
+    return { id: `claim-${n}`, token: `token-${n}` }
+  }
+
+  /** Says the same to both and compares what they answer, errors by their code. Returns the answer of the reference. */
+  async both<Answer>(
+    say: (store: Store, side: Side) => Promise<Answer>,
+    show: (answer: Answer, side: Side) => unknown = (answer) => answer,
+  ): Promise<Answer | null> {
+    const subject = await outcome(say(this.#stores.subject, 'subject'))
+    const reference = await outcome(say(this.#stores.reference, 'reference'))
+    const shown = (one: Outcome<Answer>, side: Side) => ('code' in one ? one : show(one.answer, side))
+    assert.deepEqual(shown(subject, 'subject'), shown(reference, 'reference'))
+    return 'code' in reference ? null : reference.answer
+  }
+
+  /** Remembers the store's own handles, and shows the answer without them. */
+  showClaim(answer: ClaimAnswer, side: Side): unknown {
+    for (const { ref, record } of answer.members) this.#refs[side].set(record.id, ref)
+    return {
+      ...answer,
+      members: answer.members.map(({ ref: _, attempts, ...member }) => ({
+        ...member,
+        attempts: attempts.map(({ task, n }) => `${task} ${n}`).toSorted(),
+      })),
+    }
+  }
+
+  ref(side: Side, id: string): number {
+    return this.#refs[side].get(id) ?? 999_999
+  }
+
+  idOf(side: Side, ref: number): string | undefined {
+    return [...this.#refs[side]].find(([, known]) => known === ref)?.[0]
+  }
+
+  member(side: Side, claim: KnownClaim, { id, turn }: { id: string; turn: number }): MemberRef {
+    return { claim: { id: claim.id, token: claim.token }, ref: this.ref(side, id), turn }
+  }
+}
+
+type Outcome<Answer> = { readonly answer: Answer } | { readonly code: string }
+
+async function outcome<Answer>(said: Promise<Answer>): Promise<Outcome<Answer>> {
+  try {
+    return { answer: await said }
+  } catch (error) {
+    if (error instanceof PunctualError) return { code: error.code }
+    throw error
+  }
+}

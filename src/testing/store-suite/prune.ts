@@ -1,0 +1,117 @@
+import assert from 'node:assert/strict'
+import { scheduledId } from '../../model/ids.ts'
+import { day, hour, memberOf, minute, type Scene } from './scene.ts'
+import { topic } from './topic.ts'
+
+export const pruneCases = topic('prune', {
+  'TM-17 what ended before the given instant is deleted': async (scene) => {
+    const old = await scene.completed()
+    await scene.clock.advance(1000)
+    const young = await scene.completed()
+    assert.deepEqual(await scene.store.prune({ endedBefore: scene.now, keyRetentionMs: day, limit: 100 }), { pruned: 1 })
+    assert.equal(await scene.store.get({ id: old }), null)
+    assert.deepEqual(
+      (await scene.store.list({ limit: 10 })).items.map(({ id }) => id),
+      [young],
+    )
+    assert.equal((await scene.store.counts({})).states.completed, 1)
+    assert.deepEqual(await scene.store.prune({ endedBefore: scene.now, keyRetentionMs: day, limit: 100 }), { pruned: 0 })
+  },
+  'completed, failed, canceled, skipped and missed ones are pruned': async (scene) => {
+    for (const end of ['completed', 'failed', 'canceled', 'skipped', 'missed'] as const)
+      await scene.settle(await scene.running(), end)
+    assert.deepEqual(await pruneAll(scene), { pruned: 5 })
+    assert.deepEqual((await scene.store.list({ limit: 10 })).items, [])
+  },
+  'TM-10 dead and unended ones are left alone, however old': async (scene) => {
+    const dead = await scene.dead()
+    const parked = await scene.running()
+    await scene.settle(parked, 'parked', { delayMs: 10 * day })
+    const running = await scene.running()
+    const pending = await scene.create({ due: { in: 10 * day } })
+    assert.deepEqual(await pruneAll(scene), { pruned: 0 })
+    assert.deepEqual(await Promise.all([dead, parked.id, running.id, pending].map((id) => scene.state(id))), [
+      'dead',
+      'retrying',
+      'running',
+      'pending',
+    ])
+  },
+  'a dead one can be pruned once a person has discarded it': async (scene) => {
+    const id = await scene.dead()
+    await scene.store.move({ which: { id }, to: { discard: null } })
+    assert.deepEqual(await pruneAll(scene), { pruned: 1 })
+  },
+  'a call deletes no more than its limit': async (scene) => {
+    for (let i = 0; i < 5; i++) await scene.completed()
+    await scene.clock.advance(minute)
+    const request = { endedBefore: scene.now, keyRetentionMs: day, limit: 2 }
+    const pruned = [
+      await scene.store.prune(request),
+      await scene.store.prune(request),
+      await scene.store.prune(request),
+      await scene.store.prune(request),
+    ]
+    assert.deepEqual(
+      pruned.map((answer) => answer.pruned),
+      [2, 2, 1, 0],
+    )
+  },
+  'BL-1 a key stays taken after its record is gone': async (scene) => {
+    const id = await scene.completed({ key: 'k' })
+    await pruneAll(scene)
+    for (const onConflict of ['keep', 'reschedule', 'replace'] as const) {
+      assert.deepEqual(await scene.createOne({ key: 'k', onConflict }), { id, outcome: 'tombstoned', differs: false })
+    }
+    assert.equal(await scene.store.get({ id }), null)
+    assert.equal(await scene.store.get({ tenant: 'default', job: 'mail', key: 'k' }), null)
+    assert.deepEqual(await scene.store.cancel({ which: { tenant: 'default', job: 'mail', key: 'k' }, reason: null }), [])
+  },
+  'rule 10: a key is free again after its retention': async (scene) => {
+    await scene.completed({ key: 'k' })
+    await scene.clock.advance(minute)
+    await scene.store.prune({ endedBefore: scene.now, keyRetentionMs: hour, limit: 10 })
+    await scene.clock.advance(hour - 1)
+    await scene.store.prune({ endedBefore: scene.now, keyRetentionMs: hour, limit: 10 })
+    assert.equal((await scene.createOne({ key: 'k' })).outcome, 'tombstoned')
+    await scene.clock.advance(2)
+    await scene.store.prune({ endedBefore: scene.now, keyRetentionMs: hour, limit: 10 })
+    assert.equal((await scene.createOne({ key: 'k' })).outcome, 'created')
+  },
+  'rule 10: a scheduled instant is not planned anew after its record is gone': async (scene) => {
+    await scene.putJob()
+    await scene.join()
+    const at = scene.now
+    await scene.plan([at])
+    await scene.settle(await scene.claim(), 'completed')
+    await pruneAll(scene)
+    assert.deepEqual(await scene.store.plan([scene.planOf(await scene.job(), [at])]), [{ outcome: 'planned', created: 0 }])
+    assert.equal(await scene.store.get({ id: scheduledId('default', 'report', at) }), null)
+  },
+  'a live key leaves nothing behind': async (scene) => {
+    await scene.completed({ key: 'k', unique: 'live' })
+    await pruneAll(scene)
+    assert.equal(await scene.store.get({ tenant: 'default', job: 'mail', key: 'k' }), null)
+    await scene.create({ key: 'k', unique: 'live' })
+  },
+  'pruning an ended holder of a live key does not free the key of its successor': async (scene) => {
+    await scene.completed({ key: 'k', unique: 'live' })
+    const id = await scene.create({ key: 'k', unique: 'live', due: { in: 10 * day } })
+    await pruneAll(scene)
+    assert.deepEqual(await scene.createOne({ key: 'k', unique: 'live' }), { id, outcome: 'existing', differs: false })
+  },
+  'JB-6 the time of the last run outlives the records': async (scene) => {
+    const began = scene.now
+    await scene.completed()
+    await pruneAll(scene)
+    assert.equal((await scene.store.counts({ tenant: 'default', job: 'mail' })).lastRunAt, began)
+    await scene.beat()
+    await scene.create()
+    assert.equal(memberOf(await scene.claim()).lastRunAt, began)
+  },
+})
+
+async function pruneAll(scene: Scene): Promise<{ pruned: number }> {
+  await scene.clock.advance(day)
+  return scene.store.prune({ endedBefore: scene.now, keyRetentionMs: 30 * day, limit: 1000 })
+}

@@ -1,0 +1,161 @@
+// Every verb is safe to repeat after an unknown outcome: said twice with the same arguments, it has acted once.
+// Of the moves, `due` (to an instant), `retry` and `discard` are such; a move by a delay counts from the repeated call.
+import assert from 'node:assert/strict'
+import { lastingDump } from './dump.ts'
+import { memberRef, minute, type Scene } from './scene.ts'
+import { topic } from './topic.ts'
+
+type Prepare = (scene: Scene) => Promise<() => Promise<unknown>>
+
+const verbs: Readonly<Record<string, Prepare>> = {
+  putJob: async (scene) => {
+    const put = { tenant: 'default', name: 'report', spec: scene.spec(), expectedVersion: 0 }
+    return () => scene.store.putJob(put)
+  },
+  'putJob of another version': async (scene) => {
+    await scene.putJob()
+    await scene.plan([scene.now + minute])
+    const put = { tenant: 'default', name: 'report', spec: scene.spec({ payload: '2' }), expectedVersion: 1 }
+    return () => scene.store.putJob(put)
+  },
+  plan: async (scene) => {
+    const plan = scene.planOf(await scene.putJob(), [scene.now + 1, scene.now + 2])
+    return () => scene.store.plan([plan])
+  },
+  'plan that revives': async (scene) => {
+    await scene.putJob()
+    const at = scene.now + 1
+    await scene.plan([at])
+    await scene.clock.advance(minute)
+    await scene.join()
+    const plan = scene.planOf(await scene.job(), [], { revive: [at] })
+    return () => scene.store.plan([plan])
+  },
+  create: async (scene) => {
+    const rows = [scene.row(), scene.row({ key: 'k' }), scene.row({ key: 'l', unique: 'live' })]
+    return () => scene.store.create(rows)
+  },
+  'create that reschedules': async (scene) => {
+    await scene.create({ key: 'k' })
+    const rows = [scene.row({ key: 'k', due: scene.now + 5, onConflict: 'reschedule' })]
+    return () => scene.store.create(rows)
+  },
+  'create that replaces': async (scene) => {
+    await scene.create({ key: 'k' })
+    const rows = [scene.row({ key: 'k', payload: '2', due: scene.now + 5, onConflict: 'replace' })]
+    return () => scene.store.create(rows)
+  },
+  claim: async (scene) => {
+    await scene.join()
+    for (let i = 0; i < 3; i++) await scene.create()
+    const request = scene.claimRequest({ limit: 2 })
+    return () => scene.store.claim(request)
+  },
+  checkpoint: async (scene) => {
+    const holding = await scene.running()
+    const progress = { task: 'run', done: 0.5, message: null, at: scene.now }
+    const start = { startedAt: scene.now, deadlineAt: scene.now + minute }
+    const items = [{ ...memberRef(holding), attempts: [scene.attempt(), scene.attempt({ n: 2 })], progress, start }]
+    return () => scene.store.checkpoint(items)
+  },
+  'settle that completes': async (scene) => {
+    const holding = await scene.running()
+    const items = [{ ...scene.settleItem(holding, 'completed'), attempts: [scene.attempt()] }]
+    return () => scene.store.settle(items, [holding.claim])
+  },
+  'settle that parks': async (scene) => {
+    const holding = await scene.running()
+    const items = [{ ...scene.settleItem(holding, 'parked'), attempts: [scene.attempt()], delayMs: 1000 }]
+    return () => scene.store.settle(items, [holding.claim])
+  },
+  'settle that releases': async (scene) => {
+    const holding = await scene.running()
+    const items = [scene.settleItem(holding, 'released')]
+    return () => scene.store.settle(items, [holding.claim])
+  },
+  'settle that buries': async (scene) => {
+    const holding = await scene.running()
+    const items = [scene.settleItem(holding, 'dead')]
+    return () => scene.store.settle(items, [holding.claim])
+  },
+  'cancel of what is pending': async (scene) => {
+    const id = await scene.create()
+    return () => scene.store.cancel({ which: { id }, reason: 'paid' })
+  },
+  'cancel of what runs': async (scene) => {
+    const { id } = await scene.running()
+    return () => scene.store.cancel({ which: { id }, reason: 'paid' })
+  },
+  'cancel of an entity': async (scene) => {
+    await scene.create({ entity: 'e' })
+    await scene.create({ entity: 'e', due: { in: minute } })
+    return () => scene.store.cancel({ which: { tenant: 'default', job: 'mail', entity: 'e' }, reason: null })
+  },
+  'move to an instant': async (scene) => {
+    const id = await scene.create()
+    const due = scene.now + minute
+    return () => scene.store.move({ which: { id }, to: { due } })
+  },
+  'move that retries': async (scene) => {
+    const id = await scene.dead()
+    return () => scene.store.move({ which: { id }, to: { retry: { in: 1000 } } })
+  },
+  'move that discards': async (scene) => {
+    const id = await scene.dead()
+    return () => scene.store.move({ which: { id }, to: { discard: 'obsolete' } })
+  },
+  'beat that joins': async (scene) => () => scene.join(),
+  'beat that releases': async (scene) => {
+    await scene.running()
+    return () => scene.beat()
+  },
+  'beat that records': async (scene) => {
+    const holding = await scene.running()
+    const { ref, turn } = memberRef(holding)
+    const long = [{ ref, turn, startedAt: scene.now, deadlineAt: scene.now + minute }]
+    return () => scene.beat({ claims: [holding.claim.id], long })
+  },
+  'beat that leaves': async (scene) => {
+    await scene.join()
+    return () => scene.beat({ phase: 'leave' })
+  },
+  rescue: async (scene) => {
+    await scene.running()
+    await scene.join('node-2')
+    await scene.clock.advance(15_000)
+    return () => scene.store.rescue({ gone: [{ boot: 'node-1', beats: 1 }], delaysMs: [1000], limit: 10 })
+  },
+  'rescue of what overran': async (scene) => {
+    const holding = await scene.running()
+    await scene.store.checkpoint([
+      { ...memberRef(holding), attempts: [], start: { startedAt: scene.now, deadlineAt: scene.now } },
+    ])
+    await scene.clock.advance(1)
+    return () => scene.store.rescue({ gone: [], delaysMs: [1000], limit: 10 })
+  },
+  prune: async (scene) => {
+    await scene.completed({ key: 'k' })
+    await scene.clock.advance(1)
+    const request = { endedBefore: scene.now, keyRetentionMs: minute, limit: 10 }
+    return () => scene.store.prune(request)
+  },
+}
+
+export const repeatCases = topic(
+  'repeat',
+  Object.fromEntries(
+    Object.entries(verbs).map(([verb, prepare]) => [
+      `${verb}, said twice, acts once`,
+      async (scene: Scene) => {
+        const say = await prepare(scene)
+        const before = await lastingDump(scene.store)
+        await say()
+        const once = await lastingDump(scene.store)
+        if (!verb.startsWith('beat that records') && verb !== 'cancel of what runs')
+          assert.notDeepEqual(once, before, 'the first call acts')
+        await say()
+        assert.deepEqual(await lastingDump(scene.store), once)
+      },
+    ]),
+  ),
+)
