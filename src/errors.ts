@@ -36,7 +36,7 @@ export const errorCodes = [
   'store.unsupported',
   'config.invalid',
   'punctual.closed',
-  'punctual.running',
+  'punctual.stopped',
 ] as const
 
 export type ErrorCode = (typeof errorCodes)[number]

@@ -186,6 +186,12 @@ export class Punctual implements AsyncDisposable {
     return this.#engine.runDue({ limit, ...(now !== undefined && { dueBy: parseInstant(now, 'now') }) })
   }
 
+  /** Resolves when a started scheduler has run everything that is due now and that it has handlers for. */
+  async idle(): Promise<void> {
+    this.#checkOpen()
+    await this.#engine.idle()
+  }
+
   /** Registers a definition after creation. */
   define(definition: AnyDefinition): this {
     this.#engine.env.registry.define(definition)

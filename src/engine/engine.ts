@@ -156,9 +156,18 @@ export class Engine {
     }
   }
 
-  /** Resolves when nothing claimed is left here. */
-  idle(): Promise<void> {
-    return this.#dispatcher.idle()
+  /** Resolves when nothing is due any more that this node could run. */
+  async idle(): Promise<void> {
+    const { store, registry, clock } = this.env
+    for (;;) {
+      await this.#dispatcher.idle()
+      const { now, nextDue } = await store.peek({ kinds: registry.kinds() })
+      const { running, queued } = this.#dispatcher.depth
+      if ((nextDue === null || nextDue > now) && running + queued === 0) return
+      if (this.#phase !== 'started') throw new PunctualError('punctual.stopped', 'Work is due and this scheduler is not started; call start() first', {})
+      this.#loops.dispatcher.wake()
+      await new Promise<void>((resolve) => clock.soon(resolve))
+    }
   }
 
   /** Makes the planner look again: a job was declared or changed. */

@@ -1,0 +1,6 @@
+import type { Punctual } from '../client/punctual.ts'
+
+/** Resolves when a started scheduler has run everything that is due by its store's clock. What is due later is left. */
+export function drain(punctual: Punctual): Promise<void> {
+  return punctual.idle()
+}
