@@ -1,0 +1,99 @@
+import type { Member } from './ending.ts'
+import type { Transaction } from './transaction.ts'
+
+/** A claim that stands. Its members never change, so that a copy holds for as long as its row does. */
+export interface StandingClaim {
+  readonly id: string
+  readonly token: string
+  readonly node: string
+  readonly members: ReadonlyMap<number, Member>
+}
+
+/** The claims made through this store object: their members need not be read again when they are settled. */
+export class KnownClaims {
+  readonly #claims = new Map<string, StandingClaim>()
+
+  get(id: string): StandingClaim | undefined {
+    return this.#claims.get(id)
+  }
+
+  add(claim: StandingClaim): void {
+    this.#claims.set(claim.id, claim)
+    const [oldest] = this.#claims.keys()
+    if (this.#claims.size > mostKnown && oldest !== undefined) this.#claims.delete(oldest)
+  }
+
+  delete(id: string): void {
+    this.#claims.delete(id)
+  }
+}
+
+const mostKnown = 1000
+
+type ClaimRow = [id: string, token: string, node: string]
+type StoredMember = [ref: number, turn: number, dueAt?: number]
+
+export function insertClaim(tx: Transaction, { id, token, node, members }: StandingClaim): void {
+  let text = ''
+  for (const { ref, turn, dueAt, firstDueAt } of members.values())
+    text += `${text === '' ? '' : ','}[${ref},${turn}${dueAt === firstDueAt ? '' : `,${dueAt}`}]`
+  tx.run('INSERT INTO punctual_claim (id, token, node, members) VALUES (?, ?, ?, ?)', id, token, node, `[${text}]`)
+}
+
+export function findClaim(tx: Transaction, known: KnownClaims, id: string): StandingClaim | null {
+  const row = tx.one<ClaimRow>('SELECT id, token, node FROM punctual_claim WHERE id = ?', id)
+  if (row) return withMembers(tx, known, row)
+  known.delete(id)
+  return null
+}
+
+export function claimsOf(tx: Transaction, known: KnownClaims, node: string): StandingClaim[] {
+  return tx
+    .all<ClaimRow>('SELECT id, token, node FROM punctual_claim WHERE node = ? ORDER BY ref', node)
+    .map((row) => withMembers(tx, known, row))
+}
+
+export function deleteClaim(tx: Transaction, known: KnownClaims, id: string): void {
+  tx.run('DELETE FROM punctual_claim WHERE id = ?', id)
+  known.delete(id)
+}
+
+/** The members whose turn has no end row yet. */
+export function unended(tx: Transaction, { members }: StandingClaim): Member[] {
+  const ended = tx.statement('SELECT 1 FROM punctual_turn WHERE series = ? AND ref = ? AND turn = ?')
+  return [...members.values()].filter(({ series, ref, turn }) => ended.get(series, ref, turn) === undefined)
+}
+
+export type Holders = ReadonlyMap<number, { readonly node: string; readonly dueAt: number | undefined }>
+
+/** Which node holds what, and since when that was due where it is not its first due; only for `ref` when given. */
+export function holders(tx: Transaction, ref?: number): Holders {
+  const rows = tx.all<[string, string]>(
+    "SELECT node, members FROM punctual_claim WHERE ?1 IS NULL OR instr(members, '[' || ?1 || ',') > 0",
+    ref === undefined ? null : String(ref),
+  )
+  return new Map(
+    rows.flatMap(([node, members]) =>
+      (JSON.parse(members) as StoredMember[]).map(([member, , dueAt]) => [member, { node, dueAt }] as const),
+    ),
+  )
+}
+
+function withMembers(tx: Transaction, known: KnownClaims, [id, token, node]: ClaimRow): StandingClaim {
+  const before = known.get(id)
+  if (before?.token === token) return before
+  const [text] = tx.one<[string]>('SELECT members FROM punctual_claim WHERE id = ?', id) as [string]
+  const members = (JSON.parse(text) as StoredMember[]).flatMap((stored) => readMember(tx, stored))
+  return { id, token, node, members: new Map(members.map((member) => [member.ref, member])) }
+}
+
+function readMember(tx: Transaction, [ref, turn, dueAt]: StoredMember): Member[] {
+  const row = tx.one<[number, number, number, number, string | null]>(
+    "SELECT series, kind, priority, scheduled_at, CASE uniqueness WHEN 'live' THEN key END FROM punctual_occurrence WHERE ref = ?",
+    ref,
+  )
+  // An occurrence that ended under a claim that was never given back may have been pruned.
+  if (!row) return []
+  const [series, kind, priority, firstDueAt, liveKey] = row
+  return [{ ref, turn, series, kind, priority, firstDueAt, dueAt: dueAt ?? firstDueAt, liveKey, isPlanned: false }]
+}

@@ -1,0 +1,127 @@
+// The moves of an occurrence between the tables: into ready, out of it, and to the end of a turn.
+import { isEnd, type OccurrenceState, stateAfter } from '../../model/lifecycle.ts'
+import type { AttemptRecord, TurnRecord } from '../../model/occurrence.ts'
+import { toJson } from './records.ts'
+import type { Transaction } from './transaction.ts'
+
+/** What must be known of an occurrence in order to move it. */
+export interface Member {
+  readonly ref: number
+  readonly series: number
+  readonly kind: number
+  readonly priority: number
+  /** The turn it is in, or will be in next. */
+  readonly turn: number
+  readonly dueAt: number
+  readonly firstDueAt: number
+  /** Its key, where that is taken only until its end. */
+  readonly liveKey: string | null
+  /** Whether it is a scheduled instant. */
+  readonly isPlanned: boolean
+}
+
+const insertTurn = `INSERT INTO punctual_turn (series, ref, turn, end, node, started_at, ended_at, due_at, attempt, settings, tasks, reason, error, result)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`
+
+/** Writes the end row of the member's turn: the fence. False: the turn had ended before, and nothing was changed. */
+export function endTurn(
+  tx: Transaction,
+  member: Member,
+  { end, ...row }: Omit<TurnRecord, 'turn'>,
+  from: OccurrenceState = 'running',
+): boolean {
+  const { series, ref, turn, dueAt, firstDueAt, liveKey } = member
+  const { node, startedAt, endedAt, attempt, settings, tasks, reason, error, result } = row
+  const due = dueAt === firstDueAt ? null : dueAt
+  const inserted = tx
+    .statement(insertTurn)
+    .run(
+      series,
+      ref,
+      turn,
+      end,
+      node,
+      startedAt,
+      endedAt,
+      due,
+      attempt,
+      toJson(settings),
+      toJson(tasks),
+      reason,
+      toJson(error),
+      result,
+    )
+  if (inserted.changes === 0) return false
+  const state = stateAfter[end]
+  tx.tally(series, from, state)
+  // A turn that another follows is not a run yet: an occurrence must not see itself as the run before it.
+  if (startedAt !== null && (isEnd(state) || state === 'dead')) tx.noteRun(series, startedAt)
+  if (from === 'running') forgetTurn(tx, ref)
+  if (end === 'dead') tx.run('INSERT INTO punctual_dead (series, ref) VALUES (?, ?)', series, ref)
+  if (liveKey !== null && isEnd(state))
+    tx.run('DELETE FROM punctual_live_key WHERE series = ? AND key = ? AND ref = ?', series, liveKey, ref)
+  return true
+}
+
+/** An end row of which only the manner and the time are known. */
+export function bareEnd(end: TurnRecord['end'], endedAt: number, more: Partial<TurnRecord> = {}): Omit<TurnRecord, 'turn'> {
+  return {
+    end,
+    node: null,
+    startedAt: null,
+    endedAt,
+    result: null,
+    error: null,
+    attempt: null,
+    settings: null,
+    tasks: null,
+    reason: null,
+    ...more,
+  }
+}
+
+/** What was noted of a running turn ends with it. */
+function forgetTurn(tx: Transaction, ref: number): void {
+  if (tx.has('punctual_start')) tx.run('DELETE FROM punctual_start WHERE ref = ?', ref)
+  if (tx.has('punctual_cancel_request')) tx.run('DELETE FROM punctual_cancel_request WHERE ref = ?', ref)
+}
+
+/** Puts a member whose turn has ended back for its next one. The end row has set the count. */
+export function nextTurn(tx: Transaction, member: Member, dueAt: number, end: TurnRecord['end']): void {
+  putReady(tx, { ...member, turn: member.turn + 1, dueAt }, stateAfter[end] !== 'pending')
+  tx.hints.push({ kind: 'due', at: dueAt })
+}
+
+export function putReady(
+  tx: Transaction,
+  { kind, priority, dueAt, ref, turn, series, isPlanned }: Member,
+  isRetrying: boolean,
+): void {
+  tx.statement(
+    'INSERT INTO punctual_ready (kind, priority, due_at, ref, turn, series, planned, retrying) VALUES (?, ?, ?, ?, ?, ?, ?, ?)',
+  ).run(kind, priority, dueAt, ref, turn, series, isPlanned && turn === 1 ? 1 : 0, isRetrying ? 1 : 0)
+}
+
+/** Takes an occurrence out of wherever it waits. */
+export function takeOut(tx: Transaction, place: 'ready' | 'waiting', { kind, priority, dueAt, ref, series }: Member): void {
+  if (place === 'waiting') tx.run('DELETE FROM punctual_waiting WHERE series = ? AND ref = ?', series, ref)
+  else tx.run('DELETE FROM punctual_ready WHERE kind = ? AND priority = ? AND due_at = ? AND ref = ?', kind, priority, dueAt, ref)
+}
+
+export function addAttempts(tx: Transaction, ref: number, attempts: readonly AttemptRecord[]): void {
+  for (const { turn, task, n, state, startedAt, endedAt, retryAt, error, result } of attempts) {
+    tx.run(
+      'INSERT INTO punctual_attempt (ref, turn, task, n, state, started_at, ended_at, retry_at, error, result) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING',
+      ref,
+      turn,
+      task,
+      n,
+      state,
+      startedAt,
+      endedAt,
+      retryAt,
+      toJson(error),
+      result,
+    )
+  }
+}

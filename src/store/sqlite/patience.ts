@@ -1,0 +1,31 @@
+import { PunctualError } from '../../errors.ts'
+import { sleep } from '../../time/clock.ts'
+import type { StoreEnv } from '../store.ts'
+import { isBusy } from './failure.ts'
+
+const firstWaitMs = 1
+const longestWaitMs = 40
+
+/**
+ * Repeats `act` for as long as another process holds the lock, up to `deadlineMs`. The waits are timers, never SQLite's own, so that
+ * the event loop goes on; they grow and are spread, so that many processes do not keep knocking together.
+ */
+export async function untilFree<Answer>({ clock, random }: StoreEnv, deadlineMs: number, act: () => Answer): Promise<Answer> {
+  const since = clock.mono()
+  for (let waitMs = firstWaitMs; ; waitMs = Math.min(waitMs * 2, longestWaitMs)) {
+    try {
+      return act()
+    } catch (error) {
+      if (!isBusy(error)) throw error
+      const waited = clock.mono() - since
+      if (waited >= deadlineMs)
+        throw new PunctualError(
+          'store.busy',
+          `Another process has held the lock of the database for ${Math.round(waited)} ms`,
+          { waitedMs: waited },
+          { cause: error },
+        )
+    }
+    await sleep(clock, waitMs * (0.5 + random()))
+  }
+}

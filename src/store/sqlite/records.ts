@@ -1,0 +1,119 @@
+// Rows and the records they hold. Empty refs and absent settings are NULL, since most rows have none.
+import type { AttemptState, Source, TurnEnd } from '../../model/lifecycle.ts'
+import type { AttemptRecord, OccurrenceRecord, TurnRecord, UniqueKind } from '../../model/occurrence.ts'
+import type { Dictionary } from './dictionary.ts'
+
+export const occurrenceColumns =
+  'o.ref, o.id, o.series, o.kind, o.version, o.source, o.key, o.uniqueness, o.entity, o.refs, o.settings, o.priority, o.scheduled_at, o.created_at, o.payload'
+
+export type OccurrenceRow = [
+  ref: number,
+  id: string,
+  series: number,
+  kind: number,
+  version: number,
+  source: Source,
+  key: string | null,
+  unique: UniqueKind,
+  entity: string | null,
+  refs: string | null,
+  settings: string | null,
+  priority: number,
+  scheduledAt: number,
+  createdAt: number,
+  payload: string | null,
+]
+
+export function occurrenceRecord(dictionary: Dictionary, row: readonly [...OccurrenceRow, ...unknown[]]): OccurrenceRecord {
+  const [, id, series, kind, version, source, key, unique, entity, refs, settings, priority, scheduledAt, createdAt, payload] =
+    row
+  const { tenant, job } = dictionary.seriesByRef(series)
+  return {
+    id,
+    tenant,
+    job,
+    definition: dictionary.kindName(kind),
+    version,
+    source,
+    key,
+    unique,
+    entity,
+    refs: refs === null ? {} : JSON.parse(refs),
+    payload,
+    settings: fromJson(settings),
+    priority,
+    scheduledAt,
+    createdAt,
+  }
+}
+
+export const turnColumns =
+  't.turn, t.end, t.node, t.started_at, t.ended_at, t.result, t.error, t.attempt, t.settings, t.tasks, t.reason'
+
+export type TurnRow = [
+  turn: number,
+  end: TurnEnd,
+  node: string | null,
+  startedAt: number | null,
+  endedAt: number,
+  result: string | null,
+  error: string | null,
+  attempt: AttemptState | null,
+  settings: string | null,
+  tasks: string | null,
+  reason: string | null,
+]
+
+export function turnRecord([
+  turn,
+  end,
+  node,
+  startedAt,
+  endedAt,
+  result,
+  error,
+  attempt,
+  settings,
+  tasks,
+  reason,
+]: TurnRow): TurnRecord {
+  return {
+    turn,
+    end,
+    node,
+    startedAt,
+    endedAt,
+    result,
+    error: fromJson(error),
+    attempt,
+    settings: fromJson(settings),
+    tasks: fromJson(tasks),
+    reason,
+  }
+}
+
+export const attemptColumns = 'turn, task, n, state, started_at, ended_at, result, error, retry_at'
+
+export type AttemptRow = [
+  turn: number,
+  task: string,
+  n: number,
+  state: AttemptState,
+  startedAt: number,
+  endedAt: number,
+  result: string | null,
+  error: string | null,
+  retryAt: number | null,
+]
+
+export function attemptRecord([turn, task, n, state, startedAt, endedAt, result, error, retryAt]: AttemptRow): AttemptRecord {
+  return { turn, task, n, state, startedAt, endedAt, result, error: fromJson(error), retryAt }
+}
+
+export function toJson(value: object | null | undefined): string | null {
+  return value === null || value === undefined ? null : JSON.stringify(value)
+}
+
+export function fromJson<T>(text: string | null): T | null {
+  return text === null ? null : (JSON.parse(text) as T)
+}

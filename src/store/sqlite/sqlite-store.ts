@@ -1,0 +1,177 @@
+import { PunctualError } from '../../errors.ts'
+import type { Ability } from '../abilities.ts'
+import type { OccurrenceFilter } from '../query.ts'
+import type {
+  Beat,
+  CancelRequest,
+  CheckpointItem,
+  ClaimRef,
+  ClaimRequest,
+  Hint,
+  JobPlan,
+  JobPut,
+  JobQuery,
+  MoveRequest,
+  NewOccurrence,
+  RescueRequest,
+  SettleItem,
+  Store,
+  StoreEnv,
+  Which,
+} from '../store.ts'
+import { beat, prune, rescue } from './care.ts'
+import { checkpoint } from './checkpoint.ts'
+import { claim, nextDue } from './claim.ts'
+import { KnownClaims } from './claims.ts'
+import { Connection } from './connection.ts'
+import { storeFailure } from './failure.ts'
+import { Watch } from './hints.ts'
+import { putJob, readJobs } from './jobs.ts'
+import { list } from './list.ts'
+import { checkSqliteOptions, type SqliteOptions } from './options.ts'
+import { untilFree } from './patience.ts'
+import { create, jobsToPlan, plan } from './plan.ts'
+import { counts, get, nodes } from './read.ts'
+import { cancel, move, settle } from './settle.ts'
+import type { Transaction } from './transaction.ts'
+
+/** How long a verb waits for other processes, and how long opening does. */
+const busyMs = 30_000
+const openBusyMs = 5_000
+
+export class SqliteStore implements Store {
+  readonly name = 'sqlite'
+  readonly abilities: ReadonlySet<Ability>
+  readonly batchLimit = 1000
+  readonly #path: string
+  readonly #options: Required<SqliteOptions>
+  readonly #claims = new KnownClaims()
+  readonly #watch = new Watch(() => this.#connection)
+  /** Who has opened the store: it closes with the last of them. */
+  readonly #users = new Set<StoreEnv>()
+  #env: StoreEnv | null = null
+  #connection: Connection | null = null
+
+  constructor(path: string, options: SqliteOptions) {
+    this.#options = checkSqliteOptions(path, options)
+    this.#path = path
+    this.abilities = new Set<Ability>(
+      path === ':memory:' ? ['tx'] : this.#options.exclusive ? ['tx', 'durable'] : ['tx', 'durable', 'many-processes'],
+    )
+  }
+
+  async open(env: StoreEnv) {
+    await this.#attempt(env, openBusyMs, () => this.#connect())
+    this.#env = env
+    this.#users.add(env)
+    this.#watch.start(env.clock)
+  }
+
+  async close() {
+    const [user] = this.#users
+    if (user) this.#users.delete(user)
+    if (this.#users.size > 0) return
+    this.#env = null
+    this.#watch.stop()
+    this.#disconnect()
+  }
+
+  async putJob(put: JobPut) {
+    return this.#write((tx) => putJob(tx, put))
+  }
+  async readJobs(query: JobQuery) {
+    return this.#read((tx) => readJobs(tx, query))
+  }
+  async jobsToPlan(query: { horizonMs: number; limit: number }) {
+    return this.#read((tx) => jobsToPlan(tx, query))
+  }
+  async plan(plans: readonly JobPlan[]) {
+    return this.#write((tx) => plan(tx, plans))
+  }
+  async create(rows: readonly NewOccurrence[]) {
+    return this.#write((tx) => create(tx, rows))
+  }
+  async peek({ kinds }: { kinds: readonly string[] }) {
+    return this.#read((tx) => ({ now: tx.now, nextDue: nextDue(tx, kinds) }))
+  }
+  async claim(request: ClaimRequest) {
+    return this.#write((tx) => claim(tx, this.#claims, request))
+  }
+  async checkpoint(items: readonly CheckpointItem[]) {
+    const { answers, thrown } = await this.#write((tx) => checkpoint(tx, this.#claims, items))
+    if (thrown.length > 0) throw thrown[0]
+    return answers
+  }
+  async settle(items: readonly SettleItem[], done: readonly ClaimRef[]) {
+    return this.#write((tx) => settle(tx, this.#claims, items, done))
+  }
+  async cancel(request: CancelRequest) {
+    return this.#write((tx) => cancel(tx, request))
+  }
+  async move(request: MoveRequest) {
+    return this.#write((tx) => move(tx, request))
+  }
+  async beat(one: Beat) {
+    return this.#write((tx) => beat(tx, this.#claims, one))
+  }
+  async rescue(request: RescueRequest) {
+    return this.#write((tx) => rescue(tx, this.#claims, request))
+  }
+  async prune(request: { endedBefore: number; keyRetentionMs: number; limit: number }) {
+    return this.#write((tx) => prune(tx, request))
+  }
+  async get(which: Which) {
+    return this.#read((tx) => get(tx, which))
+  }
+  async list(filter: OccurrenceFilter) {
+    return this.#read((tx) => list(tx, filter))
+  }
+  async counts(query: { tenant?: string; job?: string }) {
+    return this.#read((tx) => counts(tx, query))
+  }
+  async nodes() {
+    return this.#read((tx) => nodes(tx))
+  }
+  subscribe(listener: (hint: Hint) => void) {
+    return this.#watch.subscribe(listener)
+  }
+
+  async #write<Answer>(act: (tx: Transaction) => Answer): Promise<Answer> {
+    const env = this.#opened()
+    const { answer, hints } = await this.#attempt(env, busyMs, () => this.#connect().write(act, Math.floor(env.clock.wall())))
+    this.#watch.tell(hints)
+    return answer
+  }
+
+  async #read<Answer>(act: (tx: Transaction) => Answer): Promise<Answer> {
+    const env = this.#opened()
+    return this.#attempt(env, busyMs, () => this.#connect().read(act, Math.floor(env.clock.wall())))
+  }
+
+  #opened(): StoreEnv {
+    if (this.#env) return this.#env
+    throw new PunctualError('store.closed', `The store ${this.#path} is not open; open it first`, { path: this.#path })
+  }
+
+  /** Tries until the lock is free. After a failure of the file the next call begins with a new connection. */
+  async #attempt<Answer>(env: StoreEnv, deadlineMs: number, act: () => Answer): Promise<Answer> {
+    try {
+      return await untilFree(env, deadlineMs, act)
+    } catch (error) {
+      const failure = storeFailure(error, this.#path)
+      if (failure !== error || this.#connection?.db.isOpen === false) this.#disconnect()
+      throw failure
+    }
+  }
+
+  #connect(): Connection {
+    return (this.#connection ??= new Connection(this.#path, this.#options))
+  }
+
+  #disconnect(): void {
+    // A database in memory is its connection: it ends only with the store.
+    if (this.#path === ':memory:' && this.#env) return
+    this.#connection?.close()
+    this.#connection = null
+  }
+}

@@ -1,0 +1,92 @@
+import type { SQLInputValue, StatementSync } from 'node:sqlite'
+import { type OccurrenceState, occurrenceStates } from '../../model/lifecycle.ts'
+import type { Due, Hint } from '../store.ts'
+import type { Connection } from './connection.ts'
+import type { Dictionary } from './dictionary.ts'
+
+/** What a verb works with: the statements, the time, and what is to be counted and told once its commit stands. */
+export class Transaction {
+  readonly connection: Connection
+  readonly dictionary: Dictionary
+  readonly now: number
+  readonly hints: Hint[] = []
+  readonly #tallies = new Map<number, Tally>()
+  readonly #filled = new Map<string, boolean>()
+  #lastRef: number | null = null
+
+  constructor(connection: Connection, now: number) {
+    this.connection = connection
+    this.dictionary = connection.dictionary
+    this.now = now
+  }
+
+  statement(sql: string): StatementSync {
+    return this.connection.statement(sql)
+  }
+
+  all<Row extends unknown[]>(sql: string, ...values: SQLInputValue[]): Row[] {
+    return this.connection.all(sql, ...values)
+  }
+
+  one<Row extends unknown[]>(sql: string, ...values: SQLInputValue[]): Row | undefined {
+    return this.connection.one(sql, ...values)
+  }
+
+  run(sql: string, ...values: SQLInputValue[]): number {
+    return this.connection.run(sql, ...values)
+  }
+
+  dueAt(due: Due): number {
+    return typeof due === 'number' ? due : this.now + due.in
+  }
+
+  /** A handle for a new occurrence. None is ever given twice, so that a late write cannot hit another occurrence than the one it meant. */
+  newRef(): number {
+    this.#lastRef ??= (this.one<[number]>("SELECT value FROM punctual_meta WHERE name = 'last_ref'") as [number])[0]
+    return ++this.#lastRef
+  }
+
+  /** Whether a table had any row when first asked: it spares one look-up for each occurrence in the tables that are mostly empty. */
+  has(table: 'punctual_start' | 'punctual_cancel_request' | 'punctual_tombstone'): boolean {
+    let filled = this.#filled.get(table)
+    if (filled === undefined) this.#filled.set(table, (filled = this.one(`SELECT 1 FROM ${table} LIMIT 1`) !== undefined))
+    return filled
+  }
+
+  /** Counts an occurrence that goes from one state to another; null stands for not being there. */
+  tally(series: number, from: OccurrenceState | null, to: OccurrenceState | null): void {
+    const { deltas } = this.#tallyOf(series)
+    if (from) deltas[from]--
+    if (to) deltas[to]++
+  }
+
+  noteRun(series: number, startedAt: number): void {
+    const tally = this.#tallyOf(series)
+    if (startedAt > tally.lastRunAt) tally.lastRunAt = startedAt
+  }
+
+  /** Writes what was gathered. Counts: one row for each job that was touched, however many of its occurrences were. */
+  flush(): void {
+    if (this.#lastRef !== null) this.run("UPDATE punctual_meta SET value = ? WHERE name = 'last_ref'", this.#lastRef)
+    for (const [series, { deltas, lastRunAt }] of this.#tallies)
+      this.run(addTally, ...occurrenceStates.map((state) => deltas[state]), lastRunAt, lastRunAt, series)
+  }
+
+  #tallyOf(series: number): Tally {
+    let tally = this.#tallies.get(series)
+    if (!tally) this.#tallies.set(series, (tally = { deltas: noStates(), lastRunAt: -1 }))
+    return tally
+  }
+}
+
+interface Tally {
+  readonly deltas: Record<OccurrenceState, number>
+  lastRunAt: number
+}
+
+export function noStates(): Record<OccurrenceState, number> {
+  return Object.fromEntries(occurrenceStates.map((state) => [state, 0])) as Record<OccurrenceState, number>
+}
+
+const addTally = `UPDATE punctual_series SET ${occurrenceStates.map((state) => `${state} = ${state} + ?`).join(', ')},
+  last_run_at = CASE WHEN ? >= 0 THEN max(coalesce(last_run_at, 0), ?) ELSE last_run_at END WHERE ref = ?`
