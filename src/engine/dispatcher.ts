@@ -4,6 +4,7 @@ import { uuidV7 } from '../model/ids.ts'
 import type { ClaimMember, ClaimRef } from '../store/store.ts'
 import type { Env } from './env.ts'
 import { Executor, type TurnResult } from './executor.ts'
+import type { Wait } from './loop.ts'
 import type { Recorder } from './recorder.ts'
 import type { Runnable } from './registry.ts'
 import type { Session } from './session.ts'
@@ -56,16 +57,17 @@ export class Dispatcher {
     return this.#live
   }
 
-  /** One claim, if there is room. Returns the ms until the next is worth a try. */
-  async runOnce(): Promise<number | null> {
+  /** One claim, if there is room. Returns the wait until the next is worth a try. */
+  async runOnce(): Promise<Wait> {
     const env = this.#env
     const limit = this.#room()
     if (!this.#isClaiming || limit <= 0 || env.registry.kinds().length === 0 || !this.#session().isJoined) return null
     const claimed = await this.claim(limit)
     if (claimed === null) return null
     if (claimed.count >= limit) return this.#room() > 0 ? 0 : null
-    if (claimed.nextDue === null) return env.options.pollMs
-    return Math.min(Math.max(1, claimed.nextDue - env.time.now()), env.options.pollMs)
+    const { pollMs } = env.options
+    const dueInMs = claimed.nextDue === null ? Number.POSITIVE_INFINITY : Math.max(1, claimed.nextDue - env.time.now())
+    return dueInMs <= pollMs ? dueInMs : { poll: pollMs }
   }
 
   /** Claims up to `limit` and starts what fits; null when the node lost its session meanwhile. */

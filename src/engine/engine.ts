@@ -8,7 +8,7 @@ import { Dispatcher } from './dispatcher.ts'
 import type { Env } from './env.ts'
 import type { TurnResult } from './executor.ts'
 import { Keeper } from './keeper.ts'
-import { Loop } from './loop.ts'
+import { Loop, type Wait } from './loop.ts'
 import { Planner } from './planner.ts'
 import { Recorder } from './recorder.ts'
 import { Session } from './session.ts'
@@ -250,7 +250,7 @@ export class Engine {
     this.#session = new Session(this.env.clock, this.env.randomBytes)
   }
 
-  #loop(name: string, runOnce: () => Promise<number | null>): Loop {
+  #loop(name: string, runOnce: () => Promise<Wait>): Loop {
     return new Loop({
       name,
       clock: this.env.clock,

@@ -2,6 +2,7 @@ import type { NodeInfo, NodeRecord } from '../store/store.ts'
 import { tzVersion } from '../time/zone.ts'
 import type { Dispatcher } from './dispatcher.ts'
 import type { Env } from './env.ts'
+import type { Wait } from './loop.ts'
 import type { Session } from './session.ts'
 import { version } from './version.ts'
 
@@ -50,13 +51,13 @@ export class Keeper {
   }
 
   /** Stops this node in time when it cannot beat, and takes over from nodes whose beats stand still. */
-  async watchOnce(): Promise<number> {
+  async watchOnce(): Promise<Wait> {
     const { store, clock, options } = this.#env
     this.checkFence()
     const { nodes } = await store.nodes()
     const gone = this.#observe(nodes, clock.mono())
     await this.#rescue(gone.map(({ boot, beats }) => ({ boot, beats })))
-    return options.watchMs
+    return { poll: options.watchMs }
   }
 
   async pruneOnce(): Promise<number> {

@@ -1,11 +1,14 @@
 import type { Clock } from '../time/clock.ts'
 
+/** How long to wait for the next pass: ms for an appointed time, `poll` for a look in case a hint was missed, null for a wake only. */
+export type Wait = number | { readonly poll: number } | null
+
 export interface LoopOptions {
   readonly name: string
   readonly clock: Clock
   readonly random: () => number
-  /** One pass. Returns the ms until the next, or null to wait for a wake. */
-  readonly runOnce: () => Promise<number | null>
+  /** One pass. Returns the wait until the next. */
+  readonly runOnce: () => Promise<Wait>
   readonly onError: (error: Error, retryInMs: number) => void
   /** Called after a pass that went well. */
   readonly onOk: () => void
@@ -69,10 +72,10 @@ export class Loop {
     this.#state = 'running'
     this.#wakeAgain = false
     this.#options.runOnce().then(
-      (waitMs) => {
+      (wait) => {
         this.#failures = 0
         this.#options.onOk()
-        this.#after(waitMs)
+        this.#after(wait)
       },
       (error: unknown) => {
         const retryInMs = this.#backoff()
@@ -83,25 +86,27 @@ export class Loop {
     )
   }
 
-  #after(waitMs: number | null): void {
+  #after(wait: Wait): void {
     if (this.#stopping) {
       this.#state = 'stopped'
       this.#onStopped?.()
       this.#onStopped = null
-    } else if (this.#wakeAgain || waitMs === 0) {
+    } else if (this.#wakeAgain || wait === 0) {
       // A fresh burst, so that a busy loop leaves room for everything else.
       this.#options.clock.soon(() => (this.#stopping ? this.#after(null) : this.#pass()))
     } else {
       this.#state = 'resting'
-      this.#rest(waitMs)
+      this.#rest(wait)
     }
   }
 
-  #rest(waitMs: number | null): void {
+  #rest(wait: Wait): void {
     this.#clearTimer()
-    if (waitMs === null) return
-    this.#restUntil = this.#options.clock.mono() + waitMs
-    this.#cancelTimer = this.#options.clock.timer(waitMs, () => this.#pass())
+    if (wait === null) return
+    const { clock } = this.#options
+    const ms = typeof wait === 'number' ? wait : wait.poll
+    this.#restUntil = clock.mono() + ms
+    this.#cancelTimer = typeof wait === 'number' ? clock.timer(ms, () => this.#pass()) : clock.poll(ms, () => this.#pass())
   }
 
   #clearTimer(): void {

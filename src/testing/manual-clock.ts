@@ -7,7 +7,7 @@ import { type InstantInput, isoText, parseInstant } from '../time/instant.ts'
 export interface ManualClock extends Clock {
   /** Timers that have been set and have neither run nor been taken back. */
   readonly pending: number
-  /** How long until the next timer runs, in ms; null when none is set. */
+  /** How long until the next timer runs, in ms, polls left out; null when none is set. */
   readonly nextTimerMs: number | null
   /** Moves both clocks on and runs what comes due, in order, letting promises settle after each timer. */
   advance(by: DurationInput): Promise<void>
@@ -35,10 +35,9 @@ export function manualClock(start: InstantInput | number = '2026-01-01T00:00:00Z
 interface Timer {
   readonly at: number
   readonly fn: () => void
+  readonly isPoll: boolean
 }
 
-// A turn of the event loop settles every chain of promises; work that yields by setImmediate needs one turn for each yield.
-const turnsToSettle = 8
 const mostTimersAtOnce = 10_000
 
 class SteppedClock implements ManualClock {
@@ -46,6 +45,7 @@ class SteppedClock implements ManualClock {
   #wall: number
   #mono = 0
   #moving: Promise<void> = Promise.resolve()
+  #soon = 0
 
   constructor(wall: number) {
     this.#wall = wall
@@ -60,13 +60,19 @@ class SteppedClock implements ManualClock {
   }
 
   timer(ms: number, fn: () => void): () => void {
-    const timer = { at: this.#mono + Math.max(0, ms), fn }
-    this.#timers.add(timer)
-    return () => this.#timers.delete(timer)
+    return this.#set({ at: this.#mono + Math.max(0, ms), fn, isPoll: false })
+  }
+
+  poll(ms: number, fn: () => void): () => void {
+    return this.#set({ at: this.#mono + Math.max(0, ms), fn, isPoll: true })
   }
 
   soon(fn: () => void): void {
-    setImmediate(fn)
+    this.#soon += 1
+    setImmediate(() => {
+      this.#soon -= 1
+      fn()
+    })
   }
 
   get pending(): number {
@@ -96,8 +102,17 @@ class SteppedClock implements ManualClock {
     this.#wall += ms
   }
 
+  // A turn of the event loop settles every chain of promises; work that was put off by `soon` gets turns of its own, and one
+  // more turn is for handlers that yield by themselves.
   async settle(): Promise<void> {
-    for (let turn = 0; turn < turnsToSettle; turn++) await new Promise((resolve) => setImmediate(resolve))
+    await turn()
+    do await turn()
+    while (this.#soon > 0)
+  }
+
+  #set(timer: Timer): () => void {
+    this.#timers.add(timer)
+    return () => this.#timers.delete(timer)
   }
 
   /** Moves follow each other, also when they are asked for at once. */
@@ -118,12 +133,22 @@ class SteppedClock implements ManualClock {
           `More than ${mostTimersAtOnce} timers at one instant: something sets a timer of 0 ms again and again`,
         )
       this.#passTo(next.at)
+      this.#runPolls()
       this.#timers.delete(next)
       next.fn()
       await this.settle()
     }
     this.#passTo(target)
+    this.#runPolls()
     await this.settle()
+  }
+
+  #runPolls(): void {
+    for (const timer of [...this.#timers]) {
+      if (!timer.isPoll || timer.at > this.#mono) continue
+      this.#timers.delete(timer)
+      timer.fn()
+    }
   }
 
   #passTo(mono: number): void {
@@ -135,9 +160,13 @@ class SteppedClock implements ManualClock {
   /** The earliest timer; of several at one instant the one set first. */
   #next(): Timer | null {
     let first: Timer | null = null
-    for (const timer of this.#timers) if (!first || timer.at < first.at) first = timer
+    for (const timer of this.#timers) if (!timer.isPoll && (!first || timer.at < first.at)) first = timer
     return first
   }
+}
+
+function turn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve))
 }
 
 function instantMs(instant: InstantInput | number): number {

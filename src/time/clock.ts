@@ -9,6 +9,11 @@ export interface Clock {
   mono(): number
   /** Calls `fn` once after `ms`; the returned function takes the timer back. Any length is allowed. */
   timer(ms: number, fn: () => void): () => void
+  /**
+   * A timer for having a look in case something happened that nobody told of. A manual clock does not stop at each of these
+   * when it is advanced: it runs them when it stops anyway.
+   */
+  poll(ms: number, fn: () => void): () => void
   /** Calls `fn` once the current burst of work is done. This takes no time, so that no clock has to be advanced for it. */
   soon(fn: () => void): void
 }
@@ -31,6 +36,7 @@ export const systemClock: Clock = {
     stage()
     return () => clearTimeout(handle)
   },
+  poll: (ms, fn) => systemClock.timer(ms, fn),
   soon: (fn) => void setImmediate(fn),
 }
 
