@@ -29,6 +29,7 @@ const lastInstant = 8.64e15
 /** The first instant strictly after `ms`. */
 export function instantAfter(pattern: CronPattern, zone: Zone, rules: WalkRules, ms: number): number | null {
   let from = Math.floor(ms / 1000) * 1000 + 1000
+  if (rules.makesUp && endsGap(pattern, zone, from)) return from
   for (let turn = 0; turn < longestWalk; turn++) {
     const segment = zone.segmentAt(from)
     const { offset, end } = segment
@@ -73,6 +74,13 @@ export function instantBefore(pattern: CronPattern, zone: Zone, rules: WalkRules
     }
   }
   return null
+}
+
+/** Whether a gap that has swallowed a match ends at the instant. */
+function endsGap(pattern: CronPattern, zone: Zone, ms: number): boolean {
+  if (zone.segmentAt(ms).start !== ms) return false
+  const before = zone.segmentAt(ms - 1000)
+  return losesMatch(pattern, zone, before, matchFrom(pattern, ms + before.offset))
 }
 
 /** Whether the gap after the segment swallows `wall` (the first match from the segment's end on) or a match after it. */
