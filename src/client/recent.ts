@@ -1,14 +1,16 @@
-import type { Emitter } from '../model/events.ts'
+import type { Emitter, Events } from '../model/events.ts'
 import type { ExecutionReport } from '../model/report.ts'
 
 const perJob = 50
 
+type Reported = Pick<Events['occurrence.completed'], 'tenant' | 'job' | 'report'>
+
 /** The last executions of each job that this process saw, for lists that must not ask the store. */
 export class Recent {
-  readonly #byJob = new Map<string, ExecutionReport[]>()
+  readonly #byTenant = new Map<string, Map<string, Reported[]>>()
 
   constructor(events: Emitter) {
-    const add = ({ report }: { report: ExecutionReport }) => this.#add(report)
+    const add = (event: Reported) => this.#add(event)
     events.on('occurrence.completed', add)
     events.on('occurrence.failed', add)
     events.on('occurrence.dead', add)
@@ -16,13 +18,14 @@ export class Recent {
 
   /** The newest first. */
   of(tenant: string, job: string): readonly ExecutionReport[] {
-    return (this.#byJob.get(JSON.stringify([tenant, job])) ?? []).toReversed()
+    return (this.#byTenant.get(tenant)?.get(job) ?? []).map((event) => event.report).toReversed()
   }
 
-  #add(report: ExecutionReport): void {
-    const key = JSON.stringify([report.tenant, report.job])
-    const reports = this.#byJob.get(key) ?? []
-    this.#byJob.set(key, reports)
-    if (reports.push(report) > perJob) reports.shift()
+  #add(event: Reported): void {
+    let jobs = this.#byTenant.get(event.tenant)
+    if (!jobs) this.#byTenant.set(event.tenant, (jobs = new Map()))
+    const events = jobs.get(event.job)
+    if (!events) jobs.set(event.job, [event])
+    else if (events.push(event) > perJob) events.shift()
   }
 }

@@ -1,16 +1,16 @@
 import type { Logger } from '../model/context.ts'
 import type { HookContext } from '../model/definition.ts'
 import type { OccurrenceEvent, TaskEvent } from '../model/events.ts'
-import { taskHistories } from '../model/history.ts'
+import { type TaskHistory, taskHistories } from '../model/history.ts'
 import type { OccurrenceRecord } from '../model/occurrence.ts'
 import type { RetryFunction } from '../model/retry.ts'
-import { cascade, type Settings, type SettingsDiff } from '../model/settings.ts'
-import { taskGraph } from '../model/task-graph.ts'
+import type { Settings, TaskSettings } from '../model/settings.ts'
 import type { CheckpointItem, ClaimMember, ClaimRef, MemberRef, WriteAnswer } from '../store/store.ts'
 import type { Env } from './env.ts'
 import type { Recorder } from './recorder.ts'
 import type { Runnable } from './registry.ts'
 import { TaskRun } from './task-run.ts'
+import { type TurnSettings, turnSettings } from './turn-settings.ts'
 
 /** One turn of one occurrence on this node: what it is given, what its tasks have come to, and how it reaches the store. */
 export class Execution {
@@ -19,8 +19,7 @@ export class Execution {
   readonly member: ClaimMember
   readonly runnable: Runnable
   /** Frozen at the first start: later turns run under the same. */
-  readonly settings: Settings
-  readonly isGraph: boolean
+  readonly held: TurnSettings
   readonly runs: readonly TaskRun[]
   payload: unknown
   readonly #recorder: Recorder
@@ -33,17 +32,20 @@ export class Execution {
     this.claim = claim
     this.member = member
     this.runnable = runnable
-    const { definition, tasks } = runnable
-    const levels = [env.options.settings, definition.settings, member.jobSettings] as const
-    const frozen = frozenSettings(member)
-    this.settings = frozen ? cascade(frozen) : cascade(...levels, member.record.settings)
-    this.isGraph = tasks.some((task) => task.after !== undefined)
-    const graph = taskGraph(tasks, this.settings.mode)
+    this.held = turnSettings(env.options.settings, runnable, member)
+    const { graph, tasks: taskSettings } = this.held
     const histories = taskHistories(graph, member.turns, member.attempts)
-    this.runs = tasks.map((task, at) => {
-      const settings = cascade(...(frozen ? [frozen] : levels), task.settings, member.record.settings)
-      return new TaskRun(task, graph.get(task.name) ?? [], settings, histories[at] as (typeof histories)[number])
-    })
+    this.runs = runnable.tasks.map(
+      (task, at) => new TaskRun(task, graph.get(task.name) as readonly string[], taskSettings[at] as TaskSettings, histories[at] as TaskHistory),
+    )
+  }
+
+  get settings(): Settings {
+    return this.held.settings
+  }
+
+  get isGraph(): boolean {
+    return this.runnable.tasks.some((task) => task.after !== undefined)
   }
 
   get record(): OccurrenceRecord {
@@ -106,9 +108,4 @@ export class Execution {
     }
     this.#progressing = null
   }
-}
-
-function frozenSettings({ turns }: ClaimMember): SettingsDiff | null {
-  const started = turns.find((turn) => turn.startedAt !== null && turn.end !== 'lost' && turn.end !== 'stale')
-  return started ? (started.settings ?? {}) : null
 }

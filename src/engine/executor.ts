@@ -1,10 +1,11 @@
 import type { AbortReason } from '../model/context.ts'
 import { errorRecord } from '../model/error-record.ts'
+import type { OccurrenceEvent } from '../model/events.ts'
 import type { Source, TurnEnd } from '../model/lifecycle.ts'
 import type { TurnRecord } from '../model/occurrence.ts'
 import { decodePayload, validatePayload } from '../model/payload.ts'
 import type { ExecutionReport } from '../model/report.ts'
-import { differences, type Settings } from '../model/settings.ts'
+import type { Settings } from '../model/settings.ts'
 import type { ClaimMember, ClaimRef } from '../store/store.ts'
 import type { Env } from './env.ts'
 import { Execution } from './execution.ts'
@@ -57,24 +58,32 @@ export class Executor {
   }
 
   async run(): Promise<TurnResult> {
-    const outcome = this.#aborted() ?? (await this.#begin()) ?? this.#aborted() ?? (await this.#runTasks())
+    const outcome = this.#aborted() ?? (this.#begin() ? await this.#prepare() : null) ?? this.#aborted() ?? (await this.#runTasks())
     this.onHandlersEnded()
     const result = await this.#settle(outcome)
     this.#announce(result, outcome)
     return result
   }
 
-  /** Prepares the payload, records the start of an occurrence that was lost before, and runs `onStart`. */
-  async #begin(): Promise<TasksOutcome | null> {
+  /** Notes the start. True when something has to be done before the first handler may run. */
+  #begin(): boolean {
+    const { member, record, env, runnable } = this.#execution
+    this.#startedAt = env.time.now()
+    this.#execution.payload = decodePayload(record.payload)
+    env.events.has('occurrence.started') && env.events.emit('occurrence.started', { ...this.#execution.event(), latenessMs: this.#startedAt - member.dueAt })
+    const { payload, onStart } = runnable.definition.options
+    return member.recoveries > 0 || payload !== undefined || onStart !== undefined
+  }
+
+  /** Records the start of an occurrence that was lost before, lets the schema have the payload, and runs `onStart`. */
+  async #prepare(): Promise<TasksOutcome | null> {
     const execution = this.#execution
     const { member, record, env } = execution
-    this.#startedAt = env.time.now()
     if (member.recoveries > 0) {
-      const start = { startedAt: this.#startedAt, deadlineAt: this.deadlineAt }
+      const start = { startedAt: this.#startedAt as number, deadlineAt: this.deadlineAt }
       if ((await execution.checkpoint({ attempts: [], start })) === 'lost') return ending('abandoned')
     }
     const { payload: schema, onStart } = execution.runnable.definition.options
-    execution.payload = decodePayload(record.payload)
     if (schema) {
       try {
         execution.payload = await validatePayload(schema, execution.payload, record.job)
@@ -82,7 +91,6 @@ export class Executor {
         return { ...ending('failed'), error: errorRecord(error) }
       }
     }
-    env.events.has('occurrence.started') && env.events.emit('occurrence.started', { ...execution.event(), latenessMs: this.#startedAt - member.dueAt })
     const hasStarted = member.turns.some((turn) => turn.startedAt !== null && turn.end !== 'lost' && turn.end !== 'stale')
     if (onStart && !hasStarted) await runHook(env, execution, 'onStart', () => onStart(execution.hookContext()))
     return null
@@ -118,7 +126,7 @@ export class Executor {
   }
 
   #endRow(end: TurnEnd, { error, result, attempts }: TasksOutcome): Omit<TurnRecord, 'turn' | 'node'> {
-    const { runs, settings } = this.#execution
+    const { runs, held } = this.#execution
     const isSolo = runs.length === 1
     return {
       end,
@@ -127,7 +135,7 @@ export class Executor {
       result: end === 'completed' ? result : null,
       error,
       attempt: isSolo ? (attempts[0]?.state ?? null) : null,
-      settings: differences(settings),
+      settings: held.kept,
       tasks: isSolo ? null : runs.map((run) => run.report()),
       reason: end === 'canceled' ? (this.#abort?.detail ?? null) : null,
     }
@@ -156,13 +164,26 @@ export class Executor {
   #announce(result: TurnResult, { error, delayMs }: TasksOutcome): void {
     const { events } = this.#env
     const event = this.#execution.event()
+    const reported = (end: TurnEnd) => withReport(event, () => this.#report(end))
     if (result === 'abandoned') events.emit('occurrence.lost', event)
-    else if (result === 'completed') events.has('occurrence.completed') && events.emit('occurrence.completed', { ...event, report: this.#report(result) })
-    else if (result === 'failed') events.emit('occurrence.failed', { ...event, report: this.#report(result), error })
-    else if (result === 'dead') events.emit('occurrence.dead', { ...event, report: this.#report(result), error })
+    else if (result === 'completed') events.emit('occurrence.completed', reported(result))
+    else if (result === 'failed') events.emit('occurrence.failed', Object.assign(reported(result), { error }))
+    else if (result === 'dead') events.emit('occurrence.dead', Object.assign(reported(result), { error }))
     else if (result === 'parked') events.emit('occurrence.retrying', { ...event, dueInMs: delayMs, error })
     else if (result === 'canceled') events.emit('occurrence.canceled', { ...event, reason: this.#abort?.detail ?? null })
     else if (result === 'released') events.emit('occurrence.released', event)
+  }
+}
+
+/** An event whose report is made when somebody reads it: at full speed most are read by nobody. */
+function withReport(event: OccurrenceEvent, make: () => ExecutionReport): OccurrenceEvent & { readonly report: ExecutionReport } {
+  let report: ExecutionReport | undefined
+  return {
+    ...event,
+    get report() {
+      report ??= make()
+      return report
+    },
   }
 }
 

@@ -15,13 +15,13 @@ export interface ContextSource {
   readonly attempt: number
   readonly startedAt: number
   readonly lastRunAt: number | null
-  readonly log: Logger
+  log(): Logger
   signal(): AbortSignal
   progress(done: number, message: string | null): void
   transaction<Tx, Value>(work: (tx: Tx) => Value): Promise<Value>
 }
 
-/** The context of one attempt. Ids, dates and the signal are made when first asked for, since most handlers ask for few. */
+/** The context of one attempt. Ids, dates, functions and the signal are made when asked for, since most handlers ask for few. */
 export class TaskContext implements Context {
   readonly #source: ContextSource
   readonly payload: unknown
@@ -74,21 +74,25 @@ export class TaskContext implements Context {
     return this.#source.signal()
   }
   get log(): Logger {
-    return this.#source.log
+    return this.#source.log()
   }
 
-  readonly progress = (done: number, message?: string): void => {
-    if (typeof done !== 'number' || !(done >= 0 && done <= 1)) {
-      throw new PunctualError('option.invalid', `progress must be a number from 0 to 1; got ${String(done)}`, { field: 'progress', given: done })
+  get progress(): Context['progress'] {
+    return (done, message) => {
+      if (typeof done !== 'number' || !(done >= 0 && done <= 1)) {
+        throw new PunctualError('option.invalid', `progress must be a number from 0 to 1; got ${String(done)}`, { field: 'progress', given: done })
+      }
+      this.#source.progress(done, message ?? null)
     }
-    this.#source.progress(done, message ?? null)
   }
-
-  readonly fail = (message: string, options: FailOptions = {}): never => {
-    throw new TaskFailure(message, options)
+  get fail(): Context['fail'] {
+    return (message, options = {}) => {
+      throw new TaskFailure(message, options)
+    }
   }
-
-  readonly transaction = <Tx, Value>(work: (tx: Tx) => Value): Promise<Value> => this.#source.transaction(work)
+  get transaction(): Context['transaction'] {
+    return (work) => this.#source.transaction(work)
+  }
 }
 
 /** What `ctx.fail` throws. */

@@ -109,7 +109,7 @@ export class TaskRunner {
       attempt: run.attempts,
       startedAt,
       lastRunAt: member.lastRunAt,
-      log: this.#execution.log,
+      log: () => this.#execution.log,
       signal: () => attempt.signal,
       progress: (done, message) => this.#execution.progress(run, done, message),
       transaction: (work) => this.#transaction(run, startedAt, work),

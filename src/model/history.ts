@@ -33,6 +33,7 @@ const failedStates: readonly AttemptState[] = ['failed', 'timeout', 'stale']
 
 /** The history of each task in the order of the graph. */
 export function taskHistories(graph: TaskGraph, turns: readonly TurnRecord[], attempts: readonly AttemptRecord[]): readonly TaskHistory[] {
+  if (turns.length === 0 && attempts.length === 0) return [...graph.keys()].map(untried)
   const tries = new Map<string, AttemptHistory[]>([...graph.keys()].map((task) => [task, []]))
   const add = (turn: number) => {
     for (const attempt of attempts) if (attempt.turn === turn) tries.get(attempt.task)?.push(attempt)
@@ -45,6 +46,10 @@ export function taskHistories(graph: TaskGraph, turns: readonly TurnRecord[], at
   const retriedSince = turns.findLast((turn, at) => turn.end === 'dead' && at < turns.length - 1)?.turn ?? 0
   const canceled = new Set(turns.at(-1)?.tasks?.flatMap((report) => (report.state === 'canceled' ? [report.task] : [])))
   return [...graph.keys()].map((task) => summary(task, tries.get(task) as AttemptHistory[], retriedSince, canceled.has(task)))
+}
+
+function untried(task: string): TaskHistory {
+  return { task, state: 'pending', attempts: [], failures: 0, retryAt: null, result: null }
 }
 
 /** The tasks whose try in this turn has no record of its own: that of a one-task turn, and those that were cut with their node. */
