@@ -1,0 +1,61 @@
+// The jobs that `npm start` runs. A jobs file exports what defineJob returns and, where there is something to prepare, setup.
+// While it runs, open the printed address, or try the printed curl lines. What is kept in .punctual/demo.db outlives a restart.
+import { cron, defineJob, interval, type Punctual } from 'punctual'
+
+// The smallest job: one task that runs every five seconds. Returning is success, and what is returned is recorded.
+export const heartbeat = defineJob('heartbeat', { schedule: interval('PT5S') }).task('beat', () => 'still here')
+
+// Three tasks that need each other: `after` makes them a graph. Weather and news run at the same time; page waits for both
+// and gets their results. Press Ctrl-C in the middle and start again: a task that has finished is not run twice.
+export const frontPage = defineJob('front-page', { schedule: interval('PT20S') })
+  .task('weather', async ({ signal }) => {
+    await pause(800, signal)
+    return { sky: 'clear', degrees: 7 }
+  })
+  .task('news', async ({ signal, progress }) => {
+    progress(0.5, 'half of the sources read')
+    await pause(1200, signal)
+    return ['Ships arrive on time', 'Clock tower repaired']
+  })
+  .task('page', { after: ['weather', 'news'] }, ({ results }) => `${results.news.length} stories under a ${results.weather.sky} sky`)
+
+// Fails two times out of three. A failed attempt gives its place away and comes back later: the retry is a record in the
+// store, so that it survives a restart. The third attempt of each occurrence succeeds.
+export const flaky = defineJob('flaky', { schedule: interval('PT30S'), retry: { max: 3, interval: '2s', factor: 2 } }).task('call', ({ attempt, fail }) => {
+  if (attempt < 3) fail(`no answer at attempt ${attempt}`)
+  return `answered at attempt ${attempt}`
+})
+
+// Work for one entity at a time of its own. Nobody runs it on a schedule: order, below, creates one for each of its orders.
+export const paymentTimeout = defineJob<{ order: string }>('payment-timeout').task('expire', ({ payload }) => `${payload.order} was not paid in time`)
+
+// One occurrence creates another: this places an order, and its payment may take ten seconds. The key makes it one
+// timeout for an order, however often it is asked for.
+export const order = defineJob('order', { schedule: interval('PT15S') }).task('place', async ({ scheduledAt }) => {
+  const number = `order-${Math.floor(scheduledAt.getTime() / 1000)}`
+  await scheduler?.enqueue(paymentTimeout, { order: number }, { key: number, entity: number, runAt: '10s' })
+  return number
+})
+
+// Once a day at a quarter past noon in Warsaw, summer and winter. `punctual trigger currency-rates` runs it now.
+export const currencyRates = defineJob('currency-rates', { schedule: cron('15 12 * * *', { timezone: 'Europe/Warsaw' }) }).task('fetch', () => ({
+  EUR: 1,
+  PLN: 4.25,
+}))
+
+// Called once the scheduler runs. Here it keeps the scheduler for `order`; a program of your own has it at hand.
+let scheduler: Punctual | undefined
+export function setup(punctual: Punctual): void {
+  scheduler = punctual
+}
+
+/** Waits, but not past a signal to stop: what hears its signal stops without losing an attempt. */
+function pause(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(resolve, ms)
+    signal.addEventListener('abort', () => {
+      clearTimeout(timer)
+      reject(signal.reason)
+    })
+  })
+}

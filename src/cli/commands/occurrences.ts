@@ -1,0 +1,82 @@
+import { Argument, type Command, Option } from 'commander'
+import type { Occurrence } from '../../client/occurrence-view.ts'
+import type { ListFilter } from '../../client/reads.ts'
+import { PunctualError } from '../../errors.ts'
+import { type OccurrenceState, occurrenceStates } from '../../model/lifecycle.ts'
+import { withClient } from '../client.ts'
+import { example, jsonOption, storeOption, tenantOption, whole } from '../options.ts'
+import { bold, instant, print, printJson, table, visible } from '../print.ts'
+
+interface OccurrencesOptions {
+  store: string
+  json?: true
+  tenant?: string
+  job?: string
+  state?: OccurrenceState[]
+  key?: string
+  entity?: string
+  from?: string
+  to?: string
+  limit?: number
+  cursor?: string
+}
+
+export function addOccurrences(root: Command): void {
+  root
+    .command('occurrences')
+    .description('List occurrences, the newest first; with an id, tell all about one.')
+    .addArgument(new Argument('[id]', 'the occurrence to tell about'))
+    .addOption(storeOption())
+    .addOption(tenantOption())
+    .addOption(new Option('--job <name>', 'of this job'))
+    .addOption(new Option('--state <states...>', 'in one of these states').choices(occurrenceStates))
+    .addOption(new Option('--key <key>', 'with this key'))
+    .addOption(new Option('--entity <id>', 'about this entity'))
+    .addOption(new Option('--from <instant>', 'first due at or after, such as 2026-11-15T06:00:00Z'))
+    .addOption(new Option('--to <instant>', 'first due before'))
+    .addOption(new Option('--limit <number>', 'how many').argParser(whole(1, 500)))
+    .addOption(new Option('--cursor <text>', 'from the page before'))
+    .addOption(jsonOption())
+    .addHelpText('after', example('punctual occurrences --store sqlite:./punctual.db --state failed dead --limit 20'))
+    .action((id: string | undefined, { store, json, ...filter }: OccurrencesOptions) =>
+      id === undefined ? list(store, filter, json) : show(store, id, json),
+    )
+}
+
+async function list(store: string, filter: ListFilter, json: true | undefined): Promise<void> {
+  const { items, cursor } = await withClient(store, (punctual) => punctual.list(filter))
+  if (json) return printJson({ items, cursor })
+  const rows = items.map((item) => [item.state, item.job, item.key ?? '', item.source, instant(item.dueAt), String(item.turn), item.id, item.error?.message.slice(0, 80) ?? ''])
+  print(table(['STATE', 'JOB', 'KEY', 'SOURCE', 'DUE', 'TURN', 'ID', 'ERROR'], rows))
+  if (cursor !== null) print(`\nMore: --cursor ${cursor}`)
+}
+
+async function show(store: string, id: string, json: true | undefined): Promise<void> {
+  const occurrence = await withClient(store, (punctual) => punctual.get(id))
+  if (!occurrence) throw new PunctualError('occurrence.unknown', `There is no occurrence ${JSON.stringify(id)}`, { id })
+  if (json) return printJson(occurrence)
+  print(detail(occurrence))
+}
+
+function detail(occurrence: Occurrence): string {
+  const { id, job, key, state, source, dueAt, startedAt, endedAt, payload, result, error, reason, tasks } = occurrence
+  const facts: [string, string][] = [
+    ['job', job],
+    ['state', reason === null ? state : `${state} (${reason})`],
+    ['source', source],
+    ['key', key ?? ''],
+    ['due', instant(dueAt)],
+    ['started', instant(startedAt)],
+    ['ended', instant(endedAt)],
+    ['payload', JSON.stringify(payload) ?? ''],
+    ['result', JSON.stringify(result) ?? ''],
+    ['error', error?.message ?? ''],
+  ]
+  const shown = facts.filter(([, value]) => value !== '' && value !== 'null')
+  const attempts = tasks.flatMap((task) =>
+    task.attempts.length === 0
+      ? [[task.name, task.state, '', '', '']]
+      : task.attempts.map((attempt) => [task.name, attempt.state, String(attempt.n), instant(attempt.startedAt), attempt.error?.message.slice(0, 80) ?? '']),
+  )
+  return [bold(id), ...shown.map(([name, value]) => `  ${name.padEnd(8)} ${visible(value)}`), '', table(['TASK', 'STATE', 'ATTEMPT', 'STARTED', 'ERROR'], attempts)].join('\n')
+}

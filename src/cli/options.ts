@@ -1,0 +1,37 @@
+// Options that several commands have. Flags win over PUNCTUAL_* in the environment, which wins over defaults.
+import { InvalidArgumentError, Option } from 'commander'
+
+export function storeOption(): Option {
+  return new Option('--store <url>', 'where the work is kept: sqlite:./file.db, or memory: for a trial').env('PUNCTUAL_STORE').makeOptionMandatory()
+}
+
+export function jsonOption(): Option {
+  return new Option('--json', 'print JSON for programs')
+}
+
+export function tenantOption(): Option {
+  return new Option('--tenant <name>', 'the tenant')
+}
+
+/** The text below a command's help. */
+export function example(...lines: readonly string[]): string {
+  return `\nExample:\n${lines.map((line) => `  $ ${line}`).join('\n')}`
+}
+
+/** Reads a whole number within a range, for commander. */
+export function whole(min: number, max: number): (text: string) => number {
+  return (text) => {
+    const number = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN
+    if (number >= min && number <= max) return number
+    throw new InvalidArgumentError(`It must be a whole number from ${min} to ${max}.`)
+  }
+}
+
+/** Reads a JSON text, for commander. */
+export function json(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    throw new InvalidArgumentError('It must be JSON, such as \'{"order": 42}\'; mind the quotes of the shell.')
+  }
+}

@@ -1,0 +1,31 @@
+import type { Context } from 'hono'
+import { type ErrorCode, type ErrorDetails, PunctualError } from '../errors.ts'
+import type { Logger } from '../model/context.ts'
+
+/** What only a request can get wrong, or a response must not tell. */
+type HttpErrorCode = 'route.unknown' | 'method.unsupported' | 'access.refused' | 'request.failed'
+type RefusalStatus = 400 | 401 | 404 | 405 | 500 | 503
+
+export function refusal(c: Context, status: RefusalStatus, code: ErrorCode | HttpErrorCode, message: string, details: ErrorDetails): Response {
+  return c.json({ error: { code, message, details } }, status)
+}
+
+/** A known error says what was wrong; of any other only the log hears more. */
+export function errorResponse(c: Context, error: unknown, log: Logger): Response {
+  const status = error instanceof PunctualError ? statusOf(error.code) : 500
+  if (error instanceof PunctualError && status !== 500) return refusal(c, status, error.code, messageOf(error), status === 503 ? {} : error.details)
+  log.error('A request failed', { path: c.req.path, error: error instanceof Error ? (error.stack ?? error.message) : String(error) })
+  return refusal(c, 500, 'request.failed', 'The request failed; the log of the server says why', {})
+}
+
+/** A store's failure may name files, hosts and users: whoever asks learns only that the store is away. */
+function messageOf({ code, message }: PunctualError): string {
+  return code.startsWith('store.') ? 'The store does not answer; try again' : message
+}
+
+function statusOf(code: ErrorCode): RefusalStatus {
+  if (code === 'occurrence.unknown' || code === 'job.unknown') return 404
+  if (code === 'store.unreachable' || code === 'store.busy' || code === 'store.closed' || code === 'punctual.closed') return 503
+  const [noun] = code.split('.')
+  return ['option', 'name', 'key', 'instant', 'duration'].includes(noun as string) ? 400 : 500
+}
