@@ -14,13 +14,11 @@ export const errorCodes = [
   'payload.rejected',
   'payload.too-large',
   'definition.duplicate',
-  'definition.invalid',
   'definition.unknown',
   'task.duplicate',
   'task.unknown',
   'task.cycle',
   'handler.duplicate',
-  'handler.missing',
   'job.unknown',
   'job.conflict',
   'occurrence.unknown',
@@ -43,6 +41,16 @@ export type ErrorCode = (typeof errorCodes)[number]
 
 /** What a user can act on: the field and the value given, the limits, positions. Always plain data. */
 export type ErrorDetails = Readonly<Record<string, unknown>>
+
+/** A refused value as messages show it: short, and never the cause of another error. */
+export function shown(value: unknown): string {
+  if (typeof value === 'string') return JSON.stringify(value.length > 80 ? `${value.slice(0, 80)}…` : value)
+  if (typeof value === 'bigint') return `${value}n`
+  if (typeof value === 'function') return 'a function'
+  if (typeof value === 'object' && value !== null)
+    return Array.isArray(value) ? 'an array' : value instanceof Date ? 'a Date' : 'an object'
+  return String(value)
+}
 
 /** The one error class of Punctual. `code` is for programs, `message` says what was given, what is allowed and what to do. */
 export class PunctualError extends Error {

@@ -6,7 +6,15 @@ import { checkName, checkOptions } from './limits.ts'
 import type { PayloadSchema } from './payload.ts'
 import type { ExecutionReport } from './report.ts'
 import type { RetryFunction } from './retry.ts'
-import { parseSettings, retryFunction, type SettingsDiff, type SettingsOptions, settingNames, type TaskSettingsOptions, taskSettingNames } from './settings.ts'
+import {
+  parseSettings,
+  retryFunction,
+  type SettingsDiff,
+  type SettingsOptions,
+  settingNames,
+  type TaskSettingsOptions,
+  taskSettingNames,
+} from './settings.ts'
 import { checkNextTask } from './task-graph.ts'
 
 /** What code declares of a job, besides its tasks. */
@@ -53,7 +61,12 @@ export class Definition<Input = unknown, Payload = Input, Known extends Results 
   readonly retryFunction: RetryFunction | undefined
   readonly tasks: readonly TaskDefinition[]
 
-  constructor(name: string, options: DefinitionOptions<Input, Payload>, settings: SettingsDiff, tasks: readonly TaskDefinition[]) {
+  constructor(
+    name: string,
+    options: DefinitionOptions<Input, Payload>,
+    settings: SettingsDiff,
+    tasks: readonly TaskDefinition[],
+  ) {
     this.name = name
     this.options = options
     this.settings = settings
@@ -71,13 +84,21 @@ export class Definition<Input = unknown, Payload = Input, Known extends Results 
     options: TaskOptions<After>,
     handler?: TaskHandler<Payload, Known, After, Result>,
   ): Definition<Input, Payload, Known & Record<Name, Awaited<Result>>>
-  task(name: string, second?: TaskOptions | Handler<Payload, never>, third?: Handler<Payload, never>): Definition<Input, Payload, Known> {
+  task(
+    name: string,
+    second?: TaskOptions | Handler<Payload, never>,
+    third?: Handler<Payload, never>,
+  ): Definition<Input, Payload, Known> {
     const options = typeof second === 'function' ? {} : (second ?? {})
     const handler = typeof second === 'function' ? second : third
-    const where = `task ${JSON.stringify(name)} of job ${JSON.stringify(this.name)}`
     checkName(name, `name of a task of job ${JSON.stringify(this.name)}`)
+    const where = `task ${JSON.stringify(name)} of job ${JSON.stringify(this.name)}`
+    checkOptions(options, [...taskSettingNames, 'after'], where)
     checkNextTask(this.tasks, { name, after: options.after }, this.name)
-    if (handler !== undefined && typeof handler !== 'function') throw new PunctualError('option.invalid', `The handler of ${where} must be a function; got ${typeof handler}`, { field: 'handler' })
+    if (handler !== undefined && typeof handler !== 'function')
+      throw new PunctualError('option.invalid', `The handler of ${where} must be a function; got ${typeof handler}`, {
+        field: 'handler',
+      })
     const { after, ...settings } = options
     const task: TaskDefinition = {
       name,
@@ -101,13 +122,19 @@ const optionNames = [...settingNames, 'payload', 'schedule', 'onStart', 'onCompl
  * Declares a job: its name, the schema of its payload, its settings and, by `.task`, its work.
  * @example defineJob('report', { schedule: cron('0 6 * * *') }).task('build', (ctx) => build(ctx.signal))
  */
-export function defineJob<Input = unknown, Payload = Input>(name: string, options: DefinitionOptions<Input, Payload> = {}): Definition<Input, Payload, {}> {
+export function defineJob<Input = unknown, Payload = Input>(
+  name: string,
+  options: DefinitionOptions<Input, Payload> = {},
+): Definition<Input, Payload, {}> {
   checkName(name, 'name of a job')
   const where = `job ${JSON.stringify(name)}`
   checkOptions(options, optionNames, where)
   const { payload, schedule, onStart, onComplete, ...settings } = options
   if (payload !== undefined && typeof payload?.['~standard']?.validate !== 'function') {
-    throw new PunctualError('option.invalid', `payload of ${where} must be a Standard Schema (zod, valibot, arktype …)`, { field: 'payload', job: name })
+    throw new PunctualError('option.invalid', `payload of ${where} must be a Standard Schema (zod, valibot, arktype …)`, {
+      field: 'payload',
+      job: name,
+    })
   }
   checkHook(onStart, 'onStart', name)
   checkHook(onComplete, 'onComplete', name)
@@ -120,17 +147,30 @@ export function tasksOf(definition: AnyDefinition): readonly TaskDefinition[] {
   return definition.tasks.length > 0 ? definition.tasks : soleTask
 }
 
-const soleTask: readonly TaskDefinition[] = [{ name: 'run', after: undefined, settings: {}, retryFunction: undefined, handler: undefined }]
+const soleTask: readonly TaskDefinition[] = [
+  { name: 'run', after: undefined, settings: {}, retryFunction: undefined, handler: undefined },
+]
 
 /** Refuses what is not a schedule, and a schedule that never fires. */
 export function checkSchedule(schedule: Schedule, where: string): void {
   if (typeof schedule?.next !== 'function' || typeof schedule.toJSON !== 'function') {
-    throw new PunctualError('schedule.invalid', `schedule of ${where} must be made by cron, interval, rrule or once; got ${typeof schedule}`, { field: 'schedule' })
+    throw new PunctualError(
+      'schedule.invalid',
+      `schedule of ${where} must be made by cron, interval, rrule or once; got ${typeof schedule}`,
+      { field: 'schedule' },
+    )
   }
-  if (neverFires(schedule)) throw new PunctualError('schedule.never', `The schedule of ${where} (${schedule.describe()}) never fires`, { field: 'schedule', schedule: schedule.toJSON() })
+  if (neverFires(schedule))
+    throw new PunctualError('schedule.never', `The schedule of ${where} (${schedule.describe()}) never fires`, {
+      field: 'schedule',
+      schedule: schedule.toJSON(),
+    })
 }
 
 function checkHook(hook: unknown, field: string, job: string): void {
   if (hook === undefined || typeof hook === 'function') return
-  throw new PunctualError('option.invalid', `${field} of job ${JSON.stringify(job)} must be a function; got ${typeof hook}`, { field, job })
+  throw new PunctualError('option.invalid', `${field} of job ${JSON.stringify(job)} must be a function; got ${typeof hook}`, {
+    field,
+    job,
+  })
 }

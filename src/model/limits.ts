@@ -1,4 +1,4 @@
-import { PunctualError, type ErrorCode } from '../errors.ts'
+import { type ErrorCode, PunctualError, shown } from '../errors.ts'
 
 /** The lengths that every store can hold and every key layout relies on. */
 export const limits = {
@@ -29,37 +29,54 @@ export function checkKey(value: unknown, field: string): string {
 export function checkOptions(value: unknown, allowed: readonly string[], where: string): void {
   if (value === undefined) return
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    throw new PunctualError('option.invalid', `${where} must be an object; got ${Array.isArray(value) ? 'an array' : typeof value}`, { field: where })
+    throw new PunctualError('option.invalid', `${where} must be an object; got ${shown(value)}`, { field: where })
   }
   for (const option of Object.keys(value)) {
     if (allowed.includes(option)) continue
-    throw new PunctualError('option.unknown', `${where} has no option ${JSON.stringify(option)}; allowed are ${allowed.join(', ')}`, {
-      field: where,
-      option,
-      allowed,
-    })
+    throw new PunctualError(
+      'option.unknown',
+      `${where} has no option ${JSON.stringify(option)}; allowed are ${allowed.join(', ')}`,
+      {
+        field: where,
+        option,
+        allowed,
+      },
+    )
   }
 }
 
 /** A whole number within a range. */
 export function checkWhole(value: unknown, field: string, min: number, max: number): number {
   if (Number.isSafeInteger(value) && (value as number) >= min && (value as number) <= max) return value as number
-  throw new PunctualError('option.invalid', `${field} must be a whole number from ${min} to ${max}; got ${String(value)}`, { field, given: value, min, max })
+  throw new PunctualError('option.invalid', `${field} must be a whole number from ${min} to ${max}; got ${shown(value)}`, {
+    field,
+    given: shown(value),
+    min,
+    max,
+  })
 }
 
 export function checkOneOf<T extends string>(value: unknown, field: string, allowed: readonly T[]): T {
   if (allowed.includes(value as T)) return value as T
-  throw new PunctualError('option.invalid', `${field} must be one of ${allowed.join(', ')}; got ${String(value)}`, { field, given: value, allowed })
+  throw new PunctualError('option.invalid', `${field} must be one of ${allowed.join(', ')}; got ${shown(value)}`, {
+    field,
+    given: shown(value),
+    allowed,
+  })
 }
 
 function checkText(value: unknown, field: string, max: number, code: ErrorCode): string {
   const reason = textFault(value, max)
   if (reason === null) return value as string
-  throw new PunctualError(code, `${field} must be a text of 1 to ${max} characters; ${reason}`, { field, given: typeof value === 'string' ? value.slice(0, max) : value, max })
+  throw new PunctualError(code, `${field} must be a text of 1 to ${max} characters; ${reason}`, {
+    field,
+    given: shown(value),
+    max,
+  })
 }
 
 function textFault(value: unknown, max: number): string | null {
-  if (typeof value !== 'string') return `got ${value === null ? 'null' : typeof value}`
+  if (typeof value !== 'string') return `got ${shown(value)}`
   if (value.trim() === '') return 'it is empty'
   if (value.length > max) return `it has ${value.length}`
   if (value !== value.trim()) return 'it begins or ends with a blank'

@@ -1,6 +1,6 @@
+import { PunctualError, shown } from '../errors.ts'
 import { type DurationInput, parseDuration } from '../time/duration.ts'
 import { checkOneOf, checkOptions, checkWhole } from './limits.ts'
-import { PunctualError } from '../errors.ts'
 
 export const retryStrategies = ['exponential', 'fixed', 'proportional'] as const
 export type RetryStrategy = (typeof retryStrategies)[number]
@@ -42,7 +42,14 @@ export interface RetryPolicy {
   readonly strategy: RetryStrategy | 'custom'
 }
 
-export const defaultRetry: RetryPolicy = { max: 3, intervalMs: 2000, factor: 2, maxIntervalMs: 3_600_000, jitter: 0, strategy: 'exponential' }
+export const defaultRetry: RetryPolicy = {
+  max: 3,
+  intervalMs: 2000,
+  factor: 2,
+  maxIntervalMs: 3_600_000,
+  jitter: 0,
+  strategy: 'exponential',
+}
 
 const optionNames = ['max', 'interval', 'factor', 'maxInterval', 'jitter', 'strategy']
 
@@ -55,7 +62,9 @@ export function parseRetry(options: RetryOptions, field: string): Partial<RetryP
     ...(factor !== undefined && { factor: checkBetween(factor, `${field}.factor`, 1, 100) }),
     ...(maxInterval !== undefined && { maxIntervalMs: parseDuration(maxInterval, `${field}.maxInterval`) }),
     ...(jitter !== undefined && { jitter: checkBetween(jitter, `${field}.jitter`, 0, 1) }),
-    ...(strategy !== undefined && { strategy: typeof strategy === 'function' ? ('custom' as const) : checkOneOf(strategy, `${field}.strategy`, retryStrategies) }),
+    ...(strategy !== undefined && {
+      strategy: typeof strategy === 'function' ? ('custom' as const) : checkOneOf(strategy, `${field}.strategy`, retryStrategies),
+    }),
   }
 }
 
@@ -69,11 +78,14 @@ export interface RetryHint {
  * The wait in ms before the next attempt, or null when the task has failed for good.
  * `failures` counts the failed attempts so far, the one just ended included.
  */
-export function retryDelay(policy: RetryPolicy, question: { failures: number; error: unknown; delayMs: number; random: number; custom?: RetryFunction | undefined }): number | null {
+export function retryDelay(
+  policy: RetryPolicy,
+  question: { failures: number; error: unknown; delayMs: number; random: number; custom?: RetryFunction | undefined },
+): number | null {
   const { failures, error, delayMs, random, custom } = question
   const hint = (typeof error === 'object' && error !== null ? error : {}) as RetryHint
   if (failures > policy.max || hint.retryable === false) return null
-  if (hint.retryInMs !== undefined) return hint.retryInMs
+  if (Number.isFinite(hint.retryInMs)) return Math.max(0, Math.round(hint.retryInMs as number))
   if (policy.strategy === 'custom' && custom) {
     const wait = custom({ retry: failures, error, delayMs })
     return wait === false ? null : parseDuration(wait, 'retry.strategy')
@@ -85,10 +97,16 @@ export function retryDelay(policy: RetryPolicy, question: { failures: number; er
 function baseWait({ strategy, intervalMs, factor }: RetryPolicy, retry: number, delayMs: number): number {
   if (strategy === 'fixed') return intervalMs
   if (strategy === 'proportional' && delayMs > 0) return Math.min(delayMs * 0.1 * retry, 3_600_000)
-  return intervalMs * factor ** (retry - 1)
+  // Bounded, since no wait at all times infinity would be no number.
+  return intervalMs * Math.min(factor ** (retry - 1), Number.MAX_SAFE_INTEGER)
 }
 
 function checkBetween(value: unknown, field: string, min: number, max: number): number {
   if (typeof value === 'number' && value >= min && value <= max) return value
-  throw new PunctualError('option.invalid', `${field} must be a number from ${min} to ${max}; got ${String(value)}`, { field, given: value, min, max })
+  throw new PunctualError('option.invalid', `${field} must be a number from ${min} to ${max}; got ${shown(value)}`, {
+    field,
+    given: shown(value),
+    min,
+    max,
+  })
 }

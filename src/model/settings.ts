@@ -1,4 +1,5 @@
 // The cascade of settings: defaults ← scheduler ← definition ← job ← task ← occurrence. Each level stores only what differs.
+import { PunctualError, shown } from '../errors.ts'
 import { type DurationInput, parseDuration } from '../time/duration.ts'
 import { checkOneOf, checkOptions, checkWhole } from './limits.ts'
 import { defaultRetry, parseRetry, type RetryFunction, type RetryOptions, type RetryPolicy } from './retry.ts'
@@ -44,7 +45,9 @@ export interface Settings extends TaskSettings {
 }
 
 /** What one level of the cascade changes. */
-export type SettingsDiff = { readonly [K in keyof Omit<Settings, 'retry'>]?: Settings[K] } & { readonly retry?: Partial<RetryPolicy> }
+export type SettingsDiff = { readonly [K in keyof Omit<Settings, 'retry'>]?: Settings[K] } & {
+  readonly retry?: Partial<RetryPolicy>
+}
 
 export const defaultSettings: Settings = {
   retry: defaultRetry,
@@ -102,5 +105,6 @@ function changed<T extends object>(value: T, base: T): Partial<T> | null {
 }
 
 function checkBoolean(value: unknown, field: string): boolean {
-  return checkOneOf(String(value), field, ['true', 'false']) === 'true'
+  if (typeof value === 'boolean') return value
+  throw new PunctualError('option.invalid', `${field} must be true or false; got ${shown(value)}`, { field, given: shown(value) })
 }

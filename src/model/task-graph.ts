@@ -1,4 +1,4 @@
-import { PunctualError } from '../errors.ts'
+import { PunctualError, shown } from '../errors.ts'
 import type { TaskMode } from './settings.ts'
 
 /** A task's name and the tasks it says it comes after; undefined when it says nothing. */
@@ -30,20 +30,41 @@ export function taskGraph(tasks: readonly TaskNode[], mode: TaskMode): TaskGraph
 export function checkNextTask(earlier: readonly TaskNode[], { name, after }: TaskNode, job: string): void {
   const names = earlier.map((task) => task.name)
   if (names.includes(name)) {
-    throw new PunctualError('task.duplicate', `Job ${JSON.stringify(job)} has two tasks named ${JSON.stringify(name)}; give each its own name`, { field: 'name', job, task: name })
+    throw new PunctualError(
+      'task.duplicate',
+      `Job ${JSON.stringify(job)} has two tasks named ${JSON.stringify(name)}; give each its own name`,
+      { field: 'name', job, task: name },
+    )
   }
   if (after === undefined) return
-  if (!Array.isArray(after)) throw new PunctualError('option.invalid', `after of task ${JSON.stringify(name)} must be a list of task names`, { field: 'after', job, task: name })
-  for (const predecessor of after) {
-    if (predecessor === name) throw new PunctualError('task.cycle', `Task ${JSON.stringify(name)} of job ${JSON.stringify(job)} waits for itself`, { field: 'after', job, cycle: [name, name] })
-    if (names.includes(predecessor)) continue
-    const allowed = names.length === 0 ? 'it is the first task and can have none' : `allowed are the tasks declared before it: ${names.join(', ')}`
-    throw new PunctualError('task.unknown', `after of task ${JSON.stringify(name)} in job ${JSON.stringify(job)} names ${JSON.stringify(predecessor)}; ${allowed}`, {
+  if (!Array.isArray(after))
+    throw new PunctualError('option.invalid', `after of task ${JSON.stringify(name)} must be a list of task names`, {
       field: 'after',
       job,
       task: name,
-      given: predecessor,
-      allowed: names,
     })
+  for (const predecessor of after) {
+    if (predecessor === name)
+      throw new PunctualError('task.cycle', `Task ${JSON.stringify(name)} of job ${JSON.stringify(job)} waits for itself`, {
+        field: 'after',
+        job,
+        cycle: [name, name],
+      })
+    if (names.includes(predecessor)) continue
+    const allowed =
+      names.length === 0
+        ? 'it is the first task and can have none'
+        : `allowed are the tasks declared before it: ${names.join(', ')}`
+    throw new PunctualError(
+      'task.unknown',
+      `after of task ${JSON.stringify(name)} in job ${JSON.stringify(job)} names ${shown(predecessor)}; ${allowed}`,
+      {
+        field: 'after',
+        job,
+        task: name,
+        given: shown(predecessor),
+        allowed: names,
+      },
+    )
   }
 }

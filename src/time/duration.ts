@@ -1,4 +1,4 @@
-import { PunctualError } from '../errors.ts'
+import { PunctualError, shown } from '../errors.ts'
 
 /** A length of time at the public edge: `'90s'`, `'5m'`, `'1h30m'`, `'PT1H30M'`, or a number of milliseconds. */
 export type DurationInput = string | number
@@ -14,8 +14,8 @@ export function parseDuration(input: DurationInput, field = 'duration'): number 
   if (Number.isFinite(ms) && ms >= 0 && ms <= Number.MAX_SAFE_INTEGER) return Math.round(ms)
   throw new PunctualError(
     'duration.invalid',
-    `${field} must be a duration such as '90s', '5m', 'PT1H30M' or a number of milliseconds from 0; got ${JSON.stringify(input)?.slice(0, 80)}`,
-    { field, given: input },
+    `${field} must be a duration such as '90s', '5m', 'PT1H30M' or a number of milliseconds from 0; got ${shown(input)}`,
+    { field, given: shown(input) },
   )
 }
 

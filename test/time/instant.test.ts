@@ -1,0 +1,53 @@
+import { describe, expect, it } from 'vitest'
+import { isoText, parseInstant } from '../../src/time/instant.ts'
+
+describe('instants', () => {
+  const at = Date.UTC(2026, 10, 15, 6, 0, 0)
+
+  it.each([
+    '2026-11-15T06:00:00Z',
+    '2026-11-15T06:00Z',
+    '2026-11-15T06:00:00.000Z',
+    '2026-11-15T07:00:00+01:00',
+    '2026-11-15T00:30:00-0530',
+    '2026-11-15T06:00:00.000000001Z',
+    new Date(at),
+  ])('%s is read', (input) => {
+    expect(parseInstant(input)).toBe(at)
+  })
+
+  it.each([
+    '2026-11-15T06:00:00',
+    '2026-11-15',
+    '06:00',
+    'tomorrow',
+    '',
+    '2026-13-01T00:00:00Z',
+    '2026-11-15T25:00:00Z',
+    '2026-11-15 06:00:00Z',
+    '2026-11-15T06:00:00 Z',
+    new Date(Number.NaN),
+    5,
+    null,
+    undefined,
+    {},
+    5n,
+  ])('%o is refused: a text must carry its offset', (input) => {
+    expect(() => parseInstant(input as never, 'runAt')).toThrow(
+      expect.objectContaining({
+        code: 'instant.invalid',
+        message: expect.stringMatching(/^runAt must be a Date or an ISO 8601 text with an offset/),
+        details: expect.objectContaining({ field: 'runAt' }),
+      }),
+    )
+  })
+
+  it('are written with their offset', () => {
+    expect(isoText(at)).toBe('2026-11-15T06:00:00.000Z')
+    expect(parseInstant(isoText(at))).toBe(at)
+  })
+
+  it.each(['2026-02-30T00:00:00Z', '2026-04-31T00:00:00Z'])('%s, a day that no calendar has, is refused', (input) => {
+    expect(() => parseInstant(input)).toThrow(expect.objectContaining({ code: 'instant.invalid' }))
+  })
+})
