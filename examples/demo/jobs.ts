@@ -1,5 +1,6 @@
 // The jobs that `npm start` runs. A jobs file exports what defineJob returns and, where there is something to prepare, setup.
-// While it runs, open the printed address, or try the printed curl lines. What is kept in .punctual/demo.db outlives a restart.
+// While it runs, open the printed address, or try the printed curl lines. What is kept in .punctual/demo.db outlives a restart,
+// and what fell due while nothing ran is run at the next start.
 import { cron, defineJob, interval, type Punctual } from 'punctual'
 
 // The smallest job: one task that runs every five seconds. Returning is success, and what is returned is recorded.
@@ -9,12 +10,12 @@ export const heartbeat = defineJob('heartbeat', { schedule: interval('PT5S') }).
 // and gets their results. Press Ctrl-C in the middle and start again: a task that has finished is not run twice.
 export const frontPage = defineJob('front-page', { schedule: interval('PT20S') })
   .task('weather', async ({ signal }) => {
-    await pause(800, signal)
+    await pause(300, signal)
     return { sky: 'clear', degrees: 7 }
   })
   .task('news', async ({ signal, progress }) => {
     progress(0.5, 'half of the sources read')
-    await pause(1200, signal)
+    await pause(600, signal)
     return ['Ships arrive on time', 'Clock tower repaired']
   })
   .task('page', { after: ['weather', 'news'] }, ({ results }) => `${results.news.length} stories under a ${results.weather.sky} sky`)

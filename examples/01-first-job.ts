@@ -1,0 +1,26 @@
+// A first job: declared, started, given work, and read back. Run it with: node examples/01-first-job.ts
+import { createPunctual, defineJob } from 'punctual'
+import { memory } from 'punctual/memory'
+
+// A job is a name and its tasks. What a handler returns is kept as the result; a throw would be a failure.
+const greet = defineJob<{ name: string }>('greet').task('say', ({ payload }) => `Hello, ${payload.name}!`)
+
+const punctual = createPunctual({ store: memory(), jobs: [greet] })
+const completed = new Promise((resolve) => punctual.on('occurrence.completed', resolve))
+await punctual.start()
+
+// From now on this process looks for work. enqueue creates an occurrence: one intended run of the job.
+const { id, outcome } = await punctual.enqueue(greet, { name: 'Ada' }, { key: 'ada' })
+console.log(`enqueue: ${outcome}`)
+await completed
+
+// All that became of it can be read, here or from any other process on the same store.
+const occurrence = await punctual.get(id)
+console.log(`state:   ${occurrence?.state}`)
+console.log(`result:  ${occurrence?.result}`)
+
+// The same key means the same occurrence: nothing is created, nothing runs again.
+const again = await punctual.enqueue(greet, { name: 'Ada' }, { key: 'ada' })
+console.log(`enqueue: ${again.outcome}, the same one: ${again.id === id}`)
+
+await punctual.close()
