@@ -3,6 +3,15 @@ import { type AnyDefinition, tasksOf } from './definition.ts'
 import type { SettingsDiff } from './settings.ts'
 import type { TaskNode } from './task-graph.ts'
 
+/** What a person may change of what code declares. A field that is there wins until it is reset. */
+export interface JobOverride {
+  readonly schedule?: ScheduleJson | null
+  /** JSON text. */
+  readonly payload?: string | null
+  readonly settings?: SettingsDiff
+  readonly isEnabled?: boolean
+}
+
 /** What a version of a job says. It is stored whole, compared as text, and never changed. */
 export interface JobSpec {
   readonly definition: string
@@ -14,6 +23,19 @@ export interface JobSpec {
   /** What the definition itself declares, so that every node and reader knows the effective settings. */
   readonly defaults: SettingsDiff
   readonly tasks: readonly TaskNode[]
+  /** While false no instants are generated or recorded. */
+  readonly isEnabled: boolean
+  /** No longer declared by anybody: its history stays, and declaring it again continues its versions. */
+  readonly isRetired: boolean
+}
+
+/** One version of a job. It is in force from `effectiveAt` on, until a newer one is. */
+export interface VersionRecord {
+  readonly version: number
+  readonly spec: JobSpec
+  readonly effectiveAt: number
+  readonly createdAt: number
+  readonly by: string | null
 }
 
 /** A job as the store knows it: its newest version and how far its schedule has been planned. */
@@ -22,13 +44,24 @@ export interface JobRecord {
   readonly tenant: string
   readonly name: string
   readonly version: number
+  /** What the newest version says: what code declares, with what a person has changed. */
   readonly spec: JobSpec
+  /** What code declares; null for a job that only a person made. */
+  readonly declared: JobSpec | null
+  readonly override: JobOverride | null
   readonly createdAt: number
   readonly updatedAt: number
+  /** The version of the time zone data by which `nextAt` was computed, and a fingerprint of the rules it had for the zone. */
+  readonly tz: TzRecord | null
   /** Instants up to and including this one have been planned. */
   readonly cursor: number
   /** The next instant to plan; null when the schedule has none. */
   readonly nextAt: number | null
+}
+
+export interface TzRecord {
+  readonly version: string
+  readonly rules: string
 }
 
 /** The spec that a definition declares, with what a named use of it changes. */
@@ -40,7 +73,25 @@ export function jobSpec(definition: AnyDefinition, use: { schedule?: ScheduleJso
     settings: use.settings ?? {},
     defaults: definition.settings,
     tasks: tasksOf(definition).map(({ name, after }) => (after ? { name, after } : { name })),
+    isEnabled: true,
+    isRetired: false,
   }
+}
+
+/** What results from what code declares and what a person has changed. */
+export function withOverride(declared: JobSpec, override: JobOverride | null): JobSpec {
+  if (!override) return declared
+  return { ...declared, ...override, settings: { ...declared.settings, ...override.settings } }
+}
+
+/** The version in force at an instant: the newest of those that have become effective. The first is in force from ever. */
+export function versionAt(versions: readonly VersionRecord[], at: number): VersionRecord {
+  return versions.findLast(({ effectiveAt }) => effectiveAt <= at) ?? (versions[0] as VersionRecord)
+}
+
+/** Whether the spec yields instants at all. */
+export function isPlannable({ schedule, isEnabled, isRetired }: JobSpec): boolean {
+  return schedule !== null && isEnabled && !isRetired
 }
 
 /** Equal specs have equal texts, whatever the order in which their fields were written. */

@@ -1,11 +1,29 @@
 import type { Refs } from './context.ts'
 import type { AttemptState, OccurrenceState, Source, TurnEnd } from './lifecycle.ts'
+import type { Hold } from './overlap.ts'
+import type { Span } from './recovery.ts'
 import type { ErrorRecord, TaskReport } from './report.ts'
 import type { SettingsDiff } from './settings.ts'
 
 export const uniqueKinds = ['ever', 'live'] as const
 /** Whether a key is taken for as long as records and tombstones last (`ever`), or until its occurrence ends (`live`). */
 export type UniqueKind = (typeof uniqueKinds)[number]
+
+/** Which occurrence is repeated, why, and which of its tasks: all when there is no list. */
+export interface Replay {
+  readonly origin: string
+  readonly reason: string
+  readonly tasks: readonly string[] | null
+}
+
+/** Why an occurrence that is due does not run. */
+export interface WaitRecord {
+  readonly reason: 'stranded' | 'pause' | Hold['kind']
+  /** The key it waits for. */
+  readonly key: string | null
+  /** When it is looked at again by itself. */
+  readonly wakeAt: number | null
+}
 
 /** What is written of an occurrence at its creation and never changed. */
 export interface OccurrenceRecord {
@@ -23,7 +41,15 @@ export interface OccurrenceRecord {
   readonly payload: string | null
   readonly settings: SettingsDiff | null
   readonly priority: number
-  /** The first due instant. */
+  /** The keys it must hold in order to run, in the order in which they are taken. */
+  readonly holds: readonly Hold[] | null
+  /** The instants that a compressed run stands for. */
+  readonly span: Span | null
+  /** What it repeats, when it is a replay. */
+  readonly replay: Replay | null
+  /** Not started this long after it was due, it is missed. */
+  readonly startWithinMs: number | null
+  /** The instant it stands for: nominal for a scheduled one, the first due for others. */
   readonly scheduledAt: number
   readonly createdAt: number
 }
@@ -81,6 +107,7 @@ export interface OccurrenceHistory {
   readonly turns: readonly TurnRecord[]
   readonly attempts: readonly AttemptRecord[]
   readonly progress: Progress | null
+  readonly wait: WaitRecord | null
 }
 
 /** One line of a list. */

@@ -2,6 +2,8 @@
 import { PunctualError, shown } from '../errors.ts'
 import { type DurationInput, parseDuration } from '../time/duration.ts'
 import { checkOneOf, checkOptions, checkWhole } from './limits.ts'
+import { type ConcurrencyLimit, type ConcurrencyOptions, type OverlapPolicy, overlapPolicies, parseConcurrency, parseRate, type RateLimit, type RateOptions } from './overlap.ts'
+import { parseRecovery, type RecoveryOptions, type RecoveryPolicy } from './recovery.ts'
 import { defaultRetry, parseRetry, type RetryFunction, type RetryOptions, type RetryPolicy } from './retry.ts'
 
 export const taskModes = ['sequential', 'parallel'] as const
@@ -29,6 +31,20 @@ export interface SettingsOptions extends TaskSettingsOptions {
   priority?: number
   /** Whether work out of retries waits as `dead` for a person. Default: enqueued work does, scheduled work does not. */
   deadLetter?: boolean
+  /** What a scheduled instant does while another occurrence of the job is under way. Default `skip`. */
+  overlap?: OverlapPolicy
+  /** What becomes of instants that came due while nobody was there. Default `all`. */
+  recovery?: RecoveryOptions
+  /** Recovered occurrences that run at once in the whole cluster. Default 10. */
+  catchUp?: number
+  /** At most so many occurrences with this key run at once, in the whole cluster. */
+  concurrency?: ConcurrencyOptions
+  /** At most so many occurrences with this key start within a time, in the whole cluster. */
+  rate?: RateOptions
+  /** An occurrence that has not started this long after it was due ends as missed. Default: it waits for ever. */
+  startWithin?: DurationInput
+  /** The job is paused after so many failures in a row. Default: never. */
+  autoPause?: number
 }
 
 export interface TaskSettings {
@@ -42,6 +58,13 @@ export interface Settings extends TaskSettings {
   readonly mode: TaskMode
   readonly priority: number
   readonly deadLetter: boolean | 'enqueued'
+  readonly overlap: OverlapPolicy
+  readonly recovery: RecoveryPolicy
+  readonly catchUp: number
+  readonly concurrency: ConcurrencyLimit | null
+  readonly rate: RateLimit | null
+  readonly startWithinMs: number | null
+  readonly autoPause: number | null
 }
 
 /** What one level of the cascade changes. */
@@ -57,16 +80,37 @@ export const defaultSettings: Settings = {
   mode: 'sequential',
   priority: 5,
   deadLetter: 'enqueued',
+  overlap: 'skip',
+  recovery: { strategy: 'all' },
+  catchUp: 10,
+  concurrency: null,
+  rate: null,
+  startWithinMs: null,
+  autoPause: null,
 }
 
 export const taskSettingNames = ['retry', 'timeout', 'onFailure'] as const
-export const settingNames = [...taskSettingNames, 'executionTimeout', 'mode', 'priority', 'deadLetter'] as const
+export const settingNames = [
+  ...taskSettingNames,
+  'executionTimeout',
+  'mode',
+  'priority',
+  'deadLetter',
+  'overlap',
+  'recovery',
+  'catchUp',
+  'concurrency',
+  'rate',
+  'startWithin',
+  'autoPause',
+] as const
 
 /** The stored form of settings options. Refuses unknown names and values out of range, naming the field. */
 export function parseSettings(options: SettingsOptions, where: string, allowed: readonly string[] = settingNames): SettingsDiff {
   checkOptions(options, allowed, where)
   const { retry, timeout, onFailure, executionTimeout, mode, priority, deadLetter } = options
   return {
+    ...parsePolicies(options, where),
     ...(retry !== undefined && { retry: parseRetry(retry, `${where}.retry`) }),
     ...(timeout !== undefined && { timeoutMs: parseDuration(timeout, `${where}.timeout`) }),
     ...(onFailure !== undefined && { onFailure: checkOneOf(onFailure, `${where}.onFailure`, failureStrategies) }),
@@ -74,6 +118,19 @@ export function parseSettings(options: SettingsOptions, where: string, allowed: 
     ...(mode !== undefined && { mode: checkOneOf(mode, `${where}.mode`, taskModes) }),
     ...(priority !== undefined && { priority: checkWhole(priority, `${where}.priority`, 0, 9) }),
     ...(deadLetter !== undefined && { deadLetter: checkBoolean(deadLetter, `${where}.deadLetter`) }),
+  }
+}
+
+function parsePolicies(options: SettingsOptions, where: string): SettingsDiff {
+  const { overlap, recovery, catchUp, concurrency, rate, startWithin, autoPause } = options
+  return {
+    ...(overlap !== undefined && { overlap: checkOneOf(overlap, `${where}.overlap`, overlapPolicies) }),
+    ...(recovery !== undefined && { recovery: parseRecovery(recovery, `${where}.recovery`) }),
+    ...(catchUp !== undefined && { catchUp: checkWhole(catchUp, `${where}.catchUp`, 1, 100_000) }),
+    ...(concurrency !== undefined && { concurrency: parseConcurrency(concurrency, `${where}.concurrency`) }),
+    ...(rate !== undefined && { rate: parseRate(rate, `${where}.rate`) }),
+    ...(startWithin !== undefined && { startWithinMs: parseDuration(startWithin, `${where}.startWithin`) }),
+    ...(autoPause !== undefined && { autoPause: checkWhole(autoPause, `${where}.autoPause`, 1, 1_000_000) }),
   }
 }
 

@@ -1,9 +1,12 @@
 // The contract between the engine and every store. Each verb is one atomic act, safe to repeat after an unknown outcome.
 // A store only stores: retries, timeouts and schedules are decided above it. Instants are epoch milliseconds of the store's clock.
 import type { Refs } from '../model/context.ts'
-import type { JobRecord, JobSpec } from '../model/job.ts'
+import type { JobOverride, JobRecord, JobSpec, TzRecord, VersionRecord } from '../model/job.ts'
 import type { OccurrenceState, Source } from '../model/lifecycle.ts'
 import type { AttemptRecord, OccurrenceHistory, OccurrenceRecord, OccurrenceSummary, Progress, TurnRecord, UniqueKind } from '../model/occurrence.ts'
+import type { Hold } from '../model/overlap.ts'
+import type { PauseRecord, PauseScope } from '../model/pause.ts'
+import type { Passed, Span } from '../model/recovery.ts'
 import type { SettingsDiff } from '../model/settings.ts'
 import type { Clock } from '../time/clock.ts'
 import type { Ability } from './abilities.ts'
@@ -22,6 +25,12 @@ export interface Store {
   /** Creates a job, adds a version to it, or finds it unchanged. Planned but unclaimed instants of the old version are taken back. */
   putJob(put: JobPut): Promise<JobPutAnswer>
   readJobs(query: JobQuery): Promise<readonly JobRecord[]>
+  /** All versions of a job, oldest first. */
+  readVersions(query: { tenant: string; name: string }): Promise<readonly VersionRecord[]>
+  /** Opens or closes an interval in which a job, a tenant or everything is paused. */
+  pause(request: PauseRequest): Promise<PauseAnswer>
+  /** Intervals in force at or after `since`, or all. */
+  readPauses(query: { since?: number }): Promise<readonly PauseRecord[]>
 
   /** The jobs with an instant to plan up to `horizonMs` from now, the most urgent first. */
   jobsToPlan(query: { horizonMs: number; limit: number }): Promise<PlanWork>
@@ -49,6 +58,8 @@ export interface Store {
 
   get(which: Which): Promise<OccurrenceHistory | null>
   list(filter: OccurrenceFilter): Promise<Page<OccurrenceSummary>>
+  /** Ranges of instants that were passed over and have no records of their own, the newest first. */
+  listRanges(query: { tenant?: string; job?: string; limit: number }): Promise<readonly RangeRecord[]>
   counts(query: { tenant?: string; job?: string }): Promise<JobCounts>
   nodes(): Promise<{ now: number; nodes: readonly NodeRecord[] }>
 
@@ -71,6 +82,11 @@ export interface JobPut {
   readonly tenant: string
   readonly name: string
   readonly spec: JobSpec
+  readonly declared: JobSpec | null
+  readonly override: JobOverride | null
+  /** From when on the version is in force; null for now. Planned instants of other versions from then on are taken back. */
+  readonly effectiveAt: number | null
+  readonly by: string | null
   /** Refuses the put when the job's version is another. 0: must not exist. */
   readonly expectedVersion?: number
 }
@@ -78,6 +94,17 @@ export interface JobPut {
 export interface JobPutAnswer {
   readonly outcome: 'created' | 'updated' | 'unchanged' | 'conflict'
   readonly job: JobRecord | null
+}
+
+export interface PauseRequest extends PauseScope {
+  /** `null` closes what is open for exactly this scope. */
+  readonly open: { readonly until: Due | null; readonly reason: string | null; readonly by: string | null } | null
+}
+
+export interface PauseAnswer {
+  readonly outcome: 'paused' | 'resumed' | 'unchanged'
+  /** The interval that was opened, closed or found. */
+  readonly pause: PauseRecord | null
 }
 
 export interface JobQuery {
@@ -94,6 +121,8 @@ export interface PlanWork {
   readonly now: number
   /** Since when some node has beaten without a break. */
   readonly aliveSince: number
+  /** Counts changes of pauses: a plan made before one is refused after it. */
+  readonly pauseRevision: number
   readonly jobs: readonly PlanCandidate[]
   /** When the next job beyond the horizon wants planning, less the horizon; null when none does. */
   readonly nextAt: number | null
@@ -101,8 +130,12 @@ export interface PlanWork {
 
 export interface PlanCandidate {
   readonly job: JobRecord
-  /** Planned instants that came due while no node was there: they wait for the planner's word. */
+  /** Every version that is in force somewhere from the cursor on, oldest first. */
+  readonly versions: readonly VersionRecord[]
+  /** Planned instants that came due while no node was there, in order: they wait for the planner's word. */
   readonly stranded: readonly number[]
+  /** Pauses of the job that reach beyond the cursor. */
+  readonly pauses: readonly PauseRecord[]
 }
 
 export interface JobPlan {
@@ -111,18 +144,32 @@ export interface JobPlan {
   /** The plan is refused unless the job still has this version and this cursor. */
   readonly version: number
   readonly cursor: number
+  readonly pauseRevision: number
   readonly through: number
   readonly nextAt: number | null
+  readonly tz: TzRecord | null
   readonly rows: readonly PlannedOccurrence[]
-  /** Stranded instants that are to run after all. */
-  readonly revive: readonly number[]
+  /** Instants that were passed over, many at a time. */
+  readonly ranges: readonly Passed[]
+  /** Stranded instants that are to run after all, as recovery. */
+  readonly revive: readonly { readonly at: number; readonly holds: readonly Hold[] | null; readonly span: Span | null }[]
+  /** Stranded instants that end here. */
+  readonly drop: readonly { readonly at: number; readonly state: 'missed' | 'skipped'; readonly reason: string }[]
 }
 
 export interface PlannedOccurrence {
   readonly id: string
+  /** The nominal instant. */
   readonly at: number
+  readonly dueAt: number
+  readonly version: number
   readonly source: Source
   readonly priority: number
+  readonly holds: readonly Hold[] | null
+  readonly span: Span | null
+  readonly startWithinMs: number | null
+  /** Recorded as passed over right away. */
+  readonly end: { readonly state: 'missed' | 'skipped'; readonly reason: string } | null
 }
 
 export type PlanAnswer = { readonly outcome: 'planned'; readonly created: number } | { readonly outcome: 'behind' }
@@ -142,6 +189,9 @@ export interface NewOccurrence {
   readonly payload: string | null
   readonly settings: SettingsDiff | null
   readonly priority: number
+  readonly holds: readonly Hold[] | null
+  readonly replay: Replay | null
+  readonly startWithinMs: number | null
   readonly due: Due
   readonly onConflict: OnConflict
 }
@@ -168,13 +218,25 @@ export interface ClaimRequest extends ClaimRef {
   readonly limit: number
   /** Takes only what was due by then; can only lower the store's now. */
   readonly dueBy?: number
+  /** The most occurrences that may run at once in the whole cluster. */
+  readonly clusterLimit?: number
 }
 
 export interface ClaimAnswer {
   readonly now: number
   readonly members: readonly ClaimMember[]
+  /** What was found due and ended without a run: skipped by overlap or pause, missed by its own deadline. */
+  readonly passed: readonly PassedOccurrence[]
   /** The next due instant of these kinds that is left. */
   readonly nextDue: number | null
+}
+
+export interface PassedOccurrence {
+  readonly id: string
+  readonly tenant: string
+  readonly job: string
+  readonly state: 'missed' | 'skipped'
+  readonly reason: string
 }
 
 export interface ClaimMember {
@@ -185,7 +247,7 @@ export interface ClaimMember {
   readonly dueAt: number
   /** How often it was lost with its node, or overran. */
   readonly recoveries: number
-  /** What the job's version changes in the settings; null when the job is unknown. */
+  /** What the occurrence's version of the job changes in the settings, the newest for enqueued work; null when the job is unknown. */
   readonly jobSettings: SettingsDiff | null
   /** When the job's run before this one began. */
   readonly lastRunAt: number | null
@@ -317,6 +379,16 @@ export interface RescueAnswer {
 export interface JobCounts {
   readonly states: Readonly<Record<OccurrenceState, number>>
   readonly lastRunAt: number | null
+  /** Failures since the last success, over the jobs asked for. */
+  readonly failuresInRow: number
+}
+
+/** A range of instants of a job that were passed over. */
+export interface RangeRecord extends Passed {
+  readonly tenant: string
+  readonly job: string
+  readonly version: number
+  readonly recordedAt: number
 }
 
 export type Hint = { readonly kind: 'due'; readonly at: number } | { readonly kind: 'cancel' } | { readonly kind: 'job' }
