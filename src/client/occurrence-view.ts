@@ -92,8 +92,8 @@ export function occurrenceView({ record, state, dueAt, node, turns, attempts, pr
   const frozen = turns.find((turn) => turn.attempt !== null || turn.tasks !== null)
   const settings = frozen ? cascade(frozen.settings) : null
   const graph = taskGraph(spec?.tasks ?? [], settings?.mode ?? 'sequential')
-  const tasks = taskHistories(graph, turns, attempts).map((task, _, all) => (state === 'running' && mayRun(task, graph, all) ? { ...task, state: 'running' as const } : task))
   const hasEnded = isEnd(state) || state === 'dead'
+  const tasks = taskHistories(graph, turns, attempts, !hasEnded).map((task, _, all) => (state === 'running' && mayRun(task, graph, all) ? { ...task, state: 'running' as const } : task))
   return {
     ...record,
     state,

@@ -5,7 +5,7 @@ import { PunctualError } from '../errors.ts'
 import type { Logger } from '../model/context.ts'
 import type { AnyDefinition } from '../model/definition.ts'
 import { checkName, checkOptions, checkWhole } from '../model/limits.ts'
-import { parseSettings, type SettingsOptions, settingNames } from '../model/settings.ts'
+import { parseSettings, retryFunction, type SettingsOptions, settingNames } from '../model/settings.ts'
 import type { Store } from '../store/store.ts'
 import type { Clock } from '../time/clock.ts'
 import { type DurationInput, parseDuration } from '../time/duration.ts'
@@ -71,6 +71,7 @@ export function parseOptions(given: PunctualOptions): { options: PunctualOptions
   const engine: EngineOptions = {
     nodeName: options.name === undefined ? hostname().slice(0, 100) : checkName(options.name, 'name'),
     settings: parseSettings(settings, 'createPunctual'),
+    retryFunction: retryFunction(options),
     concurrency: checkWhole(options.concurrency ?? defaultOptions.concurrency, 'concurrency', 1, 100_000),
     claimLimit: checkWhole(options.claimLimit ?? defaultOptions.claimLimit, 'claimLimit', 1, 100_000),
     pollMs: duration(options, 'poll', defaultOptions.pollMs, 10),

@@ -1,5 +1,6 @@
 import type { Logger } from '../model/context.ts'
 import type { Emitter } from '../model/events.ts'
+import type { RetryFunction } from '../model/retry.ts'
 import type { SettingsDiff } from '../model/settings.ts'
 import type { Store } from '../store/store.ts'
 import type { Clock } from '../time/clock.ts'
@@ -28,6 +29,8 @@ export interface EngineOptions {
   readonly concurrency: number
   /** The scheduler's level of the settings cascade. */
   readonly settings: SettingsDiff
+  /** The scheduler's own retry strategy, which cannot be stored. */
+  readonly retryFunction: RetryFunction | undefined
   /** The most occurrences that one claim takes; the store may allow less. */
   readonly claimLimit: number
   readonly pollMs: number
@@ -47,7 +50,7 @@ export interface EngineOptions {
   readonly recoveryDelaysMs: readonly number[]
 }
 
-export const defaultOptions: Omit<EngineOptions, 'nodeName' | 'settings'> = {
+export const defaultOptions: Omit<EngineOptions, 'nodeName' | 'settings' | 'retryFunction'> = {
   concurrency: 10,
   claimLimit: 1000,
   pollMs: 1000,

@@ -34,7 +34,7 @@ export class Execution {
     this.runnable = runnable
     this.held = turnSettings(env.options.settings, runnable, member)
     const { graph, tasks: taskSettings } = this.held
-    const histories = taskHistories(graph, member.turns, member.attempts)
+    const histories = taskHistories(graph, member.turns, member.attempts, true)
     this.runs = runnable.tasks.map(
       (task, at) => new TaskRun(task, graph.get(task.name) as readonly string[], taskSettings[at] as TaskSettings, histories[at] as TaskHistory),
     )
@@ -57,7 +57,7 @@ export class Execution {
   }
 
   get retryFunction(): RetryFunction | undefined {
-    return this.runnable.definition.retryFunction
+    return this.runnable.definition.retryFunction ?? this.env.options.retryFunction
   }
 
   get log(): Logger {

@@ -46,8 +46,15 @@ export class TaskRunner {
     if (this.#runs.length > 1) this.#cancelDeadline = env.clock.timer(settings.executionTimeoutMs, () => this.abort('timeout', `execution, ${settings.executionTimeoutMs} ms`))
     return new Promise((resolve) => {
       this.#resolve = resolve
+      this.#makeRetryDue()
       this.#pump()
     })
+  }
+
+  /** The occurrence came due, and so did its earliest retry: a person may have moved it, and this node's time is an estimate. */
+  #makeRetryDue(): void {
+    const [first] = this.#runs.filter((run) => run.phase === 'retrying').sort((a, b) => a.retryAt - b.retryAt)
+    if (first && !this.#canGoOn()) first.retryAt = Math.min(first.retryAt, this.#execution.env.time.now())
   }
 
   /** Signals every running task and starts no other. */
@@ -88,6 +95,11 @@ export class TaskRunner {
 
   #mayStart(run: TaskRun): boolean {
     return this.#predecessors(run).every((before) => before.isFinished) && !this.#runs.some((other) => other.holdsOthers)
+  }
+
+  /** Whether a task that waits for nothing is left. */
+  #canGoOn(): boolean {
+    return this.#runs.some((run) => run.phase === 'waiting' && this.#mayStart(run))
   }
 
   #predecessors(run: TaskRun): TaskRun[] {
@@ -141,7 +153,8 @@ export class TaskRunner {
       this.#unsaved.push({ turn: this.#execution.member.turn, task: run.name, n: run.attempts, state, startedAt, endedAt, result: phase === 'succeeded' ? result : null, error: failed ? error : null, retryAt: phase === 'retrying' ? retryAt : null })
     }
     if (run.hasFailed && run.isVital) this.#cancelPeers(run)
-    if (this.#unsaved.length === 0 || this.#runs.every((other) => other.isFinished)) this.#pump()
+    // The only attempt of a turn is written with its end.
+    if (this.#unsaved.length === 0 || this.#runs.length === 1 || this.#runs.every((other) => other.isFinished)) this.#pump()
     else void this.#save(run)
   }
 
@@ -251,7 +264,7 @@ export class TaskRunner {
     }
     const open = this.#runs.filter((run) => !run.isFinished)
     if (open.length === 0) return this.#end(this.#runs.some((run) => run.hasFailed && run.isVital) ? 'failed' : 'completed')
-    if (this.#stopping === 'shutdown' && open.some((run) => run.phase === 'waiting')) return this.#end('released')
+    if (this.#stopping === 'shutdown' && this.#canGoOn()) return this.#end('released')
     const retries = open.filter((run) => run.phase === 'retrying').map((run) => run.retryAt)
     const delayMs = retries.length === 0 ? 0 : Math.max(0, Math.min(...retries) - this.#execution.env.time.now())
     this.#end('parked', delayMs)

@@ -31,8 +31,13 @@ export interface TaskHistory {
 
 const failedStates: readonly AttemptState[] = ['failed', 'timeout', 'stale']
 
-/** The history of each task in the order of the graph. */
-export function taskHistories(graph: TaskGraph, turns: readonly TurnRecord[], attempts: readonly AttemptRecord[]): readonly TaskHistory[] {
+/** The history of each task in the order of the graph. `goesOn`: another turn follows the last of these, or has begun. */
+export function taskHistories(
+  graph: TaskGraph,
+  turns: readonly TurnRecord[],
+  attempts: readonly AttemptRecord[],
+  goesOn = false,
+): readonly TaskHistory[] {
   if (turns.length === 0 && attempts.length === 0) return [...graph.keys()].map(untried)
   const tries = new Map<string, AttemptHistory[]>([...graph.keys()].map((task) => [task, []]))
   const add = (turn: number) => {
@@ -43,7 +48,7 @@ export function taskHistories(graph: TaskGraph, turns: readonly TurnRecord[], at
     for (const task of implied(graph, turn, tries)) addImplied(tries.get(task) as AttemptHistory[], turn)
   }
   add((turns.at(-1)?.turn ?? 0) + 1)
-  const retriedSince = turns.findLast((turn, at) => turn.end === 'dead' && at < turns.length - 1)?.turn ?? 0
+  const retriedSince = turns.findLast((turn, at) => turn.end === 'dead' && (goesOn || at < turns.length - 1))?.turn ?? 0
   const canceled = new Set(turns.at(-1)?.tasks?.flatMap((report) => (report.state === 'canceled' ? [report.task] : [])))
   return [...graph.keys()].map((task) => summary(task, tries.get(task) as AttemptHistory[], retriedSince, canceled.has(task)))
 }

@@ -80,9 +80,10 @@ export function decideGap({ strategy, maxOccurrences = mostBounded, maxAgeMs = N
   const keep = strategy === 'mark-missed' ? 0 : strategy === 'bounded' ? maxOccurrences : 1
   const newest: number[] = []
   const passed = new PassedInstants()
-  let span: Span | null = null
+  const span = { from: 0, to: 0, count: 0 }
   for (const at of instants) {
-    span = { from: span?.from ?? at, to: at, count: (span?.count ?? 0) + 1 }
+    if (span.count++ === 0) span.from = at
+    span.to = at
     if (keep === 0 || (strategy === 'bounded' && at < now - maxAgeMs)) passed.add(at)
     else if (newest.push(at) > keep) passed.add(newest.shift() as number)
   }

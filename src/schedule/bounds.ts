@@ -65,6 +65,17 @@ export class Bounds {
     return null
   }
 
+  /** The bounds in words, to follow those of the schedule. */
+  describe(): string {
+    const parts = [
+      ...(this.start > -Infinity ? [`from ${isoText(this.start)}`] : []),
+      ...(this.end < Infinity ? [`until ${isoText(this.end)}`] : []),
+      ...(this.#exclusions !== null ? ['with exclusions'] : []),
+      ...(this.spreadMs > 0 ? [`spread over ${this.spreadMs / 1000} s`] : []),
+    ]
+    return parts.map((part) => `, ${part}`).join('')
+  }
+
   toJSON(): Record<string, unknown> {
     return {
       ...(this.start > -Infinity && { start: isoText(this.start) }),

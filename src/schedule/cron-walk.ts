@@ -77,7 +77,7 @@ export function instantBefore(pattern: CronPattern, zone: Zone, rules: WalkRules
 }
 
 /** Whether a gap that has swallowed a match ends at the instant. */
-function endsGap(pattern: CronPattern, zone: Zone, ms: number): boolean {
+export function endsGap(pattern: CronPattern, zone: Zone, ms: number): boolean {
   if (zone.segmentAt(ms).start !== ms) return false
   const before = zone.segmentAt(ms - 1000)
   return losesMatch(pattern, zone, before, matchFrom(pattern, ms + before.offset))

@@ -2,8 +2,8 @@ import { type Zone, zoneNamed } from '../time/zone.ts'
 import { type BoundsOptions, boundsOptionNames, parseBounds } from './bounds.ts'
 import { type CronPattern, everyHour } from './cron-pattern.ts'
 import { parseCron } from './cron-text.ts'
-import { instantAfter, instantBefore, passes, type WalkRules } from './cron-walk.ts'
-import { describeCron } from './describe.ts'
+import { endsGap, instantAfter, instantBefore, passes, type WalkRules } from './cron-walk.ts'
+import { describeCron } from './describe-cron.ts'
 import { InstantSet } from './instant-set.ts'
 import type { ScheduleJson } from './schedule.ts'
 import { checkChoice, checkOptions } from './schedule-options.ts'
@@ -42,27 +42,25 @@ export function cron(text: string, options: CronOptions = noOptions): CronSchedu
 
 export class CronSchedule extends InstantSet {
   readonly text: string
-  readonly timezone: string
   readonly pattern: CronPattern
   /** What holds at clock changes for this text, after `auto` has been decided. */
-  readonly rules: WalkRules
+  readonly rules: CronRules
   readonly #zone: Zone
-  readonly #gap: GapChoice
-  readonly #overlap: OverlapChoice
 
   constructor(text: string, pattern: CronPattern, zone: Zone, options: CronOptions) {
     super(parseBounds(options, zone))
     this.text = text
-    this.timezone = options.timezone ?? 'UTC'
     this.pattern = pattern
+    this.rules = cronRules(pattern, options)
     this.#zone = zone
-    this.#gap = options.gap === undefined ? 'run' : checkChoice('gap', options.gap, gapChoices)
-    this.#overlap = options.overlap === undefined ? 'auto' : checkChoice('overlap', options.overlap, overlapChoices)
-    this.rules = walkRules(pattern, this.#gap, this.#overlap)
   }
 
   get kind(): 'cron' {
     return 'cron'
+  }
+
+  get timezone(): string {
+    return this.#zone.name
   }
 
   memberAfter(ms: number): number | null {
@@ -73,17 +71,23 @@ export class CronSchedule extends InstantSet {
     return instantBefore(this.pattern, this.#zone, this.rules, ms)
   }
 
+  /** Whether the instant is the end of a gap and stands for times that were lost in it. */
+  makesUpAt(ms: number): boolean {
+    return this.rules.makesUp && endsGap(this.pattern, this.#zone, ms)
+  }
+
   describe(): string {
-    return describeCron(this)
+    return `${describeCron(this.text)} (${this.timezone})${this.bounds?.describe() ?? ''}`
   }
 
   toJSON(): ScheduleJson {
+    const { gap, overlap } = this.rules
     return {
       kind: 'cron',
       text: this.text.trim().replace(/\s+/g, ' '),
       timezone: this.timezone,
-      ...(this.#gap !== 'run' && { gap: this.#gap }),
-      ...(this.#overlap !== 'auto' && { overlap: this.#overlap }),
+      ...(gap !== 'run' && { gap }),
+      ...(overlap !== 'auto' && { overlap }),
       ...this.bounds?.toJSON(),
     }
   }
@@ -94,20 +98,24 @@ export function restoreCron(json: ScheduleJson): CronSchedule {
   return cron(text as string, options as CronOptions)
 }
 
-function walkRules(pattern: CronPattern, gap: GapChoice, overlap: OverlapChoice): WalkRules {
-  const counted = overlap === 'auto' ? (pattern.isInterval ? 'both' : 'first') : overlap
-  const makesUp = gap === 'run' && pattern.hours !== everyHour
-  return makesUp ? makingUp[counted] : leavingOut[counted]
+interface CronRules extends WalkRules {
+  readonly gap: GapChoice
+  readonly overlap: OverlapChoice
 }
 
-// Shared, so that a schedule pays one pointer for its rules.
-const makingUp = rulesByPass(true)
-const leavingOut = rulesByPass(false)
+const sharedRules: CronRules[] = []
 
-function rulesByPass(makesUp: boolean): Readonly<Record<'first' | 'second' | 'both', WalkRules>> {
-  return {
-    first: { passes: passes.first, makesUp },
-    second: { passes: passes.second, makesUp },
-    both: { passes: passes.both, makesUp },
-  }
+/** Equal rules are one object, so that a schedule pays one pointer for them. */
+function cronRules(pattern: CronPattern, options: CronOptions): CronRules {
+  const gap = options.gap === undefined ? 'run' : checkChoice('gap', options.gap, gapChoices)
+  const overlap = options.overlap === undefined ? 'auto' : checkChoice('overlap', options.overlap, overlapChoices)
+  const counted = overlap === 'auto' ? (pattern.isInterval ? passes.both : passes.first) : passes[overlap]
+  const makesUp = gap === 'run' && pattern.hours !== everyHour
+  const known = sharedRules.find(
+    (rules) => rules.passes === counted && rules.makesUp === makesUp && rules.gap === gap && rules.overlap === overlap,
+  )
+  if (known) return known
+  const rules = { gap, overlap, passes: counted, makesUp }
+  sharedRules.push(rules)
+  return rules
 }

@@ -2,7 +2,7 @@ import { isoText } from '../time/instant.ts'
 import { type Zone, zoneNamed } from '../time/zone.ts'
 import { type Bounds, type BoundsOptions, boundsOptionNames, parseBounds } from './bounds.ts'
 import { addTimes, averageMs } from './calendar-duration.ts'
-import { describeInterval } from './describe.ts'
+import { describeInterval } from './describe-interval.ts'
 import { InstantSet } from './instant-set.ts'
 import { type IntervalText, parseInterval } from './interval-text.ts'
 import type { Schedule, ScheduleJson } from './schedule.ts'
@@ -95,7 +95,7 @@ export class IntervalSchedule extends InstantSet {
   }
 
   describe(): string {
-    return describeInterval(this.#parts)
+    return `${describeInterval(this.#parts)} (${this.timezone})${this.bounds?.describe() ?? ''}`
   }
 
   toJSON(): ScheduleJson {

@@ -65,7 +65,7 @@ export class RRuleSchedule extends InstantSet {
 
   describe(): string {
     const words = load('rrule-temporal/totext').toText(this.#rule, 'en', { excludeTzAbbreviation: true })
-    return `${words.charAt(0).toUpperCase()}${words.slice(1)} (${this.timezone})`
+    return `${words.charAt(0).toUpperCase()}${words.slice(1)} (${this.timezone})${this.bounds?.describe() ?? ''}`
   }
 
   toJSON(): ScheduleJson {

@@ -3,7 +3,16 @@
 import type { Refs } from '../model/context.ts'
 import type { JobOverride, JobRecord, JobSpec, TzRecord, VersionRecord } from '../model/job.ts'
 import type { OccurrenceState, Source } from '../model/lifecycle.ts'
-import type { AttemptRecord, OccurrenceHistory, OccurrenceRecord, OccurrenceSummary, Progress, TurnRecord, UniqueKind } from '../model/occurrence.ts'
+import type {
+  AttemptRecord,
+  OccurrenceHistory,
+  OccurrenceRecord,
+  OccurrenceSummary,
+  Progress,
+  Replay,
+  TurnRecord,
+  UniqueKind,
+} from '../model/occurrence.ts'
 import type { Hold } from '../model/overlap.ts'
 import type { PauseRecord, PauseScope } from '../model/pause.ts'
 import type { Passed, Span } from '../model/recovery.ts'
@@ -40,7 +49,10 @@ export interface Store {
 
   /** The next due instant of these kinds, and the store's time: a hint for when to wake. */
   peek(query: { kinds: readonly string[] }): Promise<{ now: number; nextDue: number | null }>
-  /** Takes due occurrences. Claiming again under the same id returns the same members, those already ended left out. */
+  /**
+   * Takes due occurrences. Claiming again under the same id returns the same members, those already ended left out.
+   * A node that has not joined, and who claims again with another token, gets `claim.lost`.
+   */
   claim(request: ClaimRequest): Promise<ClaimAnswer>
   /** Records ended attempts, a start or progress of members that go on. */
   checkpoint(items: readonly CheckpointItem[]): Promise<readonly WriteAnswer[]>
@@ -249,7 +261,7 @@ export interface ClaimMember {
   readonly recoveries: number
   /** What the occurrence's version of the job changes in the settings, the newest for enqueued work; null when the job is unknown. */
   readonly jobSettings: SettingsDiff | null
-  /** When the job's run before this one began. */
+  /** When the latest run of the job that has ended began; never an earlier turn of this occurrence. */
   readonly lastRunAt: number | null
   /** Earlier turns and attempts, in order; empty on the first turn. */
   readonly turns: readonly TurnRecord[]
@@ -287,7 +299,9 @@ export interface SettleItem extends MemberRef {
 }
 
 /** One occurrence, by id or by its key. */
-export type Which = { readonly id: string; readonly tenant?: string } | { readonly tenant: string; readonly job: string; readonly key: string }
+export type Which =
+  | { readonly id: string; readonly tenant?: string }
+  | { readonly tenant: string; readonly job: string; readonly key: string }
 
 export interface CancelRequest {
   readonly which: Which | { readonly tenant: string; readonly job: string; readonly entity: string }
@@ -366,7 +380,12 @@ export interface RescueRequest {
 }
 
 export interface RescueAnswer {
-  readonly rescued: readonly { id: string; job: string; turn: number; outcome: 'lost' | 'stale' | 'released' | 'canceled' | 'dead' }[]
+  readonly rescued: readonly {
+    id: string
+    job: string
+    turn: number
+    outcome: 'lost' | 'stale' | 'released' | 'canceled' | 'dead'
+  }[]
   /** Nodes that were removed with the last of their claims. */
   readonly removed: readonly string[]
   /** Whether claims of gone nodes are left for another call. */
@@ -375,7 +394,7 @@ export interface RescueAnswer {
 
 // ── reading ──
 
-/** How many occurrences stand where, and when the last one began. */
+/** How many occurrences stand where, and when the latest run that has ended began, however long ago it was pruned. */
 export interface JobCounts {
   readonly states: Readonly<Record<OccurrenceState, number>>
   readonly lastRunAt: number | null

@@ -127,8 +127,8 @@ function describe(tx: Transaction, rows: readonly ClaimRow[], isRepeat = false):
   return rows.map((row) => {
     const [ref, , series] = row
     const [dueAt, turn] = [row[15], row[16]]
-    let job = jobs.get(series)
-    if (!job) jobs.set(series, (job = jobFacts(tx, series)))
+    const job = jobs.get(series) ?? jobFacts(tx, series)
+    jobs.set(series, job)
     const record = occurrenceRecord(tx.dictionary, row)
     if (turn === 1 && !isRepeat) return { ref, turn, record, dueAt, recoveries: 0, ...job, turns: [], attempts: [] }
     const turns = turnsOf(tx, series, ref)

@@ -98,9 +98,8 @@ export class Dictionary {
 
   #noteSeries(series: Series): Series {
     const { ref, tenant, job } = series
-    let jobs = this.#series.get(tenant)
-    if (!jobs) this.#series.set(tenant, (jobs = new Map()))
-    jobs.set(job, series)
+    const jobs = this.#series.get(tenant) ?? new Map<string, Series>()
+    this.#series.set(tenant, jobs.set(job, series))
     this.#seriesByRef.set(ref, series)
     return series
   }

@@ -16,8 +16,9 @@ export class Fence {
 
   /** The claim, when it stands and the token is right. */
   claim({ id, token }: ClaimRef): StandingClaim | null {
-    let claim = this.#claims.get(id)
-    if (claim === undefined) this.#claims.set(id, (claim = findClaim(this.#tx, this.#known, id)))
+    const known = this.#claims.get(id)
+    const claim = known === undefined ? findClaim(this.#tx, this.#known, id) : known
+    if (known === undefined) this.#claims.set(id, claim)
     return claim?.token === token ? claim : null
   }
 

@@ -5,7 +5,6 @@ import type { OccurrenceSummary } from '../../model/occurrence.ts'
 import { decodeCursor, encodeCursor, type OccurrenceFilter, type Page } from '../query.ts'
 import { holders } from './claims.ts'
 import { type Lane, mergeLanes } from './lanes.ts'
-import { rareEnds } from './schema.ts'
 import { heldDue, type Standing, standings } from './standing.ts'
 import type { Transaction } from './transaction.ts'
 
@@ -96,8 +95,6 @@ function ofSeries(series: number, { key, entity }: OccurrenceFilter): Origin {
   return { from, where: 's.series = ?', values: [series] }
 }
 
-const rare = rareEnds.map((end) => `'${end}'`).join(', ')
-
 function ofState(series: number, state: OccurrenceState): Origin {
   switch (state) {
     case 'pending':
@@ -121,7 +118,7 @@ function ofState(series: number, state: OccurrenceState): Origin {
       // The planner takes a partial index only where it finds the index's own condition.
       return {
         from: 'punctual_turn s INDEXED BY punctual_turn_end',
-        where: `s.series = ? AND s.end = ? AND s.end IN (${rare})`,
+        where: `s.series = ? AND s.end = ? AND s.end <> 'completed'`,
         values: [series, state],
       }
   }

@@ -99,12 +99,15 @@ function createOne(tx: Transaction, row: NewOccurrence, scheduledAt: number, ver
   const holder = row.unique === 'live' && row.key !== null ? liveHolder(tx, series, row.id, row.key) : undefined
   if (holder) return resolveConflict(tx, standings(tx, 'o.ref = ?', holder[0])[0] as Standing, row, scheduledAt)
   if (isTombstoned(tx, row.id)) return { id: row.id, outcome: 'tombstoned', differs: false }
-  let version = versions.get(series)
-  if (version === undefined)
-    versions.set(series, (version = tx.one<[number]>('SELECT version FROM punctual_job WHERE series = ?', series)?.[0] ?? 0))
+  const version = versions.get(series) ?? jobVersion(tx, series)
+  versions.set(series, version)
   if (insertOccurrence(tx, { ...row, version, scheduledAt, createdAt: tx.now }))
     return { id: row.id, outcome: 'created', differs: false }
   return resolveConflict(tx, standings(tx, 'o.id = ?', row.id)[0] as Standing, row, scheduledAt)
+}
+
+function jobVersion(tx: Transaction, series: number): number {
+  return tx.one<[number]>('SELECT version FROM punctual_job WHERE series = ?', series)?.[0] ?? 0
 }
 
 /** The occurrence that has the id, else the one that has the key. */

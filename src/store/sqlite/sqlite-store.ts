@@ -165,7 +165,8 @@ export class SqliteStore implements Store {
   }
 
   #connect(): Connection {
-    return (this.#connection ??= new Connection(this.#path, this.#options))
+    this.#connection ??= new Connection(this.#path, this.#options)
+    return this.#connection
   }
 
   #disconnect(): void {

@@ -48,8 +48,10 @@ export class Transaction {
 
   /** Whether a table had any row when first asked: it spares one look-up for each occurrence in the tables that are mostly empty. */
   has(table: 'punctual_start' | 'punctual_cancel_request' | 'punctual_tombstone'): boolean {
-    let filled = this.#filled.get(table)
-    if (filled === undefined) this.#filled.set(table, (filled = this.one(`SELECT 1 FROM ${table} LIMIT 1`) !== undefined))
+    const known = this.#filled.get(table)
+    if (known !== undefined) return known
+    const filled = this.one(`SELECT 1 FROM ${table} LIMIT 1`) !== undefined
+    this.#filled.set(table, filled)
     return filled
   }
 
@@ -73,8 +75,10 @@ export class Transaction {
   }
 
   #tallyOf(series: number): Tally {
-    let tally = this.#tallies.get(series)
-    if (!tally) this.#tallies.set(series, (tally = { deltas: noStates(), lastRunAt: -1 }))
+    const known = this.#tallies.get(series)
+    if (known) return known
+    const tally = { deltas: noStates(), lastRunAt: -1 }
+    this.#tallies.set(series, tally)
     return tally
   }
 }

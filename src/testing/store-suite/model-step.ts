@@ -1,8 +1,3 @@
-import { keyedId, scheduledId } from '../../model/ids.ts'
-import type { TurnEnd } from '../../model/lifecycle.ts'
-import type { CancelRequest, MoveRequest, NewOccurrence, NodeInfo, OnConflict, SettleItem } from '../../store/store.ts'
-import type { KnownClaim, ModelWorld } from './model-world.ts'
-
 /** One act on a store. The numbers choose among what there is when the step is done, so that any part of a sequence is one too. */
 export interface Step {
   readonly verb: StepVerb
@@ -11,308 +6,42 @@ export interface Step {
   readonly c: number
 }
 
-export type StepVerb =
-  | 'create'
-  | 'putJob'
-  | 'plan'
-  | 'claim'
-  | 'reclaim'
-  | 'checkpoint'
-  | 'settle'
-  | 'cancel'
-  | 'move'
-  | 'beat'
-  | 'rescue'
-  | 'prune'
-  | 'pass'
+export const stepVerbs = [
+  'create',
+  'putJob',
+  'plan',
+  'claim',
+  'reclaim',
+  'checkpoint',
+  'settle',
+  'cancel',
+  'move',
+  'beat',
+  'rescue',
+  'prune',
+  'pass',
+] as const
+export type StepVerb = (typeof stepVerbs)[number]
 
 const weights: Readonly<Record<StepVerb, number>> = {
   create: 8,
-  putJob: 1,
-  plan: 3,
-  claim: 7,
+  putJob: 3,
+  plan: 5,
+  claim: 8,
   reclaim: 1,
-  checkpoint: 3,
+  checkpoint: 5,
   settle: 7,
   cancel: 3,
-  move: 2,
-  beat: 5,
-  rescue: 3,
-  prune: 1,
+  move: 4,
+  beat: 8,
+  rescue: 4,
+  prune: 2,
   pass: 6,
 }
 
-const lots = (Object.keys(weights) as StepVerb[]).flatMap((verb) => Array<StepVerb>(weights[verb]).fill(verb))
+const lots = stepVerbs.flatMap((verb) => Array<StepVerb>(weights[verb]).fill(verb))
 
 export function randomStep(random: () => number): Step {
   const number = () => Math.floor(random() * 1_000_000)
-  return { verb: pick(lots, number()), a: number(), b: number(), c: number() }
-}
-
-function pick<T>(list: readonly T[], n: number): T {
-  return list[n % list.length] as T
-}
-
-const kinds = ['mail', 'report']
-const entities = [null, 'e1', 'e2']
-const tenants = ['acme', 'globex']
-
-export const stepVerbs: Readonly<Record<StepVerb, (world: ModelWorld, step: Step) => Promise<unknown>>> = {
-  async create(world, { a, b, c }) {
-    const rows = Array.from({ length: 1 + (a % 3) }, (_, i) => newRow(world, a + i, b + 7 * i, c))
-    const answers = await world.both((store) => store.create(rows))
-    for (const { id } of answers ?? []) if (!world.ids.includes(id)) world.ids.push(id)
-  },
-
-  putJob: (world, { a, b, c }) => {
-    const spec = {
-      definition: 'report',
-      schedule: c % 4 === 0 ? null : { kind: 'cron', text: '* * * * *' },
-      payload: pick([null, '1', '2'], b),
-      settings: {},
-      defaults: {},
-      tasks: [{ name: 'run' }],
-    }
-    const expected = c % 5 === 0 ? { expectedVersion: b % 4 } : {}
-    return world.both((store) => store.putJob({ tenant: pick(tenants, a), name: 'report', spec, ...expected }))
-  },
-
-  async plan(world, { a, b, c }) {
-    const work = await world.both(
-      (store) => store.jobsToPlan({ horizonMs: 10_000, limit: 10 }),
-      ({ jobs, ...rest }) => ({ ...rest, jobs: jobs.map(({ job }) => job).toSorted((x, y) => (x.tenant < y.tenant ? -1 : 1)) }),
-    )
-    const candidate = work && pick([...work.jobs, undefined], a)
-    if (!candidate) return
-    const { tenant, name: job, version, cursor } = candidate.job
-    const ats = Array.from({ length: b % 3 }, (_, i) => cursor + (i + 1) * pick([1, 700, 5000], c))
-    const rows = ats.map((at) => ({
-      id: scheduledId(tenant, job, at),
-      at,
-      source: pick(['schedule', 'schedule', 'recovery'] as const, c),
-      priority: pick([5, 1], b),
-    }))
-    const through = Math.max(cursor, ...ats)
-    const plan = {
-      tenant,
-      job,
-      version: c % 9 === 0 ? version + 1 : version,
-      cursor,
-      through,
-      nextAt: through + 2000,
-      rows,
-      revive: candidate.stranded.filter((_, i) => (a + i) % 2 === 0),
-    }
-    for (const { id } of rows) if (!world.ids.includes(id)) world.ids.push(id)
-    await world.both((store) => store.plan([plan]))
-  },
-
-  async claim(world, { a, b, c }) {
-    const ref = world.newClaim()
-    const node = pick(world.boots, a)
-    const dueBy = c % 5 === 0 ? { dueBy: world.now - 400 } : {}
-    const request = { ...ref, node, kinds: b % 4 === 0 ? ['mail'] : kinds, limit: 1 + (b % 4), ...dueBy }
-    const answer = await world.both(
-      (store) => store.claim(request),
-      (said, side) => world.showClaim(said, side),
-    )
-    if (!answer || answer.members.length === 0) return
-    world.claims.push({
-      ...ref,
-      node,
-      members: answer.members.map(({ record, turn }) => ({ id: record.id, turn })),
-      settled: new Set(),
-    })
-  },
-
-  async reclaim(world, { a, c }) {
-    // One that has ended would be a new claim, which its node would have to remember.
-    const claim = pick(await standing(world), a)
-    if (!claim) return
-    const { id, token, node } = claim
-    const request = { id, token: c % 7 === 0 ? 'guessed' : token, node, kinds, limit: 3 }
-    await world.both(
-      (store) => store.claim(request),
-      (said, side) => world.showClaim(said, side),
-    )
-  },
-
-  async checkpoint(world, { a, b, c }) {
-    const claim = pick(world.claims, a)
-    if (!claim) return
-    const member = pick(claim.members, b)
-    const attempts = Array.from({ length: c % 3 }, (_, i) => ({
-      turn: member.turn,
-      task: pick(['one', 'two'], b),
-      n: 1 + i + (c % 2),
-      state: 'failed' as const,
-      startedAt: world.now,
-      endedAt: world.now,
-      result: null,
-      error: { message: 'no' },
-      retryAt: null,
-    }))
-    const start = c % 2 === 0 ? { start: { startedAt: world.now, deadlineAt: world.now + pick([0, 3000, 60_000], a) } } : {}
-    const progress = c % 3 === 0 ? { progress: { task: 'one', done: 0.5, message: null, at: world.now } } : {}
-    await world.both((store, side) =>
-      store.checkpoint([{ ...world.member(side, claim, member), attempts, ...start, ...progress }]),
-    )
-  },
-
-  async settle(world, { a, b, c }) {
-    const claim = pick(world.claims, a)
-    if (!claim) return
-    const members = claim.members.slice(b % claim.members.length).slice(0, 1 + (c % 3))
-    const ends = members.map((_, i) =>
-      settled(world, pick(['completed', 'completed', 'parked', 'failed', 'dead', 'released', 'canceled'] as const, b + i), c),
-    )
-    for (const { id } of members) claim.settled.add(id)
-    const done = claim.settled.size === claim.members.length ? [{ id: claim.id, token: claim.token }] : []
-    await world.both((store, side) =>
-      store.settle(
-        members.map((member, i) => ({ ...world.member(side, claim, member), ...(ends[i] as ReturnType<typeof settled>) })),
-        done,
-      ),
-    )
-  },
-
-  cancel: (world, { a, b, c }) =>
-    world.both(
-      (store) => store.cancel({ which: whichToCancel(world, a, b), reason: pick([null, 'paid'], c) }),
-      (answers) => answers.toSorted((x, y) => (x.id < y.id ? -1 : 1)),
-    ),
-
-  move: (world, { a, b, c }) => {
-    const to: MoveRequest['to'] = pick(
-      [{ due: { in: 0 } }, { due: world.now + 3000 }, { retry: { in: 500 } }, { retry: { in: 0 } }, { discard: 'obsolete' }],
-      c,
-    )
-    return world.both((store) => store.move({ which: whichOne(world, a, b), to }))
-  },
-
-  async beat(world, { a, b, c }) {
-    if (c % 6 === 0) world.boots.push(`node-${world.boots.length + 1}`)
-    const boot = c % 6 === 0 ? (world.boots.at(-1) as string) : pick(world.boots, a)
-    const own = world.claims.filter((claim) => claim.node === boot && claim.settled.size < claim.members.length)
-    const claims = own.filter((_, i) => (b + i) % 5 !== 0).map(({ id }) => id)
-    const inFlight = own.filter((_, i) => (b + i) % 10 === 0).map(({ id }) => id)
-    const long = own.flatMap((claim) => claim.members.filter((_, i) => (c + i) % 5 === 0))
-    const phase = pick(['join', 'stay', 'stay', 'stay', 'leave'] as const, c)
-    await world.both(
-      (store, side) => {
-        const deadlines = long.map(({ id, turn }) => ({
-          ref: world.ref(side, id),
-          turn,
-          startedAt: world.now,
-          deadlineAt: world.now + pick([0, 4000], b),
-        }))
-        return store.beat({ node: nodeInfo(boot), claims, inFlight, long: deadlines, phase })
-      },
-      ({ lost, cancels, ...rest }, side) => ({
-        ...rest,
-        lost: lost.toSorted(),
-        cancels: cancels
-          .map(({ ref, ...notice }) => JSON.stringify([world.idOf(side, ref), notice.turn, notice.reason]))
-          .toSorted(),
-      }),
-    )
-  },
-
-  async rescue(world, { a, b, c }) {
-    const { nodes } = await world.reference.nodes()
-    const gone = nodes
-      .filter((_, i) => (a + i) % 3 !== 0)
-      .map(({ boot, beats }) => ({ boot, beats: b % 7 === 0 ? beats - 1 : beats }))
-    await world.both(
-      (store) => store.rescue({ gone, delaysMs: pick([[1000, 2000], [0], [500, 0, 0]], c), limit: 100 }),
-      ({ rescued, removed, more }) => ({
-        rescued: rescued.toSorted((x, y) => (x.id < y.id ? -1 : 1)),
-        removed: removed.toSorted(),
-        more,
-      }),
-    )
-  },
-
-  prune: (world, { a }) =>
-    world.both((store) =>
-      store.prune({ endedBefore: world.now - pick([0, 5000, 60_000], a), keyRetentionMs: 1e12, limit: 1000 }),
-    ),
-
-  async pass(world, { a, b }) {
-    const ms = pick([1, 500, 1000, 5000, 15_000, 15_001], a)
-    if (b % 12 === 0) world.clock.jump(pick([-2000, 20_000], b))
-    await world.clock.advance(ms)
-  },
-}
-
-function newRow(world: ModelWorld, a: number, b: number, c: number): NewOccurrence {
-  const tenant = pick(tenants, a)
-  const job = pick(kinds, b >> 3)
-  const [key, unique] = pick(
-    [
-      [null, 'ever'],
-      [null, 'ever'],
-      ['k1', 'ever'],
-      ['k2', 'ever'],
-      ['l1', 'live'],
-      ['l2', 'live'],
-    ] as const,
-    b,
-  )
-  return {
-    id: key !== null && unique === 'ever' ? keyedId(tenant, job, key) : world.newId(),
-    tenant,
-    job,
-    definition: job,
-    source: pick(['deferred', 'manual', 'timer'] as const, c),
-    key,
-    unique,
-    entity: pick(entities, c),
-    refs: pick([{}, { order: '1' }], a),
-    payload: pick([null, '1', '2'], c >> 2),
-    settings: pick([null, { timeoutMs: 5 }], b),
-    priority: pick([5, 5, 0, 9], c >> 1),
-    due: pick([{ in: 0 }, { in: 0 }, world.now - 1000, { in: 500 }, world.now + 5000], c >> 3),
-    onConflict: pick(['keep', 'reschedule', 'replace'] satisfies OnConflict[], c >> 4),
-  }
-}
-
-function settled(world: ModelWorld, end: TurnEnd, c: number): Pick<SettleItem, 'end' | 'attempts' | 'delayMs'> {
-  const startedAt = c % 4 === 0 ? null : world.now - (c % 50)
-  const error = c % 2 === 0 ? { message: 'no route' } : null
-  return {
-    end: { end, startedAt, endedAt: world.now, result: null, error, attempt: null, settings: null, tasks: null, reason: null },
-    attempts: [],
-    delayMs: pick([0, 500, 2000], c),
-  }
-}
-
-function whichOne({ ids }: ModelWorld, a: number, b: number): MoveRequest['which'] {
-  const id = pick(ids, a)
-  if (id === undefined || b % 4 === 0)
-    return { tenant: pick(tenants, a), job: pick(kinds, b >> 2), key: pick(['k1', 'k2', 'l1', 'l2'], a >> 1) }
-  return b % 5 === 0 ? { id, tenant: pick(tenants, b) } : { id }
-}
-
-function whichToCancel(world: ModelWorld, a: number, b: number): CancelRequest['which'] {
-  if (b % 3 === 0) return { tenant: pick(tenants, a), job: pick(kinds, b), entity: pick(['e1', 'e2'], a) }
-  return whichOne(world, a, b)
-}
-
-function nodeInfo(boot: string): NodeInfo {
-  return { boot, name: boot, pid: 1, concurrency: 4, kinds, version: '1.0.0', tz: '2026a', ttlMs: 15_000 }
-}
-
-/** Claims that still have a member running, by the reference. */
-async function standing(world: ModelWorld): Promise<readonly KnownClaim[]> {
-  const found: KnownClaim[] = []
-  for (const claim of world.claims) {
-    const histories = await Promise.all(claim.members.map(({ id }) => world.reference.get({ id })))
-    const runs = histories.some(
-      (history, i) =>
-        history?.state === 'running' && history.node === claim.node && history.turns.length === (claim.members[i]?.turn ?? 0) - 1,
-    )
-    if (runs) found.push(claim)
-  }
-  return found
+  return { verb: lots[number() % lots.length] as StepVerb, a: number(), b: number(), c: number() }
 }

@@ -18,7 +18,7 @@ type Side = 'subject' | 'reference'
 export class ModelWorld {
   readonly claims: KnownClaim[] = []
   readonly ids: string[] = []
-  readonly boots: string[] = ['node-1']
+  readonly boots: string[] = ['node-1', 'node-2', 'node-3']
   readonly clock: ManualClock
   readonly reference: Store
   readonly #stores: Readonly<Record<Side, Store>>
@@ -45,6 +45,11 @@ export class ModelWorld {
   newClaim(): ClaimRef {
     const n = ++this.#lastId
     return { id: `claim-${n}`, token: `token-${n}` }
+  }
+
+  /** A node that has left or was declared gone comes back under a new boot id. */
+  restart(boot: string): void {
+    this.boots[this.boots.indexOf(boot)] = `node-${++this.#lastId}`
   }
 
   /** Says the same to both and compares what they answer, errors by their code. Returns the answer of the reference. */

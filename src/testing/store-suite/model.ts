@@ -1,8 +1,10 @@
 // The store under test and the memory store do the same random steps side by side: every answer and every read must agree.
 import assert from 'node:assert/strict'
+import { isEnd, type OccurrenceState, occurrenceMoves, occurrenceStates } from '../../model/lifecycle.ts'
 import { MemoryStore } from '../../store/memory/memory-store.ts'
-import { dump } from './dump.ts'
-import { randomStep, type Step, stepVerbs } from './model-step.ts'
+import { type Dump, dump } from './dump.ts'
+import { randomStep, type Step } from './model-step.ts'
+import { doStep } from './model-verbs.ts'
 import { ModelWorld } from './model-world.ts'
 import type { Scene } from './scene.ts'
 import { seededRandom } from './seeded-random.ts'
@@ -33,15 +35,37 @@ export async function compareWithMemory(scene: Pick<Scene, 'store' | 'clock'>, s
   await reference.open({ clock: scene.clock, random: () => 0 })
   const world = new ModelWorld(scene.store, reference, scene.clock)
   const done: Step[] = []
+  let states: ReadonlyMap<string, OccurrenceState> = new Map()
   for (const step of steps) {
     done.push(step)
     try {
-      await stepVerbs[step.verb](world, step)
-      assert.deepEqual(await dump(scene.store), await dump(reference))
+      await doStep[step.verb](world, step)
+      const shown = await dump(reference)
+      assert.deepEqual(await dump(scene.store), shown)
+      checkCounts(shown)
+      states = checkMoves(states, shown)
     } catch (error) {
       throw new Error(`The stores differ after step ${done.length}, ${JSON.stringify(step)}: ${(error as Error).message}`, {
         cause: error,
       })
     }
   }
+}
+
+/** Counts are kept on their own, so that they are compared with a recount. */
+function checkCounts({ list, counts }: Dump): void {
+  for (const state of occurrenceStates) {
+    assert.equal(counts.states[state], list.filter((item) => item.state === state).length, `the count of ${state}`)
+  }
+}
+
+/** One step is one act, so that each occurrence has made at most one move of the table; only what had ended may be gone. */
+function checkMoves(before: ReadonlyMap<string, OccurrenceState>, { list }: Dump): ReadonlyMap<string, OccurrenceState> {
+  const after = new Map(list.map(({ id, state }) => [id, state]))
+  for (const [id, from] of before) {
+    const to = after.get(id)
+    const isLegal = to === undefined ? isEnd(from) || from === 'pending' : to === from || occurrenceMoves[from].includes(to)
+    assert.ok(isLegal, `${id} went from ${from} to ${to ?? 'nowhere'}`)
+  }
+  return after
 }

@@ -24,7 +24,7 @@ export const settleCases = topic('settle', {
     assert.deepEqual([state, node, turns], ['completed', null, [{ ...end, turn: 1, node: 'node-1' }]])
   },
   'each way to end leaves the occurrence in the state of the table': async (scene) => {
-    for (const end of ['completed', 'failed', 'dead', 'canceled', 'skipped', 'missed'] satisfies TurnEnd[]) {
+    for (const end of ['completed', 'failed', 'dead', 'canceled'] satisfies TurnEnd[]) {
       const holding = await scene.running()
       assert.equal(await scene.settle(holding, end), 'ok')
       assert.equal(await scene.state(holding.id), stateAfter[end])

@@ -1,5 +1,6 @@
 // Rule 5: a planned row is not yet a decision. What came due while no node was there waits for the planner's word.
 import assert from 'node:assert/strict'
+import { scheduledId } from '../../model/ids.ts'
 import type { JobRecord } from '../../model/job.ts'
 import { idsOf, minute, type Scene } from './scene.ts'
 import { topic } from './topic.ts'
@@ -102,6 +103,24 @@ export const strandedCases = topic('stranded', {
     await scene.clock.advance(10_000)
     await scene.beat()
     assert.deepEqual(await scene.claimedIds(), [])
+  },
+  'what was planned to make up for a break and met another is held back again': async (scene) => {
+    const { id, at, job } = await strand(scene)
+    const missed = at + 1
+    const rows = [{ id: scheduledId(job.tenant, job.name, missed), at: missed, source: 'recovery' as const, priority: 5 }]
+    await scene.store.plan([scene.planOf(job, [], { rows, revive: [at] })])
+    await scene.clock.advance(minute)
+    await scene.beat()
+    assert.deepEqual([await scene.state(id), await scene.state(rows[0]?.id as string)], ['waiting', 'waiting'])
+    const { jobs } = await scene.store.jobsToPlan({ horizonMs: 0, limit: 1 })
+    assert.deepEqual(jobs[0]?.stranded.toSorted(), [at, missed])
+  },
+  'a stranded occurrence that nobody speaks for stays held back through the next break': async (scene) => {
+    const { id, at } = await strand(scene)
+    await scene.clock.advance(minute)
+    await scene.beat()
+    assert.equal(await scene.state(id), 'waiting')
+    assert.deepEqual((await scene.store.jobsToPlan({ horizonMs: 0, limit: 1 })).jobs[0]?.stranded, [at])
   },
   'a stranded occurrence can be canceled and stays canceled when revived': async (scene) => {
     const { id, at, job } = await strand(scene)

@@ -1,0 +1,278 @@
+// What each verb of a random step says to both stores.
+import { keyedId, scheduledId } from '../../model/ids.ts'
+import type { TurnEnd } from '../../model/lifecycle.ts'
+import type { CancelRequest, MoveRequest, NewOccurrence, NodeInfo, OnConflict, SettleItem } from '../../store/store.ts'
+import type { Step, StepVerb } from './model-step.ts'
+import type { KnownClaim, ModelWorld } from './model-world.ts'
+
+const kinds = ['mail', 'report']
+const entities = [null, 'e1', 'e2']
+const tenants = ['acme', 'globex']
+
+export const doStep: Readonly<Record<StepVerb, (world: ModelWorld, step: Step) => Promise<unknown>>> = {
+  async create(world, { a, b, c }) {
+    const rows = Array.from({ length: 1 + (a % 3) }, (_, i) => newRow(world, a + i, b + 7 * i, c))
+    const answers = await world.both((store) => store.create(rows))
+    for (const { id } of answers ?? []) if (!world.ids.includes(id)) world.ids.push(id)
+  },
+
+  putJob: (world, { a, b, c }) => {
+    const spec = {
+      definition: 'report',
+      schedule: c % 8 === 0 ? null : { kind: 'cron', text: '* * * * *' },
+      payload: pick([null, '1', '2'], b),
+      settings: {},
+      defaults: {},
+      tasks: [{ name: 'run' }],
+    }
+    const expected = c % 5 === 0 ? { expectedVersion: b % 4 } : {}
+    return world.both((store) => store.putJob({ tenant: pick(tenants, a), name: 'report', spec, ...expected }))
+  },
+
+  async plan(world, { a, b, c }) {
+    const work = await world.both(
+      (store) => store.jobsToPlan({ horizonMs: 10_000, limit: 10 }),
+      ({ jobs, ...rest }) => ({ ...rest, jobs: jobs.map(({ job }) => job).toSorted((x, y) => (x.tenant < y.tenant ? -1 : 1)) }),
+    )
+    const candidate = work && pick(work.jobs, a)
+    if (!candidate) return
+    const { tenant, name: job, version, cursor } = candidate.job
+    const ats = Array.from({ length: b % 3 }, (_, i) => cursor + (i + 1) * pick([1, 700, 5000], c))
+    const rows = ats.map((at) => ({
+      id: scheduledId(tenant, job, at),
+      at,
+      source: pick(['schedule', 'schedule', 'recovery'] as const, c),
+      priority: pick([5, 1], b),
+    }))
+    const through = Math.max(cursor, ...ats)
+    const plan = {
+      tenant,
+      job,
+      version: c % 9 === 0 ? version + 1 : version,
+      cursor,
+      through,
+      nextAt: through + 2000,
+      rows,
+      revive: candidate.stranded.filter((_, i) => (a + i) % 2 === 0),
+    }
+    for (const { id } of rows) if (!world.ids.includes(id)) world.ids.push(id)
+    await world.both((store) => store.plan([plan]))
+  },
+
+  async claim(world, { a, b, c }) {
+    const ref = world.newClaim()
+    const known = (await world.reference.nodes()).nodes.map(({ boot }) => boot)
+    const node = pick(a % 9 === 0 || known.length === 0 ? world.boots : known, b)
+    const dueBy = c % 5 === 0 ? { dueBy: world.now - 400 } : {}
+    const request = { ...ref, node, kinds: b % 4 === 0 ? ['mail'] : kinds, limit: 1 + (b % 4), ...dueBy }
+    const answer = await world.both(
+      (store) => store.claim(request),
+      (said, side) => world.showClaim(said, side),
+    )
+    if (!answer || answer.members.length === 0) return
+    world.claims.push({
+      ...ref,
+      node,
+      members: answer.members.map(({ record, turn }) => ({ id: record.id, turn })),
+      settled: new Set(),
+    })
+  },
+
+  async reclaim(world, { a, c }) {
+    // One that has ended would be a new claim, which its node would have to remember.
+    const claim = pick(await standing(world), a)
+    if (!claim) return
+    const { id, token, node } = claim
+    const request = { id, token: c % 7 === 0 ? 'guessed' : token, node, kinds, limit: 3 }
+    await world.both(
+      (store) => store.claim(request),
+      (said, side) => world.showClaim(said, side),
+    )
+  },
+
+  async checkpoint(world, { a, b, c }) {
+    const claim = pick(world.claims, a)
+    if (!claim) return
+    const member = pick(claim.members, b)
+    const attempts = Array.from({ length: c % 3 }, (_, i) => ({
+      turn: member.turn,
+      task: pick(['one', 'two'], b),
+      n: 1 + i + (c % 2),
+      state: 'failed' as const,
+      startedAt: world.now,
+      endedAt: world.now,
+      result: null,
+      error: { message: 'no' },
+      retryAt: null,
+    }))
+    const start = c % 2 === 0 ? { start: { startedAt: world.now, deadlineAt: world.now + pick([0, 3000, 60_000], a) } } : {}
+    const progress = c % 3 === 0 ? { progress: { task: 'one', done: 0.5, message: null, at: world.now } } : {}
+    await world.both((store, side) =>
+      store.checkpoint([{ ...world.member(side, claim, member), attempts, ...start, ...progress }]),
+    )
+  },
+
+  async settle(world, { a, b, c }) {
+    const claim = pick(world.claims, a)
+    if (!claim) return
+    const members = claim.members.slice(b % claim.members.length).slice(0, 1 + (c % 3))
+    const ends = members.map((_, i) =>
+      settled(world, pick(['completed', 'completed', 'parked', 'failed', 'dead', 'released', 'canceled'] as const, b + i), c),
+    )
+    for (const { id } of members) claim.settled.add(id)
+    const done = claim.settled.size === claim.members.length ? [{ id: claim.id, token: claim.token }] : []
+    await world.both((store, side) =>
+      store.settle(
+        members.map((member, i) => ({ ...world.member(side, claim, member), ...(ends[i] as ReturnType<typeof settled>) })),
+        done,
+      ),
+    )
+  },
+
+  cancel: (world, { a, b, c }) =>
+    world.both(
+      (store) => store.cancel({ which: whichToCancel(world, a, b), reason: pick([null, 'paid'], c) }),
+      (answers) => answers.toSorted((x, y) => (x.id < y.id ? -1 : 1)),
+    ),
+
+  async move(world, { a, b, c }) {
+    const dead = (await world.reference.list({ states: ['dead'], limit: 10 })).items
+    const which = a % 3 === 0 || dead.length === 0 ? whichOne(world, a, b) : { id: pick(dead, b).id }
+    const tos: MoveRequest['to'][] = [
+      { due: { in: 0 } },
+      { due: world.now + 3000 },
+      { retry: { in: 500 } },
+      { retry: { in: 0 } },
+      { discard: 'obsolete' },
+    ]
+    await world.both((store) => store.move({ which, to: pick(tos, c) }))
+  },
+
+  async beat(world, { a, b, c }) {
+    const boot = pick(world.boots, a)
+    const own = world.claims.filter((claim) => claim.node === boot && claim.settled.size < claim.members.length)
+    const claims = own.filter((_, i) => (b + i) % 7 !== 0).map(({ id }) => id)
+    const inFlight = own.filter((_, i) => (b + i) % 14 === 0).map(({ id }) => id)
+    const long = own.flatMap((claim) => claim.members.filter((_, i) => (c + i) % 5 === 0))
+    const isKnown = (await world.reference.nodes()).nodes.some((node) => node.boot === boot)
+    const phase =
+      !isKnown && c % 6 !== 0 ? 'join' : pick(['stay', 'stay', 'stay', 'join', 'stay', 'stay', 'stay', 'leave'] as const, c)
+    const answer = await world.both(
+      (store, side) => {
+        const times = { startedAt: world.now, deadlineAt: world.now + pick([0, 4000], b) }
+        const deadlines = long.map(({ id, turn }) => ({ ref: world.ref(side, id), turn, ...times }))
+        return store.beat({ node: nodeInfo(boot), claims, inFlight, long: deadlines, phase })
+      },
+      ({ lost, cancels, ...rest }, side) => ({
+        ...rest,
+        lost: lost.toSorted(),
+        cancels: cancels
+          .map(({ ref, ...notice }) => JSON.stringify([world.idOf(side, ref), notice.turn, notice.reason]))
+          .toSorted(),
+      }),
+    )
+    if (phase === 'leave' || answer?.known === false) world.restart(boot)
+  },
+
+  async rescue(world, { a, b, c }) {
+    const { nodes } = await world.reference.nodes()
+    const gone = nodes
+      .filter((_, i) => (a + i) % 3 !== 0)
+      .map(({ boot, beats }) => ({ boot, beats: b % 7 === 0 ? beats - 1 : beats }))
+    await world.both(
+      (store) => store.rescue({ gone, delaysMs: pick([[1000, 2000], [0, 500], [0], []], c), limit: 100 }),
+      ({ rescued, removed, more }) => ({
+        rescued: rescued.toSorted((x, y) => (x.id < y.id ? -1 : 1)),
+        removed: removed.toSorted(),
+        more,
+      }),
+    )
+  },
+
+  prune: (world, { a }) =>
+    world.both((store) =>
+      store.prune({ endedBefore: world.now - pick([0, 5000, 60_000], a), keyRetentionMs: 1e12, limit: 1000 }),
+    ),
+
+  async pass(world, { a, b }) {
+    const ms = pick([1, 200, 500, 500, 1000, 1000, 3000, 5000, 15_000, 15_001, 40_000], a)
+    if (b % 15 === 0) world.clock.jump(pick([-2000, 20_000], b))
+    await world.clock.advance(ms)
+  },
+}
+
+function newRow(world: ModelWorld, a: number, b: number, c: number): NewOccurrence {
+  const tenant = pick(tenants, a)
+  const job = pick(kinds, b >> 3)
+  const [key, unique] = pick(
+    [
+      [null, 'ever'],
+      [null, 'ever'],
+      ['k1', 'ever'],
+      ['k2', 'ever'],
+      ['l1', 'live'],
+      ['l2', 'live'],
+    ] as const,
+    b,
+  )
+  return {
+    id: key !== null && unique === 'ever' ? keyedId(tenant, job, key) : world.newId(),
+    tenant,
+    job,
+    definition: job,
+    source: pick(['deferred', 'manual', 'timer'] as const, c),
+    key,
+    unique,
+    entity: pick(entities, c),
+    refs: pick([{}, { order: '1' }], a),
+    payload: pick([null, '1', '2'], c >> 2),
+    settings: pick([null, { timeoutMs: 5 }], b),
+    priority: pick([5, 5, 0, 9], c >> 1),
+    due: pick([{ in: 0 }, { in: 0 }, world.now - 1000, { in: 500 }, world.now + 5000], c >> 3),
+    onConflict: pick(['keep', 'reschedule', 'replace'] satisfies OnConflict[], c >> 4),
+  }
+}
+
+function settled(world: ModelWorld, end: TurnEnd, c: number): Pick<SettleItem, 'end' | 'attempts' | 'delayMs'> {
+  const startedAt = c % 4 === 0 ? null : world.now - (c % 50)
+  const error = c % 2 === 0 ? { message: 'no route' } : null
+  return {
+    end: { end, startedAt, endedAt: world.now, result: null, error, attempt: null, settings: null, tasks: null, reason: null },
+    attempts: [],
+    delayMs: pick([0, 500, 2000], c),
+  }
+}
+
+function whichOne({ ids }: ModelWorld, a: number, b: number): MoveRequest['which'] {
+  const id = pick(ids, a)
+  if (id === undefined || b % 4 === 0)
+    return { tenant: pick(tenants, a), job: pick(kinds, b >> 2), key: pick(['k1', 'k2', 'l1', 'l2'], a >> 1) }
+  return b % 5 === 0 ? { id, tenant: pick(tenants, b) } : { id }
+}
+
+function whichToCancel(world: ModelWorld, a: number, b: number): CancelRequest['which'] {
+  if (b % 3 === 0) return { tenant: pick(tenants, a), job: pick(kinds, b), entity: pick(['e1', 'e2'], a) }
+  return whichOne(world, a, b)
+}
+
+function nodeInfo(boot: string): NodeInfo {
+  return { boot, name: boot, pid: 1, concurrency: 4, kinds, version: '1.0.0', tz: '2026a', ttlMs: 15_000 }
+}
+
+/** Claims that still have a member running, by the reference. */
+async function standing(world: ModelWorld): Promise<readonly KnownClaim[]> {
+  const found: KnownClaim[] = []
+  for (const claim of world.claims) {
+    const histories = await Promise.all(claim.members.map(({ id }) => world.reference.get({ id })))
+    const runs = histories.some(
+      (history, i) =>
+        history?.state === 'running' && history.node === claim.node && history.turns.length === (claim.members[i]?.turn ?? 0) - 1,
+    )
+    if (runs) found.push(claim)
+  }
+  return found
+}
+
+function pick<T>(list: readonly T[], n: number): T {
+  return list[n % list.length] as T
+}

@@ -1,0 +1,69 @@
+import { PunctualError } from '../../src/errors.ts'
+import type { Store } from '../../src/store/store.ts'
+
+/** The verbs of the contract that cross to the store. */
+type Verb = Exclude<keyof Store, 'name' | 'abilities' | 'batchLimit' | 'subscribe'>
+
+/** A store between an engine and the real one, which can be taken away from that engine alone. */
+export interface FaultyStore extends Store {
+  /** Every call fails as unreachable, until `heal`. */
+  cut(): void
+  heal(): void
+  /** No call is ever answered, and none reaches the store: what a process that was killed looks like from outside. */
+  freeze(): void
+  /** The next `times` calls of `verb` take effect, and fail all the same. */
+  loseAnswer(verb: Verb, times?: number): void
+  /** The next call of `verb` is held until the returned function lets it through to the store. */
+  hold(verb: Verb): () => void
+  /** How often `verb` was called. */
+  calls(verb: Verb): number
+}
+
+export function faultyStore(store: Store): FaultyStore {
+  const counts = new Map<PropertyKey, number>()
+  const lost = new Map<PropertyKey, number>()
+  const held = new Map<PropertyKey, Promise<void>>()
+  let state: 'well' | 'cut' | 'frozen' = 'well'
+
+  const call = async (verb: PropertyKey, forward: () => Promise<unknown>): Promise<unknown> => {
+    counts.set(verb, (counts.get(verb) ?? 0) + 1)
+    const letThrough = held.get(verb)
+    held.delete(verb)
+    await letThrough
+    if (state === 'frozen') return new Promise(() => {})
+    if (state === 'cut') throw unreachable('was cut')
+    const answer = await forward()
+    if ((state as string) === 'frozen') return new Promise(() => {})
+    const left = lost.get(verb) ?? 0
+    if (left === 0) return answer
+    lost.set(verb, left - 1)
+    throw unreachable('went away before it could answer')
+  }
+
+  const faults = {
+    cut: () => void (state = 'cut'),
+    heal: () => void (state = 'well'),
+    freeze: () => void (state = 'frozen'),
+    loseAnswer: (verb: Verb, times = 1) => void lost.set(verb, times),
+    hold: (verb: Verb) => {
+      const { promise, resolve } = Promise.withResolvers<void>()
+      held.set(verb, promise)
+      return resolve
+    },
+    calls: (verb: Verb) => counts.get(verb) ?? 0,
+  }
+
+  return new Proxy(store, {
+    get(target, name) {
+      if (Object.hasOwn(faults, name)) return faults[name as keyof typeof faults]
+      const value = target[name as keyof Store]
+      if (typeof value !== 'function') return value
+      if (name === 'subscribe') return value.bind(target)
+      return (...given: unknown[]) => call(name, () => (value as (...args: unknown[]) => Promise<unknown>).apply(target, given))
+    },
+  }) as FaultyStore
+}
+
+function unreachable(what: string): PunctualError {
+  return new PunctualError('store.unreachable', `The store ${what}`, {})
+}
