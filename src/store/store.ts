@@ -390,6 +390,8 @@ export interface RescueAnswer {
   readonly removed: readonly string[]
   /** Whether claims of gone nodes are left for another call. */
   readonly more: boolean
+  /** What was not started in time, on any node. */
+  readonly expired: readonly PassedOccurrence[]
 }
 
 // ── reading ──

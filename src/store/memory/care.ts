@@ -1,7 +1,7 @@
 import { isEnd } from '../../model/lifecycle.ts'
 import type { TurnRecord } from '../../model/occurrence.ts'
-import type { Beat, BeatAnswer, CancelNotice, NodeRecord, RescueAnswer, RescueRequest } from '../store.ts'
-import { recoveries, unended } from './claim.ts'
+import type { Beat, BeatAnswer, CancelNotice, NodeRecord, PassedOccurrence, RescueAnswer, RescueRequest } from '../store.ts'
+import { isExpired, recoveries, unended } from './claim.ts'
 import { bareEnd, type Claim, type Entry, jobKey, type MemoryState, stateOf } from './state.ts'
 
 export function beat(state: MemoryState, { node, claims, inFlight, long, phase }: Beat): BeatAnswer {
@@ -30,7 +30,7 @@ function noteBreak(state: MemoryState, now: number): void {
     const { source, tenant, job } = entry.record
     if (entry.place !== 'ready' || entry.turn !== 1 || entry.dueAt >= now || (source !== 'schedule' && source !== 'recovery'))
       continue
-    state.leaveReady(entry, 'stranded')
+    state.makeWait(entry, { reason: 'stranded', key: null, wakeAt: null })
     const key = jobKey(tenant, job)
     const record = state.jobs.get(key)
     if (record) state.jobs.set(key, { ...record, nextAt: Math.min(record.nextAt ?? now, now) })
@@ -83,7 +83,18 @@ export function rescue(state: MemoryState, request: RescueRequest): RescueAnswer
     const node = state.claims.get(entry.claim as string)?.node ?? null
     rescued.push(recover(state, entry, { end: 'stale', node, now, delaysMs: request.delaysMs }))
   }
-  return { rescued, removed, more }
+  return { rescued, removed, more, expired: expire(state) }
+}
+
+/** Ends what has not started in time, whether or not a node could have run it. */
+function expire(state: MemoryState): PassedOccurrence[] {
+  const late = [...state.entries.values()].filter((entry) => (entry.place === 'ready' || entry.place === 'waiting') && entry.wait?.reason !== 'stranded' && isExpired(state, entry))
+  return late.map((entry) => {
+    const { id, tenant, job } = entry.record
+    const passed = { state: 'missed', reason: 'not started in time' } as const
+    state.endTurn(entry, bareEnd(entry, passed.state, state.now, { reason: passed.reason }))
+    return { id, tenant, job, ...passed }
+  })
 }
 
 function recover(

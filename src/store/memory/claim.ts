@@ -1,28 +1,90 @@
 import { PunctualError } from '../../errors.ts'
-import type { TurnRecord } from '../../model/occurrence.ts'
-import type { ClaimAnswer, ClaimMember, ClaimRequest } from '../store.ts'
-import { type Claim, type Entry, jobKey, type MemoryState } from './state.ts'
+import { type JobSpec, versionAt } from '../../model/job.ts'
+import type { OccurrenceRecord, TurnRecord, WaitRecord } from '../../model/occurrence.ts'
+import { isPausedAt, type PauseRecord } from '../../model/pause.ts'
+import type { ClaimAnswer, ClaimMember, ClaimRequest, PassedOccurrence } from '../store.ts'
+import { acquire } from './holds.ts'
+import { bareEnd, type Claim, type Entry, jobKey, type MemoryState } from './state.ts'
 
 export function claim(state: MemoryState, request: ClaimRequest): ClaimAnswer {
-  const now = state.now
+  const { now } = state
   const standing = state.claims.get(request.id)
   if (standing && (standing.token !== request.token || standing.node !== request.node)) {
     throw new PunctualError('claim.lost', `Claim ${request.id} belongs to another`, { claim: request.id })
   }
-  const entries = standing ? unended(state, standing) : take(state, request, Math.min(now, request.dueBy ?? now))
-  return { now, members: entries.map((entry) => member(state, entry)), nextDue: state.ready.nextDue(request.kinds) }
+  if (standing) return answer(state, request, unended(state, standing), [])
+  const { taken, passed } = take(state, request, Math.min(now, request.dueBy ?? now))
+  return answer(state, request, taken, passed)
 }
 
-function take(state: MemoryState, { id, token, node, kinds, limit }: ClaimRequest, dueBy: number): Entry[] {
+function answer(state: MemoryState, { kinds, clusterLimit }: ClaimRequest, entries: readonly Entry[], passed: readonly PassedOccurrence[]): ClaimAnswer {
+  // At the cluster's limit nothing can be claimed before something ends, so that no due instant is worth waking for.
+  const nextDue = clusterLimit !== undefined && running(state) >= clusterLimit ? null : earliest(state.ready.nextDue(kinds), nextWake(state))
+  return { now: state.now, members: entries.map((entry) => member(state, entry)), passed, nextDue }
+}
+
+function take(state: MemoryState, { id, token, node, kinds, limit, clusterLimit = Number.POSITIVE_INFINITY }: ClaimRequest, dueBy: number) {
   if (!state.nodes.has(node))
     throw new PunctualError('claim.lost', `Node ${node} is not known to the store and cannot claim`, { node })
-  const entries = state.ready.take(kinds, dueBy, limit)
-  for (const entry of entries) {
-    state.leaveReady(entry, 'claimed')
-    entry.claim = id
+  for (const entry of [...state.waiting]) if (entry.wait?.wakeAt != null && entry.wait.wakeAt <= state.now) state.makeReady(entry, entry.dueAt)
+  const room = Math.min(limit, clusterLimit - running(state))
+  const taken: Entry[] = []
+  const passed: PassedOccurrence[] = []
+  while (taken.length < room) {
+    const [entry] = state.ready.take(kinds, dueBy, 1)
+    if (!entry) break
+    const verdict = judge(state, entry)
+    if (verdict === 'run') {
+      state.leaveReady(entry, 'claimed')
+      entry.claim = id
+      taken.push(entry)
+    } else if ('state' in verdict) {
+      state.endTurn(entry, bareEnd(entry, verdict.state, state.now, { reason: verdict.reason }))
+      passed.push({ id: entry.record.id, tenant: entry.record.tenant, job: entry.record.job, ...verdict })
+    } else {
+      state.makeWait(entry, verdict)
+    }
   }
-  if (entries.length > 0) state.claims.set(id, { id, token, node, refs: entries.map((entry) => entry.ref) })
-  return entries
+  if (taken.length > 0) state.claims.set(id, { id, token, node, refs: taken.map((entry) => entry.ref) })
+  return { taken, passed }
+}
+
+/** What becomes of an entry that is due: it runs, waits, or is passed over. */
+function judge(state: MemoryState, entry: Entry): 'run' | WaitRecord | Pick<PassedOccurrence, 'state' | 'reason'> {
+  const { record, turn } = entry
+  if (isExpired(state, entry)) return { state: 'missed', reason: 'not started in time' }
+  const isPlanned = record.source === 'schedule' || record.source === 'recovery'
+  if (turn === 1 && isPlanned && pauseAt(state, entry, record.scheduledAt)) return { state: 'skipped', reason: 'paused' }
+  const pause = pauseAt(state, entry, state.now)
+  if (pause) return { reason: 'pause', key: null, wakeAt: pause.to }
+  const grant = acquire(state, entry, state.now)
+  if (grant.granted) return 'run'
+  return 'wait' in grant ? grant.wait : { state: 'skipped', reason: `overlap: ${grant.skip}` }
+}
+
+/** Whether it should have been started by now and never was. */
+export function isExpired(state: MemoryState, { record, turn, dueAt }: Entry): boolean {
+  return turn === 1 && record.startWithinMs !== null && state.now > dueAt + record.startWithinMs
+}
+
+export function pauseAt(state: MemoryState, { record }: Entry, at: number): PauseRecord | undefined {
+  return state.pauses.find((pause) => isPausedAt(pause, record.tenant, record.job, at))
+}
+
+function running(state: MemoryState): number {
+  let count = 0
+  for (const claim of state.claims.values()) count += unended(state, claim).length
+  return count
+}
+
+function nextWake(state: MemoryState): number | null {
+  let next: number | null = null
+  for (const { wait } of state.waiting) next = earliest(next, wait?.wakeAt ?? null)
+  return next
+}
+
+function earliest(a: number | null, b: number | null): number | null {
+  return a === null ? b : b === null ? a : Math.min(a, b)
 }
 
 export function unended(state: MemoryState, { id, refs }: Claim): Entry[] {
@@ -43,9 +105,17 @@ function member(state: MemoryState, entry: Entry): ClaimMember {
     record,
     dueAt,
     recoveries: recoveries(turns),
-    jobSettings: state.jobs.get(key)?.spec.settings ?? null,
+    jobSettings: specOf(state, record)?.settings ?? null,
     lastRunAt: state.lastRuns.get(key) ?? null,
     turns: [...turns],
     attempts: [...attempts],
   }
+}
+
+/** What the job says for this occurrence: a planned one keeps the version of its instant, enqueued work goes by what is in force. */
+function specOf(state: MemoryState, { tenant, job, version, source }: OccurrenceRecord): JobSpec | undefined {
+  const versions = state.versions.get(jobKey(tenant, job))
+  if (!versions) return undefined
+  const isPlanned = source === 'schedule' || source === 'recovery' || source === 'backfill'
+  return (isPlanned ? versions.find((one) => one.version === version) : versionAt(versions, state.now))?.spec
 }

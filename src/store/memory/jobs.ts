@@ -1,40 +1,81 @@
 import { jobId } from '../../model/ids.ts'
-import { type JobRecord, specText } from '../../model/job.ts'
-import type { JobPut, JobPutAnswer, JobQuery } from '../store.ts'
+import { isPlannable, type JobRecord, specText, type VersionRecord } from '../../model/job.ts'
+import { isSameScope, type PauseRecord } from '../../model/pause.ts'
+import type { JobPut, JobPutAnswer, JobQuery, PauseAnswer, PauseRequest } from '../store.ts'
 import { jobKey, type MemoryState } from './state.ts'
 
-export function putJob(state: MemoryState, { tenant, name, spec, expectedVersion }: JobPut): JobPutAnswer {
+export function putJob(state: MemoryState, put: JobPut): JobPutAnswer {
+  const { tenant, name, spec, declared, override, expectedVersion } = put
   const key = jobKey(tenant, name)
   const known = state.jobs.get(key)
-  if (known && specText(known.spec) === specText(spec)) return { outcome: 'unchanged', job: known }
+  if (known && specText(known.spec) === specText(spec)) return { outcome: 'unchanged', job: noteOrigin(state, known, put) }
   if (expectedVersion !== undefined && expectedVersion !== (known?.version ?? 0))
     return { outcome: 'conflict', job: known ?? null }
-  const now = state.now
-  const planned = known?.spec.schedule ? Math.min(known.cursor, now) : now
+  const { now } = state
+  const effectiveAt = Math.max(put.effectiveAt ?? now, now)
+  // From here on the newest version plans; what an older one still yields before it takes effect stays.
+  const cursor = known && isPlannable(known.spec) ? Math.min(known.cursor, effectiveAt - 1) : now
+  const version = (known?.version ?? 0) + 1
   const job: JobRecord = {
     id: jobId(tenant, name),
     tenant,
     name,
-    version: (known?.version ?? 0) + 1,
+    version,
     spec,
+    declared,
+    override,
     createdAt: known?.createdAt ?? now,
     updatedAt: now,
-    cursor: planned,
-    nextAt: spec.schedule ? planned : null,
+    tz: null,
+    cursor,
+    nextAt: isPlannable(spec) || (known && isPlannable(known.spec)) ? Math.min(cursor, now) : null,
   }
   state.jobs.set(key, job)
-  if (known) withdraw(state, known, now)
+  state.versions.set(key, [...(state.versions.get(key) ?? []), { version, spec, effectiveAt, createdAt: now, by: put.by }])
+  if (known) withdraw(state, known, effectiveAt)
   state.hint({ kind: 'job' })
   return { outcome: known ? 'updated' : 'created', job }
 }
 
-/** Takes back what the old version had planned for later, so that the same instants can be planned again. */
-function withdraw(state: MemoryState, { tenant, name }: JobRecord, now: number): void {
+/** The same result may come from other parts: what code declares and what a person changed is kept without a new version. */
+function noteOrigin(state: MemoryState, known: JobRecord, { declared, override }: JobPut): JobRecord {
+  const job = { ...known, declared, override }
+  state.jobs.set(jobKey(known.tenant, known.name), job)
+  return job
+}
+
+/** Takes back what older versions had planned from then on, so that the same instants can be planned again. */
+function withdraw(state: MemoryState, { tenant, name }: JobRecord, effectiveAt: number): void {
   for (const entry of [...state.entries.values()]) {
     const { record } = entry
     if (record.tenant !== tenant || record.job !== name || record.source !== 'schedule') continue
-    if (entry.place === 'ready' && entry.turn === 1 && entry.dueAt > now) state.remove(entry)
+    if (entry.place === 'ready' && entry.turn === 1 && record.scheduledAt >= effectiveAt) state.remove(entry)
   }
+}
+
+export function readVersions(state: MemoryState, { tenant, name }: { tenant: string; name: string }): readonly VersionRecord[] {
+  return state.versions.get(jobKey(tenant, name)) ?? []
+}
+
+export function pause(state: MemoryState, { tenant, job, open }: PauseRequest): PauseAnswer {
+  const { now } = state
+  const at = state.pauses.findIndex((one) => isSameScope(one, { tenant, job }) && (one.to === null || one.to > now))
+  const current = state.pauses[at]
+  if (!open && !current) return { outcome: 'unchanged', pause: null }
+  const wanted = open ? { to: open.until === null ? null : state.dueAt(open.until), reason: open.reason, by: open.by } : { to: now }
+  const changed: PauseRecord = { id: state.pauses.length + 1, tenant, job, from: now, reason: null, by: null, ...current, ...wanted }
+  if (current && JSON.stringify(current) === JSON.stringify(changed)) return { outcome: 'unchanged', pause: current }
+  if (current) state.pauses[at] = changed
+  else state.pauses.push(changed)
+  state.pauseRevision += 1
+  for (const entry of [...state.waiting]) if (entry.wait?.reason === 'pause') state.makeReady(entry, entry.dueAt)
+  state.hint({ kind: 'job' })
+  state.hint({ kind: 'due', at: now })
+  return { outcome: open ? 'paused' : 'resumed', pause: changed }
+}
+
+export function readPauses(state: MemoryState, { since }: { since?: number }): readonly PauseRecord[] {
+  return state.pauses.filter(({ to }) => since === undefined || to === null || to > since)
 }
 
 export function readJobs(state: MemoryState, { tenant, name, after, limit }: JobQuery): readonly JobRecord[] {

@@ -14,6 +14,7 @@ import type {
   JobQuery,
   MoveRequest,
   NewOccurrence,
+  PauseRequest,
   RescueRequest,
   SettleItem,
   Store,
@@ -22,9 +23,9 @@ import type {
 } from '../store.ts'
 import { beat, prune, rescue } from './care.ts'
 import { claim } from './claim.ts'
-import { putJob, readJobs } from './jobs.ts'
+import { pause, putJob, readJobs, readPauses, readVersions } from './jobs.ts'
 import { create, jobsToPlan, plan } from './plan.ts'
-import { counts, get, list, nodes } from './read.ts'
+import { counts, get, list, listRanges, nodes } from './read.ts'
 import { cancel, checkpoint, move, settle } from './settle.ts'
 import { MemoryState } from './state.ts'
 
@@ -44,6 +45,15 @@ export class MemoryStore implements Store {
   }
   async readJobs(query: JobQuery) {
     return readJobs(this.#state, query)
+  }
+  async readVersions(query: { tenant: string; name: string }) {
+    return readVersions(this.#state, query)
+  }
+  async pause(request: PauseRequest) {
+    return pause(this.#state, request)
+  }
+  async readPauses(query: { since?: number }) {
+    return readPauses(this.#state, query)
   }
   async jobsToPlan(query: { horizonMs: number; limit: number }) {
     return jobsToPlan(this.#state, query)
@@ -86,6 +96,9 @@ export class MemoryStore implements Store {
   }
   async list(filter: OccurrenceFilter) {
     return list(this.#state, filter)
+  }
+  async listRanges(query: { tenant?: string; job?: string; limit: number }) {
+    return listRanges(this.#state, query)
   }
   async counts(query: { tenant?: string; job?: string }) {
     return counts(this.#state, query)

@@ -1,6 +1,8 @@
+import { type JobRecord, versionAt } from '../../model/job.ts'
 import type { OccurrenceRecord } from '../../model/occurrence.ts'
-import type { CreateAnswer, JobPlan, NewOccurrence, PlanAnswer, PlanCandidate, PlanWork } from '../store.ts'
-import { type Entry, jobKey, liveKey, type MemoryState } from './state.ts'
+import { covers } from '../../model/pause.ts'
+import type { CreateAnswer, JobPlan, NewOccurrence, PlanAnswer, PlanCandidate, PlannedOccurrence, PlanWork } from '../store.ts'
+import { bareEnd, type Entry, jobKey, liveKey, type MemoryState } from './state.ts'
 
 export function jobsToPlan(state: MemoryState, { horizonMs, limit }: { horizonMs: number; limit: number }): PlanWork {
   const now = state.now
@@ -8,59 +10,87 @@ export function jobsToPlan(state: MemoryState, { horizonMs, limit }: { horizonMs
     .filter((job) => job.nextAt !== null)
     .sort((a, b) => (a.nextAt as number) - (b.nextAt as number))
   const due = scheduled.filter((job) => (job.nextAt as number) <= now + horizonMs)
-  const jobs = due
-    .slice(0, limit)
-    .map(
-      (job): PlanCandidate => ({ job, stranded: stranded(state, job.tenant, job.name).map((entry) => entry.record.scheduledAt) }),
-    )
+  const jobs = due.slice(0, limit).map((job) => candidate(state, job))
   const next = scheduled[jobs.length]?.nextAt
-  return { now, aliveSince: state.aliveSince, jobs, nextAt: next === undefined || next === null ? null : next - horizonMs }
+  return { now, aliveSince: state.aliveSince, pauseRevision: state.pauseRevision, jobs, nextAt: next === undefined || next === null ? null : next - horizonMs }
+}
+
+function candidate(state: MemoryState, job: JobRecord): PlanCandidate {
+  const versions = state.versions.get(jobKey(job.tenant, job.name)) ?? []
+  const first = versionAt(versions, job.cursor).version
+  return {
+    job,
+    versions: versions.filter(({ version, effectiveAt }) => version === first || effectiveAt > job.cursor),
+    stranded: stranded(state, job.tenant, job.name).map((entry) => entry.record.scheduledAt),
+    pauses: state.pauses.filter((pause) => covers(pause, job.tenant, job.name) && (pause.to === null || pause.to > job.cursor)),
+  }
 }
 
 export function plan(state: MemoryState, plans: readonly JobPlan[]): readonly PlanAnswer[] {
   return plans.map((one) => planJob(state, one))
 }
 
-function planJob(state: MemoryState, { tenant, job: name, version, cursor, through, nextAt, rows, revive }: JobPlan): PlanAnswer {
-  const key = jobKey(tenant, name)
+function planJob(state: MemoryState, plan: JobPlan): PlanAnswer {
+  const key = jobKey(plan.tenant, plan.job)
   const job = state.jobs.get(key)
-  if (!job || job.version !== version || job.cursor !== cursor) return { outcome: 'behind' }
-  state.jobs.set(key, { ...job, cursor: through, nextAt })
-  let created = 0
-  for (const { id, at, source, priority } of rows) {
-    if (state.byId.has(id) || state.tombstones.has(id)) continue
-    const { definition, payload } = job.spec
-    state.add({
-      id,
-      tenant,
-      job: name,
-      definition,
-      version,
-      source,
-      key: null,
-      unique: 'ever',
-      entity: null,
-      refs: {},
-      payload,
-      settings: null,
-      priority,
-      scheduledAt: at,
-      createdAt: state.now,
-    })
-    created++
-  }
-  for (const entry of stranded(state, tenant, name))
-    if (revive.includes(entry.record.scheduledAt)) state.makeReady(entry, entry.dueAt)
-  const first = rows[0]
-  if (first) state.hint({ kind: 'due', at: first.at })
-  else if (revive.length > 0) state.hint({ kind: 'due', at: state.now })
+  if (!job || job.version !== plan.version || job.cursor !== plan.cursor || plan.pauseRevision !== state.pauseRevision) return { outcome: 'behind' }
+  state.jobs.set(key, { ...job, cursor: plan.through, nextAt: plan.nextAt, tz: plan.tz })
+  const created = plan.rows.filter((row) => addPlanned(state, job, row)).length
+  const recordedAt = state.now
+  for (const range of plan.ranges) state.ranges.push({ ...range, tenant: job.tenant, job: job.name, version: plan.version, recordedAt })
+  for (const entry of stranded(state, job.tenant, job.name)) decide(state, entry, plan)
+  const first = plan.rows.find((row) => row.end === null)
+  if (first) state.hint({ kind: 'due', at: first.dueAt })
+  else if (plan.revive.length > 0) state.hint({ kind: 'due', at: state.now })
   return { outcome: 'planned', created }
 }
 
+function addPlanned(state: MemoryState, { tenant, name, spec }: JobRecord, row: PlannedOccurrence): boolean {
+  const { id, at, dueAt, version, source, priority, holds, span, startWithinMs, end } = row
+  if (state.byId.has(id) || state.tombstones.has(id)) return false
+  const { definition, payload } = state.versions.get(jobKey(tenant, name))?.find((one) => one.version === version)?.spec ?? spec
+  const record: OccurrenceRecord = {
+    id,
+    tenant,
+    job: name,
+    definition,
+    version,
+    source,
+    key: null,
+    unique: 'ever',
+    entity: null,
+    refs: {},
+    payload,
+    settings: null,
+    priority,
+    holds,
+    span,
+    replay: null,
+    startWithinMs,
+    scheduledAt: at,
+    createdAt: state.now,
+  }
+  const entry = state.add(record, dueAt)
+  if (end) state.endTurn(entry, bareEnd(entry, end.state, state.now, { reason: end.reason }))
+  return true
+}
+
+/** The planner's word on an instant that came due while nobody was there. */
+function decide(state: MemoryState, entry: Entry, { revive, drop }: JobPlan): void {
+  const { scheduledAt } = entry.record
+  const revived = revive.find(({ at }) => at === scheduledAt)
+  if (revived) {
+    entry.record = { ...entry.record, source: 'recovery', holds: revived.holds, span: revived.span }
+    return state.makeReady(entry, entry.dueAt)
+  }
+  const dropped = drop.find(({ at }) => at === scheduledAt)
+  if (dropped) state.endTurn(entry, bareEnd(entry, dropped.state, state.now, { reason: dropped.reason }))
+}
+
 function stranded(state: MemoryState, tenant: string, job: string): Entry[] {
-  return [...state.entries.values()].filter(
-    (entry) => entry.place === 'stranded' && entry.record.tenant === tenant && entry.record.job === job,
-  )
+  return [...state.waiting]
+    .filter(({ wait, record }) => wait?.reason === 'stranded' && record.tenant === tenant && record.job === job)
+    .sort((a, b) => a.record.scheduledAt - b.record.scheduledAt)
 }
 
 export function create(state: MemoryState, rows: readonly NewOccurrence[]): readonly CreateAnswer[] {
@@ -81,9 +111,11 @@ export function create(state: MemoryState, rows: readonly NewOccurrence[]): read
 function createNew(state: MemoryState, row: NewOccurrence, scheduledAt: number): CreateAnswer {
   if (state.tombstones.has(row.id)) return { id: row.id, outcome: 'tombstoned', differs: false }
   const { due: _, onConflict: __, ...given } = row
+  const versions = state.versions.get(jobKey(row.tenant, row.job))
   const record: OccurrenceRecord = {
     ...given,
-    version: state.jobs.get(jobKey(row.tenant, row.job))?.version ?? 0,
+    span: null,
+    version: versions ? versionAt(versions, state.now).version : 0,
     scheduledAt,
     createdAt: state.now,
   }
@@ -94,7 +126,7 @@ function createNew(state: MemoryState, row: NewOccurrence, scheduledAt: number):
 function resolveConflict(state: MemoryState, entry: Entry, row: NewOccurrence, scheduledAt: number): CreateAnswer {
   const { id, payload } = entry.record
   const differs = payload !== row.payload
-  const movable = (entry.place === 'ready' || entry.place === 'stranded') && entry.turn === 1
+  const movable = (entry.place === 'ready' || entry.place === 'waiting') && entry.turn === 1
   if (row.onConflict === 'keep' || !movable) return { id, outcome: 'existing', differs }
   entry.record = {
     ...entry.record,

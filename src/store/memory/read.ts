@@ -2,7 +2,7 @@ import { keyedId } from '../../model/ids.ts'
 import { type OccurrenceState, occurrenceStates } from '../../model/lifecycle.ts'
 import type { OccurrenceHistory, OccurrenceSummary } from '../../model/occurrence.ts'
 import { decodeCursor, encodeCursor, type OccurrenceFilter, type Page } from '../query.ts'
-import type { JobCounts, NodeRecord, Which } from '../store.ts'
+import type { JobCounts, NodeRecord, RangeRecord, Which } from '../store.ts'
 import { type Entry, liveKey, type MemoryState, stateOf } from './state.ts'
 
 export function find(state: MemoryState, which: Which): Entry | null {
@@ -24,7 +24,7 @@ export function get(state: MemoryState, which: Which): OccurrenceHistory | null 
   if (!entry) return null
   const { record, dueAt, turns, attempts, progress } = entry
   const node = entry.claim === null ? null : (state.claims.get(entry.claim)?.node ?? null)
-  return { record, state: stateOf(entry), dueAt, node, turns: [...turns], attempts: [...attempts], progress }
+  return { record, state: stateOf(entry), dueAt, node, turns: [...turns], attempts: [...attempts], progress, wait: entry.wait }
 }
 
 export function list(state: MemoryState, filter: OccurrenceFilter): Page<OccurrenceSummary> {
@@ -72,17 +72,28 @@ function summary(entry: Entry): OccurrenceSummary {
   }
 }
 
-export function counts(state: MemoryState, { tenant, job }: { tenant?: string; job?: string }): JobCounts {
+export function counts(state: MemoryState, asked: { tenant?: string; job?: string }): JobCounts {
   const states = Object.fromEntries(occurrenceStates.map((name) => [name, 0])) as Record<OccurrenceState, number>
-  for (const entry of state.entries.values()) {
-    if ((tenant === undefined || entry.record.tenant === tenant) && (job === undefined || entry.record.job === job))
-      states[stateOf(entry)]++
-  }
-  const runs = [...state.lastRuns].filter(([key]) => {
-    const [runTenant, runJob] = JSON.parse(key) as [string, string]
-    return (tenant === undefined || runTenant === tenant) && (job === undefined || runJob === job)
+  for (const entry of state.entries.values()) if (isAsked(asked, entry.record)) states[stateOf(entry)]++
+  for (const range of state.ranges) if (isAsked(asked, range)) states[range.state] += range.count
+  const runs = ofJobs(state.lastRuns, asked)
+  const failures = ofJobs(state.failuresInRow, asked)
+  return { states, lastRunAt: runs.length === 0 ? null : Math.max(...runs), failuresInRow: failures.reduce((sum, count) => sum + count, 0) }
+}
+
+export function listRanges(state: MemoryState, { limit, ...asked }: { tenant?: string; job?: string; limit: number }): readonly RangeRecord[] {
+  return state.ranges.filter((range) => isAsked(asked, range)).toReversed().slice(0, limit)
+}
+
+function ofJobs(values: ReadonlyMap<string, number>, asked: { tenant?: string; job?: string }): number[] {
+  return [...values].flatMap(([key, value]) => {
+    const [tenant, job] = JSON.parse(key) as [string, string]
+    return isAsked(asked, { tenant, job }) ? [value] : []
   })
-  return { states, lastRunAt: runs.length === 0 ? null : Math.max(...runs.map(([, at]) => at)) }
+}
+
+function isAsked({ tenant, job }: { tenant?: string; job?: string }, of: { tenant: string; job: string }): boolean {
+  return (tenant === undefined || tenant === of.tenant) && (job === undefined || job === of.job)
 }
 
 export function nodes(state: MemoryState): { now: number; nodes: readonly NodeRecord[] } {

@@ -1,8 +1,9 @@
 // All that the memory store knows. Its verbs are plain functions over this, and since no function awaits, each is atomic.
-import type { JobRecord } from '../../model/job.ts'
+import type { JobRecord, VersionRecord } from '../../model/job.ts'
 import { isEnd, type OccurrenceState, stateAfter } from '../../model/lifecycle.ts'
-import type { AttemptRecord, OccurrenceRecord, Progress, TurnRecord } from '../../model/occurrence.ts'
-import type { Due, Hint, NodeRecord } from '../store.ts'
+import type { AttemptRecord, OccurrenceRecord, Progress, TurnRecord, WaitRecord } from '../../model/occurrence.ts'
+import type { PauseRecord } from '../../model/pause.ts'
+import type { Due, Hint, NodeRecord, RangeRecord } from '../store.ts'
 import { ReadyQueue } from './ready-queue.ts'
 
 /** An occurrence with its live place and its history. */
@@ -12,7 +13,11 @@ export interface Entry {
   dueAt: number
   /** The turn it is in, or will be in next. */
   turn: number
-  place: 'ready' | 'stranded' | 'claimed' | 'ended'
+  place: 'ready' | 'waiting' | 'claimed' | 'ended'
+  /** Why it waits, while it does. */
+  wait: WaitRecord | null
+  /** The keys it holds, from its first claim to its end. */
+  readonly holding: Set<string>
   /** Changes whenever the entry enters or leaves the ready queue. */
   ticket: number
   claim: string | null
@@ -39,7 +44,16 @@ export class MemoryState {
   readonly ready = new ReadyQueue<Entry>()
   readonly claims = new Map<string, Claim>()
   readonly jobs = new Map<string, JobRecord>()
+  readonly versions = new Map<string, readonly VersionRecord[]>()
+  readonly pauses: PauseRecord[] = []
+  pauseRevision = 0
+  readonly ranges: RangeRecord[] = []
+  readonly holders = new Map<string, Set<Entry>>()
+  /** When occurrences with a limited rate were started, by key. */
+  readonly starts = new Map<string, readonly number[]>()
+  readonly waiting = new Set<Entry>()
   readonly lastRuns = new Map<string, number>()
+  readonly failuresInRow = new Map<string, number>()
   readonly nodes = new Map<string, NodeRecord>()
   readonly listeners = new Set<(hint: Hint) => void>()
   aliveSince = 0
@@ -58,13 +72,15 @@ export class MemoryState {
     return typeof due === 'number' ? due : this.now + due.in
   }
 
-  add(record: OccurrenceRecord): Entry {
+  add(record: OccurrenceRecord, dueAt: number = record.scheduledAt): Entry {
     const entry: Entry = {
       ref: ++this.#lastRef,
       record,
-      dueAt: record.scheduledAt,
+      dueAt,
       turn: 1,
       place: 'ended',
+      wait: null,
+      holding: new Set(),
       ticket: 0,
       claim: null,
       start: null,
@@ -92,10 +108,19 @@ export class MemoryState {
     this.ready.push(entry.record.definition, entry.record.priority, entry)
   }
 
-  leaveReady(entry: Entry, place: Entry['place']): void {
+  leaveReady(entry: Entry, place: Exclude<Entry['place'], 'waiting'>): void {
     entry.place = place
     entry.ticket += 1
     entry.claim = null
+    entry.wait = null
+    this.waiting.delete(entry)
+  }
+
+  makeWait(entry: Entry, wait: WaitRecord): void {
+    this.leaveReady(entry, 'ended')
+    entry.place = 'waiting'
+    entry.wait = wait
+    this.waiting.add(entry)
   }
 
   /** Writes the end row of the entry's turn; a further turn, if any, is the caller's to begin. */
@@ -105,6 +130,8 @@ export class MemoryState {
     const state = stateAfter[end.end]
     // A turn that another follows is not a run yet: an occurrence must not see itself as the run before it.
     if (end.startedAt !== null && (isEnd(state) || state === 'dead')) this.#noteRun(entry, end.startedAt)
+    if (isEnd(state) || state === 'dead') this.#freeHolds(entry)
+    this.#countFailures(entry, end)
     if (isEnd(state) && entry.record.unique === 'live' && entry.record.key !== null) this.liveKeys.delete(liveKey(entry.record))
   }
 
@@ -118,6 +145,26 @@ export class MemoryState {
   /** Tells others of work that came into being or moved. */
   hint(hint: Hint): void {
     for (const listener of this.listeners) listener(hint)
+  }
+
+  /** Frees what the entry holds, and for each key lets the oldest that waits for it try again. */
+  #freeHolds(entry: Entry): void {
+    for (const key of entry.holding) this.free(entry, key)
+  }
+
+  free(entry: Entry, key: string): void {
+    entry.holding.delete(key)
+    this.holders.get(key)?.delete(entry)
+    const next = [...this.waiting].filter((other) => other.wait?.key === key).sort((a, b) => a.dueAt - b.dueAt || a.ref - b.ref)[0]
+    if (!next) return
+    this.makeReady(next, next.dueAt)
+    this.hint({ kind: 'due', at: this.now })
+  }
+
+  #countFailures({ record }: Entry, { end }: TurnRecord): void {
+    const key = jobKey(record.tenant, record.job)
+    if (end === 'completed') this.failuresInRow.delete(key)
+    else if (end === 'failed' || end === 'dead') this.failuresInRow.set(key, (this.failuresInRow.get(key) ?? 0) + 1)
   }
 
   #noteRun({ record }: Entry, startedAt: number): void {
@@ -136,7 +183,7 @@ export function liveKey({ tenant, job, key }: { tenant: string; job: string; key
 
 export function stateOf(entry: Entry): OccurrenceState {
   if (entry.place === 'claimed') return 'running'
-  if (entry.place === 'stranded') return 'waiting'
+  if (entry.place === 'waiting') return 'waiting'
   const last = entry.turns.at(-1)
   if (!last) return 'pending'
   return entry.place === 'ready' && last.end === 'dead' ? 'retrying' : stateAfter[last.end]

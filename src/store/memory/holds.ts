@@ -1,0 +1,75 @@
+// The limits of design: keys are granted in the commit that claims, and freed in the one that ends the holder.
+import type { WaitRecord } from '../../model/occurrence.ts'
+import type { Hold } from '../../model/overlap.ts'
+import { bareEnd, type Entry, type MemoryState } from './state.ts'
+
+/** Whether a due entry may run: it has all its keys, waits for one, or gives way to another. */
+export type Grant = { readonly granted: true } | { readonly granted: false; readonly wait: WaitRecord } | { readonly granted: false; readonly skip: string }
+
+export function acquire(state: MemoryState, entry: Entry, now: number): Grant {
+  const taken: Hold[] = []
+  const refuse = (grant: Grant): Grant => {
+    // A place in the overlap is kept while waiting for something else; nothing else is held idle.
+    for (const hold of taken) if (hold.kind !== 'overlap') state.free(entry, hold.key)
+    return grant
+  }
+  const holds = entry.record.holds ?? []
+  for (const hold of holds) {
+    if (hold.perMs !== undefined || entry.holding.has(hold.key)) continue
+    const blocked = isTaken(state, hold) ? giveWay(state, entry, hold) : null
+    if (blocked) return refuse(blocked)
+    holdersOf(state, hold.key).add(entry)
+    entry.holding.add(hold.key)
+    taken.push(hold)
+  }
+  // Rates come last, so that no start is counted for one that waits for something else.
+  const rates = holds.filter((hold) => hold.perMs !== undefined)
+  for (const rate of rates) {
+    const wakeAt = nextStart(state, rate, now)
+    if (wakeAt !== null) return refuse({ granted: false, wait: { reason: 'rate', key: null, wakeAt } })
+  }
+  for (const { key } of rates) state.starts.set(key, [...(state.starts.get(key) ?? []), now])
+  return { granted: true }
+}
+
+/** What a taken key means; null when it has become free. */
+function giveWay(state: MemoryState, entry: Entry, hold: Hold): Grant | null {
+  if (hold.policy === 'skip') return { granted: false, skip: firstId(holdersOf(state, hold.key)) }
+  if (hold.policy === 'cancel-previous') {
+    for (const holder of [...holdersOf(state, hold.key)]) cancelForNext(state, holder, entry)
+    if (!isTaken(state, hold)) return null
+  }
+  const queued = [...state.waiting].filter((other) => other.wait?.key === hold.key)
+  if (hold.policy !== undefined && hold.policy !== 'queue' && queued.length > 0) return { granted: false, skip: firstId(queued) }
+  return { granted: false, wait: { reason: hold.kind, key: hold.key, wakeAt: null } }
+}
+
+function cancelForNext(state: MemoryState, holder: Entry, next: Entry): void {
+  const reason = `gave way to ${next.record.id}`
+  if (holder.place !== 'claimed') return state.endTurn(holder, bareEnd(holder, 'canceled', state.now, { reason }))
+  holder.cancel ??= { reason }
+  state.hint({ kind: 'cancel' })
+}
+
+function isTaken(state: MemoryState, { key, limit }: Hold): boolean {
+  return holdersOf(state, key).size >= limit
+}
+
+function holdersOf(state: MemoryState, key: string): Set<Entry> {
+  const holders = state.holders.get(key) ?? new Set()
+  state.holders.set(key, holders)
+  return holders
+}
+
+function firstId(entries: Iterable<Entry>): string {
+  const [first] = entries
+  return (first as Entry).record.id
+}
+
+/** When the next start fits into the window; null when it does now. */
+function nextStart(state: MemoryState, { key, limit, perMs = 0 }: Hold, now: number): number | null {
+  const recent = (state.starts.get(key) ?? []).filter((at) => at > now - perMs)
+  state.starts.set(key, recent)
+  const oldest = recent[recent.length - limit]
+  return oldest === undefined ? null : oldest + perMs
+}
