@@ -27,27 +27,51 @@ interface ServeOptions {
 export function addServe(root: Command): void {
   root
     .command('serve')
-    .description('Run the jobs of a file, and show them over HTTP on this machine. Ctrl-C waits for running work; a second one does not.')
+    .description(
+      'Run the jobs of a file, and show them over HTTP on this machine. Ctrl-C waits for running work; a second one does not.',
+    )
     .addOption(storeOption())
-    .addOption(new Option('--jobs <file>', 'a module that exports jobs, and setup(punctual) where there is something to prepare').env('PUNCTUAL_JOBS').makeOptionMandatory())
-    .addOption(new Option('--port <number>', 'the port; 0 takes any free one; PORT is heeded too').env('PUNCTUAL_PORT').argParser(whole(0, 65_535)))
+    .addOption(
+      new Option('--jobs <file>', 'a module that exports jobs, and setup(punctual) where there is something to prepare')
+        .env('PUNCTUAL_JOBS')
+        .makeOptionMandatory(),
+    )
+    .addOption(
+      new Option('--port <number>', 'the port; 0 takes any free one; PORT is heeded too')
+        .env('PUNCTUAL_PORT')
+        .argParser(whole(0, 65_535)),
+    )
     .addOption(new Option('--host <address>', 'the address, one of this machine alone').env('PUNCTUAL_HOST').default('127.0.0.1'))
-    .addOption(new Option('--concurrency <number>', 'how many occurrences run at once').env('PUNCTUAL_CONCURRENCY').argParser(whole(1, 100_000)))
+    .addOption(
+      new Option('--concurrency <number>', 'how many occurrences run at once')
+        .env('PUNCTUAL_CONCURRENCY')
+        .argParser(whole(1, 100_000)),
+    )
     .addHelpText('after', example('punctual serve --store sqlite:./punctual.db --jobs ./jobs.ts --port 8080'))
-    .action(async (options: Omit<ServeOptions, 'port'> & { port?: number }) => serve({ ...options, port: options.port ?? portFromHost() }))
+    .action(async (options: Omit<ServeOptions, 'port'> & { port?: number }, command: Command) =>
+      serve({ ...options, port: options.port ?? portFromHost(command) }),
+    )
 }
 
 /** Hosts that run programs for others say the port in PORT. */
-function portFromHost(): number {
+function portFromHost(command: Command): number {
   const { PORT } = process.env
-  return PORT === undefined || PORT === '' ? defaultPort : whole(0, 65_535)(PORT)
+  if (PORT === undefined || PORT === '') return defaultPort
+  return /^\d{1,5}$/.test(PORT) && Number(PORT) <= 65_535
+    ? Number(PORT)
+    : command.error('error: PORT must be a whole number from 0 to 65535')
 }
 
 async function serve(options: ServeOptions): Promise<void> {
   const { store, concurrency } = options
   const log = lineLogger()
   const file = await loadJobsFile(options.jobs)
-  await using punctual = createPunctual({ store: openStoreUrl(store), jobs: file.definitions, log, ...(concurrency !== undefined && { concurrency }) })
+  await using punctual = createPunctual({
+    store: openStoreUrl(store),
+    jobs: file.definitions,
+    log,
+    ...(concurrency !== undefined && { concurrency }),
+  })
   announceEvents(punctual, log)
   const server = await listen(createHandler(punctual, { log }), options)
   const stop = stopSignal()
@@ -87,7 +111,9 @@ async function runSetup({ setup }: JobsFile, punctual: Punctual, log: Logger, st
 }
 
 function aborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => (signal.aborted ? resolve() : signal.addEventListener('abort', () => resolve(), { once: true })))
+  return new Promise((resolve) =>
+    signal.aborted ? resolve() : signal.addEventListener('abort', () => resolve(), { once: true }),
+  )
 }
 
 function welcome({ url }: HttpServer, { store, jobs }: ServeOptions, { definitions }: JobsFile): string {
