@@ -23,7 +23,9 @@ const lenient = defineJob('lenient', { retry: { max: 0 } })
   .task('ship', () => 'shipped')
 
 // An error that says it cannot be mended is not tried again, whatever retries are left.
-const hopeless = defineJob('hopeless', { retry: { max: 5 } }).task('read', ({ fail }) => fail('no such file', { retryable: false }))
+const hopeless = defineJob('hopeless', { retry: { max: 5 } }).task('read', ({ fail }) =>
+  fail('no such file', { retryable: false }),
+)
 
 const punctual = createPunctual({ store: memory(), jobs: [flaky, strict, lenient, hopeless] })
 await punctual.start()

@@ -16,7 +16,10 @@ await shop.enqueue('payment-timeout', { order: 3 }, { key: 'order-3', entity: 'b
 await shop.enqueue('payment-timeout', { order: 4 }, { key: 'order-4', entity: 'bob', runAt: '15m' })
 
 // Another process on the same file, here simply another object, has the handler.
-const paymentTimeout = defineJob<{ order: number }>('payment-timeout').task('expire', ({ payload }) => `order ${payload.order} expired`)
+const paymentTimeout = defineJob<{ order: number }>('payment-timeout').task(
+  'expire',
+  ({ payload }) => `order ${payload.order} expired`,
+)
 const worker = createPunctual({ store: sqlite(file), jobs: [paymentTimeout] })
 const expired = new Promise((resolve) => worker.on('occurrence.completed', resolve))
 await worker.start()

@@ -18,17 +18,27 @@ export const frontPage = defineJob('front-page', { schedule: interval('PT20S') }
     await pause(600, signal)
     return ['Ships arrive on time', 'Clock tower repaired']
   })
-  .task('page', { after: ['weather', 'news'] }, ({ results }) => `${results.news.length} stories under a ${results.weather.sky} sky`)
+  .task(
+    'page',
+    { after: ['weather', 'news'] },
+    ({ results }) => `${results.news.length} stories under a ${results.weather.sky} sky`,
+  )
 
 // Fails two times out of three. A failed attempt gives its place away and comes back later: the retry is a record in the
 // store, so that it survives a restart. The third attempt of each occurrence succeeds.
-export const flaky = defineJob('flaky', { schedule: interval('PT30S'), retry: { max: 3, interval: '2s', factor: 2 } }).task('call', ({ attempt, fail }) => {
-  if (attempt < 3) fail(`no answer at attempt ${attempt}`)
-  return `answered at attempt ${attempt}`
-})
+export const flaky = defineJob('flaky', { schedule: interval('PT30S'), retry: { max: 3, interval: '2s', factor: 2 } }).task(
+  'call',
+  ({ attempt, fail }) => {
+    if (attempt < 3) fail(`no answer at attempt ${attempt}`)
+    return `answered at attempt ${attempt}`
+  },
+)
 
 // Work for one entity at a time of its own. Nobody runs it on a schedule: order, below, creates one for each of its orders.
-export const paymentTimeout = defineJob<{ order: string }>('payment-timeout').task('expire', ({ payload }) => `${payload.order} was not paid in time`)
+export const paymentTimeout = defineJob<{ order: string }>('payment-timeout').task(
+  'expire',
+  ({ payload }) => `${payload.order} was not paid in time`,
+)
 
 // One occurrence creates another: this places an order, and its payment may take ten seconds. The key makes it one
 // timeout for an order, however often it is asked for.
@@ -39,10 +49,13 @@ export const order = defineJob('order', { schedule: interval('PT15S') }).task('p
 })
 
 // Once a day at a quarter past noon in Warsaw, summer and winter. `punctual trigger currency-rates` runs it now.
-export const currencyRates = defineJob('currency-rates', { schedule: cron('15 12 * * *', { timezone: 'Europe/Warsaw' }) }).task('fetch', () => ({
-  EUR: 1,
-  PLN: 4.25,
-}))
+export const currencyRates = defineJob('currency-rates', { schedule: cron('15 12 * * *', { timezone: 'Europe/Warsaw' }) }).task(
+  'fetch',
+  () => ({
+    EUR: 1,
+    PLN: 4.25,
+  }),
+)
 
 // Called once the scheduler runs. Here it keeps the scheduler for `order`; a program of your own has it at hand.
 let scheduler: Punctual | undefined

@@ -5,8 +5,12 @@ import type { OccurrenceEvent } from '../model/events.ts'
 /** Writes a log line for each thing that becomes of an occurrence, a node or the scheduler's health. */
 export function announceEvents(punctual: Punctual, log: Logger): void {
   punctual.on('occurrence.started', (event) => log.info('started', { ...named(event), lateMs: Math.round(event.latenessMs) }))
-  punctual.on('occurrence.completed', (event) => log.info('completed', { ...named(event), tookMs: Math.round(event.report.durationMs) }))
-  punctual.on('occurrence.retrying', (event) => log.warn('retrying', { ...named(event), inMs: Math.round(event.dueInMs), error: event.error?.message }))
+  punctual.on('occurrence.completed', (event) =>
+    log.info('completed', { ...named(event), tookMs: Math.round(event.report.durationMs) }),
+  )
+  punctual.on('occurrence.retrying', (event) =>
+    log.warn('retrying', { ...named(event), inMs: Math.round(event.dueInMs), error: event.error?.message }),
+  )
   punctual.on('occurrence.failed', (event) => log.error('failed', { ...named(event), error: event.error?.message }))
   punctual.on('occurrence.dead', (event) => log.error('dead', { ...named(event), error: event.error?.message }))
   punctual.on('occurrence.canceled', (event) => log.info('canceled', { ...named(event), reason: event.reason }))

@@ -14,13 +14,20 @@ export interface HttpServer {
 }
 
 /** Serves a Fetch handler on this machine alone: what cannot be asked who it is must not be reachable from elsewhere. */
-export async function listen(handle: (request: Request) => Promise<Response>, { host, port }: { host: string; port: number }): Promise<HttpServer> {
+export async function listen(
+  handle: (request: Request) => Promise<Response>,
+  { host, port }: { host: string; port: number },
+): Promise<HttpServer> {
   if (!loopbackNames.includes(host)) {
-    throw new PunctualError('config.invalid', `The server has no authentication and listens only on ${loopbackNames.join(', ')}; got ${host}`, {
-      field: 'host',
-      given: host,
-      allowed: loopbackNames,
-    })
+    throw new PunctualError(
+      'config.invalid',
+      `The server has no authentication and listens only on ${loopbackNames.join(', ')}; got ${host}`,
+      {
+        field: 'host',
+        given: host,
+        allowed: loopbackNames,
+      },
+    )
   }
   const server = createAdaptorServer({
     fetch: (request) => (isForLoopback(request) ? handle(request) : misdirected()),
@@ -39,10 +46,14 @@ async function bind(server: Server, host: string, port: number): Promise<void> {
     await once(server, 'listening')
   } catch (error) {
     const reason = (error as NodeJS.ErrnoException).code === 'EADDRINUSE' ? 'it is taken' : (error as Error).message
-    throw new PunctualError('config.invalid', `Cannot listen on port ${port} of ${host}: ${reason}; choose another with --port or PORT (0: any free one)`, {
-      field: 'port',
-      given: port,
-    })
+    throw new PunctualError(
+      'config.invalid',
+      `Cannot listen on port ${port} of ${host}: ${reason}; choose another with --port or PORT (0: any free one)`,
+      {
+        field: 'port',
+        given: port,
+      },
+    )
   }
 }
 

@@ -33,13 +33,22 @@ async function importFile(path: string): Promise<Record<string, unknown>> {
 function checkDefinition(path: string, name: string, value: unknown): AnyDefinition {
   if (value instanceof Definition) return value
   if (looksLikeDefinition(value)) {
-    throw invalid(path, `its export ${name} was made by another copy of punctual than the one that runs; install the package once, where the file finds it`)
+    throw invalid(
+      path,
+      `its export ${name} was made by another copy of punctual than the one that runs; install the package once, where the file finds it`,
+    )
   }
   throw invalid(path, `its export ${name} is no job; a jobs file exports only what defineJob returns, and setup`)
 }
 
 function looksLikeDefinition(value: unknown): boolean {
-  return typeof value === 'object' && value !== null && value.constructor?.name === 'Definition' && 'tasks' in value && 'options' in value
+  return (
+    typeof value === 'object' &&
+    value !== null &&
+    value.constructor?.name === 'Definition' &&
+    'tasks' in value &&
+    'options' in value
+  )
 }
 
 function invalid(path: string, reason: string, cause?: unknown): PunctualError {

@@ -5,7 +5,9 @@ import { visible } from './print.ts'
 export function lineLogger(stream: NodeJS.WriteStream = process.stderr): Logger {
   const write = (level: string, message: string, fields: object = {}) => {
     const time = new Date().toISOString()
-    stream.write(`${stream.isTTY ? forPerson(time, level, message, fields) : JSON.stringify({ time, level, message, ...fields })}\n`)
+    stream.write(
+      `${stream.isTTY ? forPerson(time, level, message, fields) : JSON.stringify({ time, level, message, ...fields })}\n`,
+    )
   }
   return {
     debug: () => {},

@@ -7,3 +7,6 @@ if (major < 22) {
 }
 const { run } = await import('./program.ts')
 process.exitCode = await run(process.argv.slice(2))
+
+// What a jobs file leaves open, such as a timer, does not keep the process.
+setTimeout(() => process.exit(), 500).unref()

@@ -25,7 +25,10 @@ export function table(titles: readonly string[], rows: readonly (readonly string
   const widths = titles.map((title, column) => Math.max(title.length, ...cells.map((row) => row[column]?.length ?? 0)))
   const line = (row: readonly string[], style: (cell: string, column: number) => string) =>
     row
-      .map((cell, column) => style(cell, column) + ' '.repeat(column === row.length - 1 ? 0 : (widths[column] as number) - cell.length))
+      .map(
+        (cell, column) =>
+          style(cell, column) + ' '.repeat(column === row.length - 1 ? 0 : (widths[column] as number) - cell.length),
+      )
       .join('  ')
       .trimEnd()
   return [line(titles, bold), ...cells.map((row) => line(row, (cell) => coloured(cell)))].join('\n')
@@ -33,11 +36,18 @@ export function table(titles: readonly string[], rows: readonly (readonly string
 
 /** What would steer the terminal, or turn the reading direction, is shown as its code. */
 export function visible(text: string): string {
-  return text.replace(/[\p{Cc}\p{Cs}\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu, (char) => `\\u{${char.codePointAt(0)?.toString(16)}}`)
+  return text.replace(
+    /[\p{Cc}\p{Cs}\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu,
+    (char) => `\\u{${char.codePointAt(0)?.toString(16)}}`,
+  )
 }
 
 export function bold(text: string): string {
-  return styleText('bold', text, { stream: process.stdout })
+  return styled('bold', text)
+}
+
+export function styled(style: Style, text: string): string {
+  return styleText(style, text, { stream: process.stdout })
 }
 
 /** An instant in UTC, to the second. */
@@ -45,7 +55,9 @@ export function instant(at: Date | null): string {
   return at ? `${at.toISOString().slice(0, 19).replace('T', ' ')}Z` : ''
 }
 
-const colours: Partial<Record<OccurrenceState, 'green' | 'red' | 'blue' | 'yellow'>> = {
+type Style = 'bold' | 'green' | 'red' | 'blue' | 'yellow'
+
+const colours: Partial<Record<OccurrenceState, Style>> = {
   completed: 'green',
   failed: 'red',
   dead: 'red',
@@ -56,5 +68,5 @@ const colours: Partial<Record<OccurrenceState, 'green' | 'red' | 'blue' | 'yello
 /** A cell that is the name of a state wears its colour. */
 function coloured(cell: string): string {
   const colour = colours[cell as OccurrenceState]
-  return colour ? styleText(colour, cell, { stream: process.stdout }) : cell
+  return colour ? styled(colour, cell) : cell
 }

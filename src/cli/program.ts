@@ -4,6 +4,7 @@ import { PunctualError } from '../errors.ts'
 import { addCancel } from './commands/cancel.ts'
 import { addEnqueue } from './commands/enqueue.ts'
 import { addJobs } from './commands/jobs.ts'
+import { addNext } from './commands/next.ts'
 import { addNodes } from './commands/nodes.ts'
 import { addOccurrences } from './commands/occurrences.ts'
 import { addServe } from './commands/serve.ts'
@@ -32,7 +33,7 @@ function program(): Command {
     .exitOverride()
     .showHelpAfterError('(add --help for what is allowed)')
     .addHelpText('after', '\nExample:\n  $ punctual serve --store sqlite:./punctual.db --jobs ./jobs.ts')
-  for (const add of [addServe, addJobs, addOccurrences, addNodes, addEnqueue, addTrigger, addCancel]) add(root)
+  for (const add of [addServe, addNext, addJobs, addOccurrences, addNodes, addEnqueue, addTrigger, addCancel]) add(root)
   return root
 }
 

@@ -6,15 +6,25 @@ import type { Logger } from '../model/context.ts'
 type HttpErrorCode = 'route.unknown' | 'method.unsupported' | 'access.refused' | 'request.failed'
 type RefusalStatus = 400 | 401 | 404 | 405 | 500 | 503
 
-export function refusal(c: Context, status: RefusalStatus, code: ErrorCode | HttpErrorCode, message: string, details: ErrorDetails): Response {
+export function refusal(
+  c: Context,
+  status: RefusalStatus,
+  code: ErrorCode | HttpErrorCode,
+  message: string,
+  details: ErrorDetails,
+): Response {
   return c.json({ error: { code, message, details } }, status)
 }
 
 /** A known error says what was wrong; of any other only the log hears more. */
 export function errorResponse(c: Context, error: unknown, log: Logger): Response {
   const status = error instanceof PunctualError ? statusOf(error.code) : 500
-  if (error instanceof PunctualError && status !== 500) return refusal(c, status, error.code, messageOf(error), status === 503 ? {} : error.details)
-  log.error('A request failed', { path: c.req.path, error: error instanceof Error ? (error.stack ?? error.message) : String(error) })
+  if (error instanceof PunctualError && status !== 500)
+    return refusal(c, status, error.code, messageOf(error), status === 503 ? {} : error.details)
+  log.error('A request failed', {
+    path: c.req.path,
+    error: error instanceof Error ? (error.stack ?? error.message) : String(error),
+  })
   return refusal(c, 500, 'request.failed', 'The request failed; the log of the server says why', {})
 }
 

@@ -84,7 +84,12 @@ function summary(task: string, attempts: readonly AttemptHistory[], retriedSince
   const recent = attempts.filter((attempt) => attempt.turn > retriedSince)
   const failures = recent.filter((attempt) => failedStates.includes(attempt.state)).length
   const last = recent.at(-1)
-  const failed = last && failedStates.includes(last.state) && last.retryAt === null
-  const state = success ? 'succeeded' : failed ? (last.state === 'failed' ? 'failed' : 'timeout') : canceled ? 'canceled' : 'pending'
+  const state = success ? 'succeeded' : unfinishedState(last, canceled)
   return { task, state, attempts, failures, retryAt: last?.retryAt ?? null, result: success?.result ?? null }
+}
+
+function unfinishedState(last: AttemptHistory | undefined, canceled: boolean): TaskRunState {
+  const hasFailed = last && failedStates.includes(last.state) && last.retryAt === null
+  if (hasFailed) return last.state === 'failed' ? 'failed' : 'timeout'
+  return canceled ? 'canceled' : 'pending'
 }

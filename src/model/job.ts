@@ -65,7 +65,10 @@ export interface TzRecord {
 }
 
 /** The spec that a definition declares, with what a named use of it changes. */
-export function jobSpec(definition: AnyDefinition, use: { schedule?: ScheduleJson | null; payload?: string | null; settings?: SettingsDiff } = {}): JobSpec {
+export function jobSpec(
+  definition: AnyDefinition,
+  use: { schedule?: ScheduleJson | null; payload?: string | null; settings?: SettingsDiff } = {},
+): JobSpec {
   return {
     definition: definition.name,
     schedule: use.schedule ?? null,
@@ -97,6 +100,8 @@ export function isPlannable({ schedule, isEnabled, isRetired }: JobSpec): boolea
 /** Equal specs have equal texts, whatever the order in which their fields were written. */
 export function specText(spec: JobSpec): string {
   return JSON.stringify(spec, (_, value: unknown) =>
-    typeof value === 'object' && value !== null && !Array.isArray(value) ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))) : value,
+    typeof value === 'object' && value !== null && !Array.isArray(value)
+      ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)))
+      : value,
   )
 }

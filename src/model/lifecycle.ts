@@ -1,6 +1,17 @@
 // The one table of states and legal moves. SQL constraints, the diagram in docs/concepts.md and the badges are tested against it.
 
-export const occurrenceStates = ['pending', 'waiting', 'running', 'retrying', 'dead', 'completed', 'failed', 'canceled', 'skipped', 'missed'] as const
+export const occurrenceStates = [
+  'pending',
+  'waiting',
+  'running',
+  'retrying',
+  'dead',
+  'completed',
+  'failed',
+  'canceled',
+  'skipped',
+  'missed',
+] as const
 export type OccurrenceState = (typeof occurrenceStates)[number]
 
 /** From each state, the states an occurrence may go to next. */
@@ -25,7 +36,18 @@ export function isEnd(state: OccurrenceState): boolean {
 }
 
 /** How a turn, one stay of an occurrence on a node, can end. */
-export const turnEnds = ['completed', 'failed', 'dead', 'parked', 'released', 'canceled', 'skipped', 'missed', 'stale', 'lost'] as const
+export const turnEnds = [
+  'completed',
+  'failed',
+  'dead',
+  'parked',
+  'released',
+  'canceled',
+  'skipped',
+  'missed',
+  'stale',
+  'lost',
+] as const
 export type TurnEnd = (typeof turnEnds)[number]
 
 /** Where the occurrence stands after a turn has ended so, unless a later turn begins. */

@@ -19,10 +19,20 @@ beforeEach(() => {
 afterEach(() => punctual.close())
 
 /** Asks the handler as a client does. */
-async function ask(path: string, { method = 'GET', headers = {}, ...options }: HandlerOptions & { method?: string; headers?: Record<string, string> } = {}) {
-  const response = await createHandler(punctual, { log: silent, ...options })(new Request(`http://localhost${path}`, { method, headers }))
+async function ask(
+  path: string,
+  { method = 'GET', headers = {}, ...options }: HandlerOptions & { method?: string; headers?: Record<string, string> } = {},
+) {
+  const response = await createHandler(punctual, { log: silent, ...options })(
+    new Request(`http://localhost${path}`, { method, headers }),
+  )
   const text = await response.text()
-  return { response, status: response.status, text, body: response.headers.get('content-type')?.startsWith('application/json') && text ? JSON.parse(text) : undefined }
+  return {
+    response,
+    status: response.status,
+    text,
+    body: response.headers.get('content-type')?.startsWith('application/json') && text ? JSON.parse(text) : undefined,
+  }
 }
 
 async function runAll(): Promise<void> {
@@ -61,7 +71,12 @@ describe('jobs', () => {
     const { status, body } = await ask('/api/v1/jobs')
     expect(status).toBe(200)
     expect(body.items.map((job: { name: string }) => job.name)).toEqual(['broken', 'echo', 'later'])
-    expect(body.items[2]).toMatchObject({ tenant: 'default', version: 1, schedule: { kind: 'interval' }, tasks: [{ name: 'run' }] })
+    expect(body.items[2]).toMatchObject({
+      tenant: 'default',
+      version: 1,
+      schedule: { kind: 'interval' },
+      tasks: [{ name: 'run' }],
+    })
     expect(body.cursor).toBeNull()
   })
 
@@ -77,10 +92,12 @@ describe('jobs', () => {
 
 describe('occurrences', () => {
   test('lists, filters by every parameter, and pages', async () => {
-    for (const text of ['a', 'b', 'c']) await punctual.enqueue(echo, { text }, { key: text, entity: `entity-${text}`, tenant: 'acme' })
+    for (const text of ['a', 'b', 'c'])
+      await punctual.enqueue(echo, { text }, { key: text, entity: `entity-${text}`, tenant: 'acme' })
     await punctual.enqueue(echo, { text: 'd' }, { runAt: '1h' })
     await runAll()
-    const keys = async (query: string) => (await ask(`/api/v1/occurrences?${query}`)).body.items.map((item: { key: string | null }) => item.key)
+    const keys = async (query: string) =>
+      (await ask(`/api/v1/occurrences?${query}`)).body.items.map((item: { key: string | null }) => item.key)
     expect(await keys('job=echo&state=completed')).toEqual(['c', 'b', 'a'])
     expect(await keys('tenant=acme')).toEqual(['c', 'b', 'a'])
     expect(await keys('tenant=nobody')).toEqual([])
@@ -100,14 +117,18 @@ describe('occurrences', () => {
     const { status, body, text } = await ask(`/api/v1/occurrences/${id}`)
     expect(status).toBe(200)
     expect(body).toMatchObject({ id, job: 'broken', key: 'k', state: 'dead', source: 'deferred', error: { message: 'it fell' } })
-    expect(body.tasks).toMatchObject([{ name: 'fall', state: 'failed', attempts: [{ n: 1, state: 'failed', error: { message: 'it fell' } }] }])
+    expect(body.tasks).toMatchObject([
+      { name: 'fall', state: 'failed', attempts: [{ n: 1, state: 'failed', error: { message: 'it fell' } }] },
+    ])
     expect(text + (await ask('/api/v1/occurrences')).text).not.toContain('stack')
   })
 
   test('an unknown id is 404, typed', async () => {
     const { status, body } = await ask('/api/v1/occurrences/nothing')
     expect(status).toBe(404)
-    expect(body).toEqual({ error: { code: 'occurrence.unknown', message: 'There is no occurrence "nothing"', details: { id: 'nothing' } } })
+    expect(body).toEqual({
+      error: { code: 'occurrence.unknown', message: 'There is no occurrence "nothing"', details: { id: 'nothing' } },
+    })
   })
 
   test('counts by state, of all or of one job', async () => {
@@ -183,7 +204,8 @@ describe('what bad input gets', () => {
 describe('failures', () => {
   test('a store that is away is 503 and names nothing of it', async () => {
     const away = memory()
-    away.list = () => Promise.reject(new PunctualError('store.unreachable', 'no answer from secret-host:5432', { host: 'secret-host' }))
+    away.list = () =>
+      Promise.reject(new PunctualError('store.unreachable', 'no answer from secret-host:5432', { host: 'secret-host' }))
     await using node = createPunctual({ store: away, log: silent })
     const handler = createHandler(node, { log: silent })
     const response = await handler(new Request('http://localhost/api/v1/occurrences'))
@@ -199,7 +221,9 @@ describe('failures', () => {
   test('S35: an unexpected error is 500; its message and stack go to the log alone', async () => {
     const lines: unknown[] = []
     punctual.list = () => Promise.reject(new TypeError('canary'))
-    const { status, body, text } = await ask('/api/v1/occurrences', { log: { ...silent, error: (_, fields) => lines.push(fields) } })
+    const { status, body, text } = await ask('/api/v1/occurrences', {
+      log: { ...silent, error: (_, fields) => lines.push(fields) },
+    })
     expect(status).toBe(500)
     expect(body.error.code).toBe('request.failed')
     expect(text).not.toContain('canary')
@@ -210,12 +234,18 @@ describe('failures', () => {
 describe('authenticate', () => {
   const authenticate = (request: Request) => request.headers.get('authorization') === 'Bearer let-me-in'
 
-  test.each(['/', '/status.css', '/api/v1/jobs', '/api/v1/occurrences', '/api/v1/occurrences/x', '/api/v1/counts', '/api/v1/nodes', '/nope'])(
-    'S01: %s is 401 for who may not read',
-    async (path) => {
-      expect(await ask(path, { authenticate })).toMatchObject({ status: 401, body: { error: { code: 'access.refused' } } })
-    },
-  )
+  test.each([
+    '/',
+    '/status.css',
+    '/api/v1/jobs',
+    '/api/v1/occurrences',
+    '/api/v1/occurrences/x',
+    '/api/v1/counts',
+    '/api/v1/nodes',
+    '/nope',
+  ])('S01: %s is 401 for who may not read', async (path) => {
+    expect(await ask(path, { authenticate })).toMatchObject({ status: 401, body: { error: { code: 'access.refused' } } })
+  })
 
   test('lets in who may', async () => {
     const headers = { authorization: 'Bearer let-me-in' }
@@ -224,7 +254,8 @@ describe('authenticate', () => {
   })
 
   test('anything but true is no', async () => {
-    for (const answer of [undefined, 1, 'yes', {}]) expect((await ask('/api/v1/jobs', { authenticate: () => answer as never })).status).toBe(401)
+    for (const answer of [undefined, 1, 'yes', {}])
+      expect((await ask('/api/v1/jobs', { authenticate: () => answer as never })).status).toBe(401)
   })
 
   test('a throw lets nobody in', async () => {
@@ -250,12 +281,18 @@ describe('basePath', () => {
   })
 
   test.each(['jobs', '/a b', '/a?b', '/<x>', '//evil.example', 7])('%s is refused', (basePath) => {
-    expect(() => createHandler(punctual, { basePath: basePath as string })).toThrow(expect.objectContaining({ code: 'option.invalid' }))
+    expect(() => createHandler(punctual, { basePath: basePath as string })).toThrow(
+      expect.objectContaining({ code: 'option.invalid' }),
+    )
   })
 
   test('unknown options are refused', () => {
-    expect(() => createHandler(punctual, { auth: () => true } as never)).toThrow(expect.objectContaining({ code: 'option.unknown' }))
-    expect(() => createHandler(punctual, { authenticate: true } as never)).toThrow(expect.objectContaining({ code: 'option.invalid' }))
+    expect(() => createHandler(punctual, { auth: () => true } as never)).toThrow(
+      expect.objectContaining({ code: 'option.unknown' }),
+    )
+    expect(() => createHandler(punctual, { authenticate: true } as never)).toThrow(
+      expect.objectContaining({ code: 'option.invalid' }),
+    )
   })
 })
 
@@ -296,7 +333,11 @@ describe('the status page', () => {
   })
 
   test('S11: what a request says does not come back as a page', async () => {
-    for (const path of [`/${encodeURIComponent(hostile)}`, `/api/v1/occurrences/${encodeURIComponent(hostile)}`, `/api/v1/jobs?${encodeURIComponent(hostile)}=1`]) {
+    for (const path of [
+      `/${encodeURIComponent(hostile)}`,
+      `/api/v1/occurrences/${encodeURIComponent(hostile)}`,
+      `/api/v1/jobs?${encodeURIComponent(hostile)}=1`,
+    ]) {
       const { response } = await ask(path)
       expect(response.headers.get('content-type')).toBe('application/json')
     }

@@ -29,7 +29,8 @@ export function addCancel(root: Command): void {
     .addOption(jsonOption())
     .addHelpText('after', example('punctual cancel --job payment-timeout --key order-42 --store sqlite:./punctual.db'))
     .action(async (id: string | undefined, { store, json, reason, ...flags }: CancelFlags, command: Command) => {
-      const target = targetOf(id, flags) ?? command.error('error: name the work by its id, by --job and --key, or by --job and --entity')
+      const target =
+        targetOf(id, flags) ?? command.error('error: name the work by its id, by --job and --key, or by --job and --entity')
       const outcome = await withClient(store, (punctual) => punctual.cancel(target, reason === undefined ? {} : { reason }))
       if (outcome === 'unknown') throw new PunctualError('occurrence.unknown', 'There is no such work', { target })
       if (json) return printJson({ outcome })

@@ -4,7 +4,8 @@ import { withClient } from '../client.ts'
 import { example, json, jsonOption, storeOption, tenantOption, whole } from '../options.ts'
 import { print, printJson } from '../print.ts'
 
-interface EnqueueFlags extends Pick<EnqueueOptions, 'key' | 'runAt' | 'tenant' | 'entity' | 'refs' | 'priority' | 'unique' | 'onConflict'> {
+interface EnqueueFlags
+  extends Pick<EnqueueOptions, 'key' | 'runAt' | 'tenant' | 'entity' | 'refs' | 'priority' | 'unique' | 'onConflict'> {
   store: string
   json?: true
 }
@@ -25,12 +26,23 @@ export function addEnqueue(root: Command): void {
     .addOption(new Option('--unique <kind>', 'how long the key is taken').choices(['ever', 'live']))
     .addOption(new Option('--on-conflict <what>', 'what a taken key means').choices(['keep', 'reschedule', 'replace']))
     .addOption(jsonOption())
-    .addHelpText('after', example(`punctual enqueue payment-timeout '{"order": 42}' --key order-42 --run-at 15m --store sqlite:./punctual.db`))
-    .action(async (job: string, payload: unknown, { store, json: asJson, ref: refs, ...options }: EnqueueFlags & { ref?: Record<string, string> }) => {
-      const result = await withClient(store, (punctual) => punctual.enqueue(job, payload, { ...options, ...(refs && { refs }) }))
-      if (asJson) return printJson(result)
-      print(`${result.outcome} ${result.id}${result.differs ? ' (what is there has another payload)' : ''}`)
-    })
+    .addHelpText(
+      'after',
+      example(`punctual enqueue payment-timeout '{"order": 42}' --key order-42 --run-at 15m --store sqlite:./punctual.db`),
+    )
+    .action(
+      async (
+        job: string,
+        payload: unknown,
+        { store, json: asJson, ref: refs, ...options }: EnqueueFlags & { ref?: Record<string, string> },
+      ) => {
+        const result = await withClient(store, (punctual) =>
+          punctual.enqueue(job, payload, { ...options, ...(refs && { refs }) }),
+        )
+        if (asJson) return printJson(result)
+        print(`${result.outcome} ${result.id}${result.differs ? ' (what is there has another payload)' : ''}`)
+      },
+    )
 }
 
 function addRef(text: string, before: Record<string, string> = {}): Record<string, string> {

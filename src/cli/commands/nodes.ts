@@ -14,7 +14,14 @@ export function addNodes(root: Command): void {
       const records = await withClient(store, (punctual) => punctual.nodes())
       const nodes = records.map((node) => ({ ...node, startedAt: new Date(node.startedAt), beatAt: new Date(node.beatAt) }))
       if (json) return printJson({ items: nodes })
-      const rows = nodes.map((node) => [node.name, String(node.pid), `${node.running}/${node.concurrency}`, instant(node.startedAt), instant(node.beatAt), node.boot])
+      const rows = nodes.map((node) => [
+        node.name,
+        String(node.pid),
+        `${node.running}/${node.concurrency}`,
+        instant(node.startedAt),
+        instant(node.beatAt),
+        node.boot,
+      ])
       print(table(['NODE', 'PID', 'RUNNING', 'STARTED', 'LAST BEAT', 'ID'], rows))
     })
 }

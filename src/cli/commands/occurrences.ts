@@ -46,7 +46,16 @@ export function addOccurrences(root: Command): void {
 async function list(store: string, filter: ListFilter, json: true | undefined): Promise<void> {
   const { items, cursor } = await withClient(store, (punctual) => punctual.list(filter))
   if (json) return printJson({ items, cursor })
-  const rows = items.map((item) => [item.state, item.job, item.key ?? '', item.source, instant(item.dueAt), String(item.turn), item.id, item.error?.message.slice(0, 80) ?? ''])
+  const rows = items.map((item) => [
+    item.state,
+    item.job,
+    item.key ?? '',
+    item.source,
+    instant(item.dueAt),
+    String(item.turn),
+    item.id,
+    item.error?.message.slice(0, 80) ?? '',
+  ])
   print(table(['STATE', 'JOB', 'KEY', 'SOURCE', 'DUE', 'TURN', 'ID', 'ERROR'], rows))
   if (cursor !== null) print(`\nMore: --cursor ${cursor}`)
 }
@@ -76,7 +85,18 @@ function detail(occurrence: Occurrence): string {
   const attempts = tasks.flatMap((task) =>
     task.attempts.length === 0
       ? [[task.name, task.state, '', '', '']]
-      : task.attempts.map((attempt) => [task.name, attempt.state, String(attempt.n), instant(attempt.startedAt), attempt.error?.message.slice(0, 80) ?? '']),
+      : task.attempts.map((attempt) => [
+          task.name,
+          attempt.state,
+          String(attempt.n),
+          instant(attempt.startedAt),
+          attempt.error?.message.slice(0, 80) ?? '',
+        ]),
   )
-  return [bold(id), ...shown.map(([name, value]) => `  ${name.padEnd(8)} ${visible(value)}`), '', table(['TASK', 'STATE', 'ATTEMPT', 'STARTED', 'ERROR'], attempts)].join('\n')
+  return [
+    bold(id),
+    ...shown.map(([name, value]) => `  ${name.padEnd(8)} ${visible(value)}`),
+    '',
+    table(['TASK', 'STATE', 'ATTEMPT', 'STARTED', 'ERROR'], attempts),
+  ].join('\n')
 }

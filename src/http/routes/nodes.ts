@@ -6,6 +6,8 @@ export function nodeRoutes(punctual: Punctual): Hono {
   return new Hono().get('/nodes', async (c) => {
     readQuery(c.req.url, [])
     const nodes = await punctual.nodes()
-    return c.json({ items: nodes.map((node) => ({ ...node, startedAt: new Date(node.startedAt), beatAt: new Date(node.beatAt) })) })
+    return c.json({
+      items: nodes.map((node) => ({ ...node, startedAt: new Date(node.startedAt), beatAt: new Date(node.beatAt) })),
+    })
   })
 }

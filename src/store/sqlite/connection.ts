@@ -22,6 +22,8 @@ const checkedBytes = 32 * 1024 * 1024
 export class Connection {
   readonly path: string
   readonly db: DatabaseSync
+  /** Whether other processes can open the file as well. */
+  readonly isShared: boolean
   readonly dictionary = new Dictionary(this)
   readonly #statements = new Map<string, StatementSync>()
 
@@ -32,8 +34,9 @@ export class Connection {
     try {
       // Waiting inside SQLite would block the event loop: the store waits on timers instead.
       this.db.exec('PRAGMA busy_timeout = 0')
-      if (exclusive || !isShareable(this.db)) this.db.exec('PRAGMA locking_mode = EXCLUSIVE')
-      const mode = this.db.prepare('PRAGMA journal_mode = WAL').get()?.['journal_mode']
+      this.isShared = path !== ':memory:' && !exclusive && isShareable(this)
+      if (!this.isShared) this.db.exec('PRAGMA locking_mode = EXCLUSIVE')
+      const mode = this.one('PRAGMA journal_mode = WAL')?.[0]
       if (mode !== 'wal' && path !== ':memory:')
         throw new PunctualError(
           'store.unsupported',
@@ -43,7 +46,7 @@ export class Connection {
       this.db.exec(
         `PRAGMA synchronous = ${durability}; PRAGMA cache_size = -32000; PRAGMA temp_store = MEMORY; PRAGMA wal_autocheckpoint = 4000`,
       )
-      checkWhole(this.db, path)
+      checkWhole(this)
       migrate(this)
     } catch (error) {
       this.db.close()
@@ -125,15 +128,16 @@ function makeFolder(path: string): void {
   }
 }
 
-function isShareable(db: DatabaseSync): boolean {
-  const version = String(db.prepare('SELECT sqlite_version() AS version').get()?.['version']).split('.').map(Number)
+function isShareable(connection: Connection): boolean {
+  const version = String(connection.one('SELECT sqlite_version()')?.[0]).split('.').map(Number)
   const at = sharedSince.findIndex((part, index) => part !== version[index])
   return at === -1 || (version[at] ?? 0) > (sharedSince[at] as number)
 }
 
-function checkWhole(db: DatabaseSync, path: string): void {
+function checkWhole(connection: Connection): void {
+  const { path } = connection
   if (path === ':memory:' || statSync(path).size > checkedBytes) return
-  const fault = db.prepare('PRAGMA quick_check(1)').get()?.['quick_check']
+  const fault = connection.one('PRAGMA quick_check(1)')?.[0]
   if (fault !== 'ok')
     throw new PunctualError('store.corrupt', `${path} is damaged: ${String(fault)}. Restore it from a backup`, { path, fault })
 }

@@ -1,8 +1,11 @@
+import { type FSWatcher, watch } from 'node:fs'
 import type { Clock } from '../../time/clock.ts'
 import type { Hint } from '../store.ts'
 import type { Connection } from './connection.ts'
 
-const pollMs = 10
+// A wake-up of the process costs more than the look itself: every 10 ms they would take over 1 % of a core.
+const pollMs = 100
+const pollUnwatchedMs = 25
 
 /** What of the file the last look saw. */
 interface Seen {
@@ -13,15 +16,18 @@ interface Seen {
 }
 
 /**
- * Notices what other processes write: the file's data version, which costs next to nothing to read, is compared every few
- * milliseconds, and only where it has changed are the rows looked at. Runs while somebody listens.
+ * Notices what other processes write, while somebody listens. The system tells when the log of the database grows, and a slow poll
+ * makes up for systems that do not tell. The file's data version then says whether it was another connection, and only in that case
+ * are rows looked at.
  */
 export class Watch {
   readonly #listeners = new Set<(hint: Hint) => void>()
-  #connection: () => Connection | null
+  readonly #connection: () => Connection | null
   #clock: Clock | null = null
-  #cancel: (() => void) | null = null
+  #stopPoll: (() => void) | null = null
+  #watched: { readonly connection: Connection; readonly watcher: FSWatcher | null } | null = null
   #looked: { readonly connection: Connection; readonly version: number; readonly seen: Seen } | null = null
+  #isAwaited = false
 
   constructor(connection: () => Connection | null) {
     this.#connection = connection
@@ -29,7 +35,7 @@ export class Watch {
 
   subscribe(listener: (hint: Hint) => void): () => void {
     this.#listeners.add(listener)
-    this.#schedule()
+    this.#poll()
     return () => {
       this.#listeners.delete(listener)
       if (this.#listeners.size === 0) this.stop()
@@ -38,12 +44,14 @@ export class Watch {
 
   start(clock: Clock): void {
     this.#clock = clock
-    this.#schedule()
+    this.#poll()
   }
 
   stop(): void {
-    this.#cancel?.()
-    this.#cancel = null
+    this.#stopPoll?.()
+    this.#watched?.watcher?.close()
+    this.#stopPoll = null
+    this.#watched = null
     this.#looked = null
   }
 
@@ -51,12 +59,37 @@ export class Watch {
     for (const hint of hints) for (const listener of this.#listeners) listener(hint)
   }
 
-  #schedule(): void {
-    if (this.#cancel || !this.#clock || this.#listeners.size === 0) return
+  #poll(): void {
+    const connection = this.#connection()
+    if (this.#stopPoll || !this.#clock || this.#listeners.size === 0 || connection?.isShared === false) return
+    if (connection) this.#watchLog(connection)
     this.#look()
-    this.#cancel = this.#clock.timer(pollMs, () => {
-      this.#cancel = null
-      this.#schedule()
+    this.#stopPoll = this.#clock.poll(this.#watched?.watcher ? pollMs : pollUnwatchedMs, () => {
+      this.#stopPoll = null
+      this.#poll()
+    })
+  }
+
+  #watchLog(connection: Connection): void {
+    if (this.#watched?.connection === connection) return
+    this.#watched?.watcher?.close()
+    this.#watched = { connection, watcher: null }
+    try {
+      const watcher = watch(`${connection.path}-wal`, { persistent: false }, () => this.#lookSoon())
+      watcher.on('error', () => watcher.close())
+      this.#watched = { connection, watcher }
+    } catch {
+      // Watches are a scarce good on some systems; without one the poll is faster.
+    }
+  }
+
+  /** One look for all that a burst of writes told. */
+  #lookSoon(): void {
+    if (this.#isAwaited) return
+    this.#isAwaited = true
+    this.#clock?.soon(() => {
+      this.#isAwaited = false
+      if (this.#listeners.size > 0) this.#look()
     })
   }
 

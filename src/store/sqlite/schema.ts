@@ -119,7 +119,7 @@ export function migrate(connection: Connection): void {
   })
 }
 
-function schemaNumber({ db }: Connection): number {
-  const known = db.prepare("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'punctual_meta'").get()
-  return known ? Number(db.prepare("SELECT value FROM punctual_meta WHERE name = 'schema'").get()?.['value']) : 0
+function schemaNumber(connection: Connection): number {
+  const known = connection.one("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'punctual_meta'")
+  return known ? Number(connection.one("SELECT value FROM punctual_meta WHERE name = 'schema'")?.[0]) : 0
 }

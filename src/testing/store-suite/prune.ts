@@ -66,7 +66,10 @@ export const pruneCases = topic('prune', {
     assert.deepEqual(await scene.store.prune({ endedBefore: scene.now, keyRetentionMs: day, limit: 10 }), { pruned: 1 })
     await scene.beat({ claims: [holding.claim.id] })
     assert.equal((await scene.store.nodes()).nodes[0]?.running, 1)
-    assert.deepEqual((await scene.loseNode()).rescued.map(({ id }) => id), [left])
+    assert.deepEqual(
+      (await scene.loseNode()).rescued.map(({ id }) => id),
+      [left],
+    )
     assert.equal((await scene.store.list({ limit: 10 })).items.length, 1)
   },
   'BL-1 a key stays taken after its record is gone': async (scene) => {

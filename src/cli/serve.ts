@@ -1,0 +1,96 @@
+import { setTimeout as wait } from 'node:timers/promises'
+import { createPunctual, type Punctual } from '../client/punctual.ts'
+import { isTransient } from '../engine/transient.ts'
+import { version } from '../engine/version.ts'
+import { createHandler } from '../http/handler.ts'
+import type { Logger } from '../model/context.ts'
+import { announceEvents } from './announce-events.ts'
+import { type HttpServer, listen } from './http-server.ts'
+import { type JobsFile, loadJobsFile } from './jobs-file.ts'
+import { lineLogger } from './log.ts'
+import { bold, print } from './print.ts'
+import { openStoreUrl } from './store-url.ts'
+
+const setupRetryMs = 1000
+
+export interface ServeOptions {
+  readonly store: string
+  readonly jobs: string
+  readonly host: string
+  readonly port: number
+  readonly concurrency?: number
+}
+
+/** Runs the jobs of a file until the process is told to stop. */
+export async function serve(options: ServeOptions): Promise<void> {
+  const { store, concurrency } = options
+  const log = lineLogger()
+  const file = await loadJobsFile(options.jobs)
+  await using punctual = createPunctual({
+    store: openStoreUrl(store),
+    jobs: file.definitions,
+    log,
+    ...(concurrency !== undefined && { concurrency }),
+  })
+  announceEvents(punctual, log)
+  const server = await listen(createHandler(punctual, { log }), options)
+  const stop = stopSignal()
+  try {
+    await punctual.start()
+    print(welcome(server, options, file))
+    await runSetup(file, punctual, log, stop)
+    await aborted(stop)
+    log.info('Stopping: waiting for running work', { running: punctual.depth.running })
+    await punctual.stop()
+  } finally {
+    await server.close()
+  }
+  log.info('Stopped')
+}
+
+/** Aborts at the first SIGINT or SIGTERM; at the second the process ends at once. */
+function stopSignal(): AbortSignal {
+  const stop = new AbortController()
+  const hear = () => (stop.signal.aborted ? process.exit(130) : stop.abort())
+  process.on('SIGINT', hear).on('SIGTERM', hear)
+  return stop.signal
+}
+
+/** A store that is away is waited for; any other failure of `setup` ends the command. */
+async function runSetup({ setup }: JobsFile, punctual: Punctual, log: Logger, stop: AbortSignal): Promise<void> {
+  while (setup && !stop.aborted) {
+    try {
+      await setup(punctual)
+      return
+    } catch (error) {
+      if (!isTransient(error)) throw error
+      log.warn('setup waits for the store', { error: (error as Error).message, retryInMs: setupRetryMs })
+      await wait(setupRetryMs, undefined, { signal: stop }).catch(() => {})
+    }
+  }
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) =>
+    signal.aborted ? resolve() : signal.addEventListener('abort', () => resolve(), { once: true }),
+  )
+}
+
+function welcome({ url }: HttpServer, { store, jobs }: ServeOptions, { definitions }: JobsFile): string {
+  const [first] = definitions
+  const lines = [
+    `${bold(`Punctual ${version}`)} runs at ${bold(url)}`,
+    '',
+    `  store  ${store}`,
+    `  jobs   ${definitions.map(({ name }) => name).join(', ')} (${jobs})`,
+    '',
+    'Try next:',
+    `  curl ${url}api/v1/jobs`,
+    `  curl '${url}api/v1/occurrences?limit=5'`,
+    `  curl ${url}readyz`,
+    ...(store === 'memory:' ? [] : [`  npx punctual trigger ${first?.name} --store ${store}`]),
+    '',
+    'Ctrl-C stops it.',
+  ]
+  return lines.join('\n')
+}
