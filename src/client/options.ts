@@ -11,7 +11,7 @@ import type { Clock } from '../time/clock.ts'
 import { type DurationInput, parseDuration } from '../time/duration.ts'
 
 /** What `createPunctual` takes. Settings given here are the defaults of every job. */
-export interface PunctualOptions extends SettingsOptions {
+export interface PunctualOptions extends Omit<SettingsOptions, 'concurrency'> {
   store: Store
   /** The jobs this process declares. */
   jobs?: readonly AnyDefinition[]
@@ -21,6 +21,10 @@ export interface PunctualOptions extends SettingsOptions {
   name?: string
   /** Occurrences that run at once on this node. Default 10. */
   concurrency?: number
+  /** Occurrences that run at once in the whole cluster. Default: no limit. */
+  clusterConcurrency?: number
+  /** Orders deployments: what code of a later release declares is not undone by code of an earlier one. */
+  release?: number
   /** The most occurrences one claim takes. Default 1,000; a claim follows the free slots. */
   claimLimit?: number
   /** The safety net behind exact wake-ups. Default 1 s. */
@@ -59,7 +63,7 @@ const synonyms: Readonly<Record<string, (value: never) => Partial<PunctualOption
   staleJobClaimCheckInterval: (watch: DurationInput) => ({ watch }),
 }
 
-const ownNames = ['store', 'jobs', 'handlers', 'name', 'concurrency', 'claimLimit', 'poll', 'beat', 'ttl', 'watch', 'grace', 'writeOff', 'retention', 'keyRetention', 'log', 'clock', 'random']
+const ownNames = ['store', 'jobs', 'handlers', 'name', 'concurrency', 'clusterConcurrency', 'release', 'claimLimit', 'poll', 'beat', 'ttl', 'watch', 'grace', 'writeOff', 'retention', 'keyRetention', 'log', 'clock', 'random']
 
 export function parseOptions(given: PunctualOptions): { options: PunctualOptions; engine: EngineOptions } {
   checkOptions(given, [...ownNames, ...settingNames, ...Object.keys(synonyms)], 'createPunctual')
@@ -67,8 +71,10 @@ export function parseOptions(given: PunctualOptions): { options: PunctualOptions
   if (typeof options.store?.claim !== 'function') {
     throw new PunctualError('option.invalid', "store must be a store, such as memory() of 'punctual/memory' or sqlite('punctual.db') of 'punctual/sqlite'", { field: 'store' })
   }
-  const settings = Object.fromEntries(Object.entries(options).filter(([name]) => (settingNames as readonly string[]).includes(name)))
+  const settings = Object.fromEntries(Object.entries(options).filter(([name]) => name !== 'concurrency' && (settingNames as readonly string[]).includes(name)))
   const engine: EngineOptions = {
+    release: options.release === undefined ? null : checkWhole(options.release, 'release', 0, Number.MAX_SAFE_INTEGER),
+    clusterLimit: options.clusterConcurrency === undefined ? null : checkWhole(options.clusterConcurrency, 'clusterConcurrency', 1, 1_000_000),
     nodeName: options.name === undefined ? hostname().slice(0, 100) : checkName(options.name, 'name'),
     settings: parseSettings(settings, 'createPunctual'),
     retryFunction: retryFunction(options),

@@ -65,6 +65,7 @@ export class Punctual implements AsyncDisposable {
       events,
       registry: registryOf(options),
       time: new StoreTime(clock),
+      declared: new Map(),
       options: engine,
     }
     this.#engine = new Engine(env)

@@ -77,11 +77,13 @@ export class Dispatcher {
     // After an unknown outcome the same claim is asked for again, so that what it may have taken is not left behind.
     if (this.#pending?.session !== session) this.#pending = { claim: this.#newClaim(), session, limit }
     const { claim } = this.#pending
+    const { clusterLimit } = env.options
     session.inFlight.add(claim.id)
     try {
-      const request = { ...claim, node: session.boot, kinds: env.registry.kinds(), limit: this.#pending.limit }
-      const { now, members, nextDue } = await env.store.claim(dueBy === undefined ? request : { ...request, dueBy })
+      const request = { ...claim, node: session.boot, kinds: env.registry.kinds(), limit: this.#pending.limit, ...(clusterLimit !== null && { clusterLimit }) }
+      const { now, members, passed, nextDue } = await env.store.claim(dueBy === undefined ? request : { ...request, dueBy })
       env.time.observe(now)
+      for (const one of passed) env.events.emit('occurrence.passed', one)
       this.#pending = null
       if (session.isFenced) return null
       if (members.length > 0) session.hold(claim, members.length)

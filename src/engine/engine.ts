@@ -1,9 +1,10 @@
 import { PunctualError } from '../errors.ts'
 import type { AnyDefinition } from '../model/definition.ts'
 import type { Events, Health } from '../model/events.ts'
-import { jobSpec } from '../model/job.ts'
+import { type JobRecord, jobSpec } from '../model/job.ts'
 import type { Hint } from '../store/store.ts'
 import { sleep } from '../time/clock.ts'
+import { declarationHash, declareJob } from './declaration.ts'
 import { Dispatcher } from './dispatcher.ts'
 import type { Env } from './env.ts'
 import type { TurnResult } from './executor.ts'
@@ -51,6 +52,7 @@ export class Engine {
     this.#dispatcher = new Dispatcher(env, this.#recorder, session, () => this.#fence('the store refused a claim of this node'))
     this.#planner = new Planner(env)
     this.#keeper = new Keeper(env, this.#dispatcher, session, (reason) => this.#fence(reason))
+    this.#keeper.onNodes = (nodes) => this.#planner.observe(nodes)
     this.#loops = {
       opener: this.#loop('opener', () => this.#openOnce()),
       planner: this.#loop('planner', () => this.#planOnce()),
@@ -205,19 +207,20 @@ export class Engine {
   /** Writes what the definitions declare, once the store answers; saying the same again writes nothing. */
   async #declare(): Promise<void> {
     if (!this.#undeclared) return
-    for (const definition of this.env.registry.definitions) while (!(await this.#declareJob(definition)));
-    this.#undeclared = false
+    let isLeft = false
+    for (const definition of this.env.registry.definitions) isLeft = !(await this.#declareJob(definition)) || isLeft
+    // What was left to a node with newer code is said again later: that node may go, and this be a rollback.
+    this.#undeclared = isLeft
   }
 
-  /** The definition's own job. A schedule that was given to it by `schedule()` stays. False when another declared it meanwhile. */
+  /** The definition's own job. A schedule that was given to it by `schedule()` stays. */
   async #declareJob(definition: AnyDefinition): Promise<boolean> {
-    const { store } = this.env
-    const { name, options } = definition
-    const [known] = await store.readJobs({ tenant: defaultTenant, name, limit: 1 })
-    const inline = options.schedule?.toJSON() ?? null
-    const spec = jobSpec(definition, known && inline === null ? known.spec : { schedule: inline })
-    const { outcome } = await store.putJob({ tenant: defaultTenant, name, spec, expectedVersion: known?.version ?? 0 })
-    return outcome !== 'conflict'
+    const inline = definition.options.schedule?.toJSON() ?? null
+    const declared = (known: JobRecord | undefined) =>
+      jobSpec(definition, inline === null && known?.declared ? known.declared : { schedule: inline })
+    const { outcome, job } = await declareJob(this.env, { tenant: defaultTenant, name: definition.name, declared })
+    if (outcome !== 'left' && job?.declared) this.env.declared.set(job.id, declarationHash(job.declared))
+    return outcome !== 'left'
   }
 
   async #beatOnce(): Promise<number> {

@@ -19,12 +19,18 @@ export interface Env {
   readonly events: Emitter
   readonly registry: Registry
   readonly time: StoreTime
+  /** What this process declares: a hash by job id. */
+  readonly declared: Map<string, string>
   readonly options: EngineOptions
 }
 
 /** The engine's settings in their inner form; `docs/reference/defaults.md` lists them all. */
 export interface EngineOptions {
   readonly nodeName: string
+  /** Orders deployments: of two, the later release has the say about what is declared. */
+  readonly release: number | null
+  /** Occurrences that run at once in the whole cluster; null for no limit. */
+  readonly clusterLimit: number | null
   /** Occurrences that run at once on this node. */
   readonly concurrency: number
   /** The scheduler's level of the settings cascade. */
@@ -51,6 +57,8 @@ export interface EngineOptions {
 }
 
 export const defaultOptions: Omit<EngineOptions, 'nodeName' | 'settings' | 'retryFunction'> = {
+  release: null,
+  clusterLimit: null,
   concurrency: 10,
   claimLimit: 1000,
   pollMs: 1000,

@@ -19,6 +19,9 @@ export class Keeper {
   /** When the beats of each other node were last seen to move, by this node's monotonic clock. */
   readonly #seen = new Map<string, { beats: number; at: number }>()
 
+  /** Called with all nodes whenever they are looked at. */
+  onNodes: (nodes: readonly NodeRecord[]) => void = () => {}
+
   constructor(env: Env, dispatcher: Dispatcher, session: () => Session, fence: (reason: string) => void) {
     this.#env = env
     this.#dispatcher = dispatcher
@@ -55,6 +58,7 @@ export class Keeper {
     const { store, clock, options } = this.#env
     this.checkFence()
     const { nodes } = await store.nodes()
+    this.onNodes(nodes)
     const gone = this.#observe(nodes, clock.mono())
     await this.#rescue(gone.map(({ boot, beats }) => ({ boot, beats })))
     return { poll: options.watchMs }
@@ -75,7 +79,7 @@ export class Keeper {
 
   #nodeInfo({ boot }: Session): NodeInfo {
     const { options, registry } = this.#env
-    return { boot, name: options.nodeName, pid: process.pid, concurrency: options.concurrency, kinds: registry.kinds(), version, tz: tzVersion(), ttlMs: options.ttlMs }
+    return { boot, name: options.nodeName, pid: process.pid, concurrency: options.concurrency, kinds: registry.kinds(), version, tz: tzVersion(), ttlMs: options.ttlMs, release: options.release, declares: Object.fromEntries(this.#env.declared) }
   }
 
   #longTurns() {
@@ -109,9 +113,10 @@ export class Keeper {
   async #rescue(gone: readonly { boot: string; beats: number }[]): Promise<void> {
     const { store, events, options } = this.#env
     for (;;) {
-      const { rescued, removed, more } = await store.rescue({ gone, delaysMs: options.recoveryDelaysMs, limit: claimsPerRescue })
+      const { rescued, removed, more, expired } = await store.rescue({ gone, delaysMs: options.recoveryDelaysMs, limit: claimsPerRescue })
       const dead = rescued.filter(({ outcome }) => outcome === 'dead').length
       for (const node of removed) events.emit('node.gone', { node, rescued: rescued.length, dead })
+      for (const passed of expired) events.emit('occurrence.passed', passed)
       if (!more) return
     }
   }

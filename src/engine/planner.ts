@@ -1,21 +1,22 @@
-import { scheduledId } from '../model/ids.ts'
-import type { JobRecord } from '../model/job.ts'
-import { cascade } from '../model/settings.ts'
-import { nextMs, type Schedule } from '../schedule/schedule.ts'
-import { bind } from '../schedule/interval.ts'
-import { restoreSchedule } from '../schedule/restore.ts'
-import type { JobPlan, PlanCandidate, PlannedOccurrence } from '../store/store.ts'
+import type { JobRecord, VersionRecord } from '../model/job.ts'
+import { zonesOf } from '../schedule/schedule-zone.ts'
+import type { JobPlan, NodeRecord, PlanCandidate, PlanWork } from '../store/store.ts'
+import { tzVersion } from '../time/zone.ts'
+import { isNewerTz } from '../time/zone-rules.ts'
 import type { Env } from './env.ts'
+import { planJob, zonesDiffer } from './job-plan.ts'
+import { Timeline } from './timeline.ts'
 
 const jobsPerPass = 500
-const rowsPerPlan = 1000
 const idleMs = 60_000
 
 /** Brings the schedule of every job from its cursor to a little beyond now. Boot, sleep and outage are all just a cursor that is behind. */
 export class Planner {
   readonly #env: Env
-  readonly #schedules = new Map<string, { readonly version: number; readonly schedule: Schedule }>()
+  readonly #timelines = new Map<string, { readonly version: number; readonly timeline: Timeline }>()
   readonly #unknownKinds = new Set<string>()
+  #otherTz: readonly string[] = []
+  #isRetimed = false
 
   constructor(env: Env) {
     this.#env = env
@@ -24,48 +25,85 @@ export class Planner {
   /** One pass over the jobs that want planning. Returns the ms until the next. */
   async runOnce(): Promise<number> {
     const { store, options, time } = this.#env
+    if (!this.#isRetimed) await this.#retime()
     const work = await store.jobsToPlan({ horizonMs: options.horizonMs, limit: jobsPerPass })
     time.observe(work.now)
-    const plans = work.jobs.flatMap((candidate) => this.#plan(candidate, work.now, work.aliveSince) ?? [])
+    const plans = work.jobs.flatMap((candidate) => this.#plan(candidate, work) ?? [])
     if (plans.length > 0) {
       const answers = await store.plan(plans)
-      plans.forEach((plan, at) => this.#announce(plan, answers[at]?.outcome === 'planned'))
+      plans.forEach((plan, at) => void this.#announce(plan, answers[at]?.outcome === 'planned'))
+      const horizon = work.now + options.horizonMs
+      const isBehind = plans.some(({ nextAt }, at) => answers[at]?.outcome !== 'planned' || (nextAt !== null && nextAt <= horizon))
+      if (isBehind || work.jobs.length === jobsPerPass) return 0
     }
-    if (plans.some((plan) => plan.nextAt !== null && plan.nextAt <= work.now + options.horizonMs) || work.jobs.length === jobsPerPass) return plans.length > 0 ? 0 : options.pollMs
-    const next = [work.nextAt, ...plans.map((plan) => plan.nextAt && plan.nextAt - options.horizonMs)].filter((at) => at !== null)
+    const next = [work.nextAt, ...plans.map(({ nextAt }) => nextAt && nextAt - options.horizonMs)].filter((at) => at !== null)
     return Math.min(Math.max(1, Math.min(...next, work.now + idleMs) - work.now), idleMs)
   }
 
-  #plan({ job, stranded }: PlanCandidate, now: number, aliveSince: number): JobPlan | null {
-    const schedule = this.#scheduleOf(job)
-    if (!schedule) return null
-    const horizon = now + this.#env.options.horizonMs
-    const { priority } = cascade(this.#env.options.settings, job.spec.defaults, job.spec.settings)
-    const rows: PlannedOccurrence[] = []
-    let at = nextMs(schedule, job.cursor)
-    for (; at !== null && at <= horizon && rows.length < rowsPerPlan; at = nextMs(schedule, at)) {
-      rows.push({ id: scheduledId(job.tenant, job.name, at), at, source: at < aliveSince ? 'recovery' : 'schedule', priority })
+  /** Takes note of the time zone data of other nodes, and tells when they differ. */
+  observe(nodes: readonly NodeRecord[]): void {
+    const others = [...new Set(nodes.map(({ tz }) => tz))].filter((tz) => tz !== tzVersion()).sort()
+    if (others.length > 0 && others.join() !== this.#otherTz.join()) {
+      this.#env.log.warn('Nodes have different time zone data; only the newest changes a plan', { own: tzVersion(), others })
     }
-    const isWhole = at === null || at > horizon
-    const through = isWhole ? Math.max(horizon, job.cursor) : (rows.at(-1) as PlannedOccurrence).at
-    return { tenant: job.tenant, job: job.name, version: job.version, cursor: job.cursor, through, nextAt: at, rows, revive: stranded }
+    this.#otherTz = others
   }
 
-  /** The job's schedule, bound to the job's creation; null when this node does not know its kind and leaves the job to others. */
-  #scheduleOf(job: JobRecord): Schedule | null {
-    const known = this.#schedules.get(job.id)
-    if (known?.version === job.version) return known.schedule
-    if (!job.spec.schedule) return null
+  #plan(candidate: PlanCandidate, work: PlanWork): JobPlan | null {
+    const { job } = candidate
     try {
-      const schedule = bind(restoreSchedule(job.spec.schedule), job.createdAt)
-      this.#schedules.set(job.id, { version: job.version, schedule })
-      return schedule
+      const timeline = this.#timelineOf(job, candidate.versions)
+      if (this.#isForNewerTz(job, timeline, candidate.versions)) return null
+      const { horizonMs, settings } = this.#env.options
+      return planJob({ candidate, work, timeline, horizonMs, settings })
     } catch (error) {
-      const { kind } = job.spec.schedule
-      if (!this.#unknownKinds.has(kind)) this.#env.log.warn('A schedule cannot be read here; its job is left to other nodes', { tenant: job.tenant, job: job.name, kind, error: String(error) })
+      const kind = job.spec.schedule?.kind ?? ''
+      const fields = { tenant: job.tenant, job: job.name, kind, error: String(error) }
+      if (!this.#unknownKinds.has(kind)) this.#env.log.warn('A schedule cannot be read here; its job is left to other nodes', fields)
       this.#unknownKinds.add(kind)
       return null
     }
+  }
+
+  #timelineOf(job: JobRecord, versions: readonly VersionRecord[]): Timeline {
+    const known = this.#timelines.get(job.id)
+    if (known?.version === job.version) return known.timeline
+    const timeline = new Timeline(job, versions)
+    this.#timelines.set(job.id, { version: job.version, timeline })
+    return timeline
+  }
+
+  /** While a node with newer zone data lives, jobs whose zones it sees otherwise are left to it. */
+  #isForNewerTz({ tz }: JobRecord, timeline: Timeline, versions: readonly VersionRecord[]): boolean {
+    if (!tz || !isNewerTz(tz.version, tzVersion()) || !this.#otherTz.some((other) => isNewerTz(other, tzVersion()))) return false
+    const schedule = timeline.schedule(versions.at(-1) as VersionRecord)
+    return schedule !== null && zonesDiffer(tz, zonesOf(schedule))
+  }
+
+  /** Once, at the start: with newer zone data than a plan was made with, the next instant is found anew. What is planned stays. */
+  async #retime(): Promise<void> {
+    const { store } = this.#env
+    for (let after: string | undefined; ; ) {
+      const jobs = await store.readJobs({ limit: jobsPerPass, ...(after !== undefined && { after }) })
+      const outdated = jobs.filter(({ tz }) => tz && isNewerTz(tzVersion(), tz.version))
+      for (const job of outdated) await this.#retimeJob(job)
+      after = jobs.at(-1)?.name
+      if (jobs.length < jobsPerPass) break
+    }
+    this.#isRetimed = true
+  }
+
+  async #retimeJob(job: JobRecord): Promise<void> {
+    const { store, log } = this.#env
+    const { pauseRevision } = await store.jobsToPlan({ horizonMs: 0, limit: 1 })
+    const timeline = new Timeline(job, await store.readVersions(job))
+    const next = timeline.next(job.cursor)
+    const schedule = next && timeline.schedule(next.version)
+    if (!schedule || !job.tz || !zonesDiffer(job.tz, zonesOf(schedule))) return
+    const { tenant, name, version, cursor } = job
+    const nothing = { rows: [], ranges: [], revive: [], drop: [] }
+    await store.plan([{ tenant, job: name, version, cursor, pauseRevision, through: cursor, nextAt: next.at, tz: null, ...nothing }])
+    log.info('The next instant was found anew with newer time zone data', { tenant, job: name, nextAt: next.at })
   }
 
   #announce({ tenant, job, rows, through }: JobPlan, isPlanned: boolean): void {

@@ -11,6 +11,14 @@ export interface OccurrenceEvent {
   readonly turn: number
 }
 
+export interface PassedEvent {
+  readonly id: string
+  readonly tenant: string
+  readonly job: string
+  readonly state: 'missed' | 'skipped'
+  readonly reason: string
+}
+
 export interface TaskEvent extends OccurrenceEvent {
   readonly task: string
   readonly attempt: number
@@ -25,6 +33,8 @@ export interface Events {
   'occurrence.failed': OccurrenceEvent & { readonly report: ExecutionReport; readonly error: ErrorRecord | null }
   'occurrence.dead': OccurrenceEvent & { readonly report: ExecutionReport; readonly error: ErrorRecord | null }
   'occurrence.retrying': OccurrenceEvent & { readonly dueInMs: number; readonly error: ErrorRecord | null }
+  /** An instant was passed over: skipped by overlap or pause, or missed. */
+  'occurrence.passed': PassedEvent
   'occurrence.canceled': OccurrenceEvent & { readonly reason: string | null }
   /** Back in the queue without having been tried: shutdown, or a handler this node lacks. */
   'occurrence.released': OccurrenceEvent
@@ -35,6 +45,7 @@ export interface Events {
   'task.failed': TaskEvent & { readonly error: ErrorRecord; readonly retryInMs: number | null }
   'task.progress': TaskEvent & { readonly done: number; readonly message: string | null }
   'job.planned': { readonly tenant: string; readonly job: string; readonly count: number; readonly through: number }
+  'job.paused': { readonly tenant: string | null; readonly job: string | null; readonly reason: string | null }
   'node.gone': { readonly node: string; readonly rescued: number; readonly dead: number }
   'node.fenced': { readonly node: string; readonly reason: string }
   'handler.missing': { readonly job: string; readonly task: string | null; readonly message: string }

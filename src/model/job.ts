@@ -51,7 +51,7 @@ export interface JobRecord {
   readonly override: JobOverride | null
   readonly createdAt: number
   readonly updatedAt: number
-  /** The version of the time zone data by which `nextAt` was computed, and a fingerprint of the rules it had for the zone. */
+  /** The time zone data by which `nextAt` was computed; null where no zone matters. */
   readonly tz: TzRecord | null
   /** Instants up to and including this one have been planned. */
   readonly cursor: number
@@ -59,8 +59,11 @@ export interface JobRecord {
   readonly nextAt: number | null
 }
 
+/** With which time zone data a plan was made: the version, and what it said of the job's zones over a stretch of time. */
 export interface TzRecord {
   readonly version: string
+  readonly from: number
+  readonly to: number
   readonly rules: string
 }
 

@@ -332,6 +332,10 @@ export interface NodeInfo {
   readonly version: string
   readonly tz: string
   readonly ttlMs: number
+  /** Orders deployments, where given. */
+  readonly release: number | null
+  /** What the node's code declares: a hash by job id. */
+  readonly declares: Readonly<Record<string, string>>
 }
 
 export interface NodeRecord extends NodeInfo {

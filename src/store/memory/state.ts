@@ -98,6 +98,7 @@ export class MemoryState {
 
   remove(entry: Entry): void {
     this.leaveReady(entry, 'ended')
+    this.#freeHolds(entry)
     this.entries.delete(entry.ref)
     this.byId.delete(entry.record.id)
   }
