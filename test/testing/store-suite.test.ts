@@ -120,7 +120,10 @@ describe('the store suite', () => {
       plan: async (plans) => {
         const { jobs } = await store.jobsToPlan({ horizonMs: 1e12, limit: 100 })
         return store.plan(
-          plans.map((plan) => ({ ...plan, revive: jobs.find(({ job }) => job.name === plan.job)?.stranded ?? [] })),
+          plans.map((plan) => {
+            const stranded = jobs.find(({ job }) => job.name === plan.job)?.stranded ?? []
+            return { ...plan, revive: stranded.map((at) => ({ at, holds: null, span: null })) }
+          }),
         )
       },
     }),

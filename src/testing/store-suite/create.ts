@@ -12,19 +12,23 @@ export const createCases = topic('create', {
       refs: { order: '42' },
       settings: { timeoutMs: 9, retry: { max: 1 } },
       priority: 3,
+      holds: [{ kind: 'rate', key: 'r', limit: 2, perMs: 1000 }],
+      replay: { origin: scene.newId(), reason: 'again', tasks: ['run'] },
+      startWithinMs: 5000,
       due: scene.now + minute,
       source: 'timer',
     })
     assert.deepEqual(await scene.store.create([row]), [{ id: row.id, outcome: 'created', differs: false }])
     const { due, onConflict: _, ...given } = row
     assert.deepEqual(await scene.get(row.id), {
-      record: { ...given, version: 1, scheduledAt: due, createdAt: scene.now },
+      record: { ...given, span: null, version: 1, scheduledAt: due, createdAt: scene.now },
       state: 'pending',
       dueAt: due,
       node: null,
       turns: [],
       attempts: [],
       progress: null,
+      wait: null,
     })
   },
   'TM-2 a job that no code has declared to the store can be enqueued': async (scene) => {

@@ -11,15 +11,18 @@ export const jobCases = topic('jobs', {
       settings: { retry: { max: 7 } },
       tasks: [{ name: 'one' }, { name: 'two', after: ['one'] }],
     })
-    const answer = await store.putJob({ tenant: 'default', name: 'report', spec })
+    const answer = await store.putJob(scene.jobPut(spec))
     const job = {
       id: jobId('default', 'report'),
       tenant: 'default',
       name: 'report',
       version: 1,
       spec,
+      declared: spec,
+      override: null,
       createdAt: now,
       updatedAt: now,
+      tz: null,
       cursor: now,
       nextAt: now,
     }
@@ -29,25 +32,23 @@ export const jobCases = topic('jobs', {
   'the same spec again is unchanged, whatever the order of its fields': async (scene) => {
     const job = await scene.putJob({ settings: { timeoutMs: 5, priority: 2 } })
     await scene.clock.advance(1000)
-    const { definition, schedule, payload, settings, defaults, tasks } = scene.spec({ settings: { priority: 2, timeoutMs: 5 } })
-    const answer = await scene.store.putJob({
-      tenant: 'default',
-      name: 'report',
-      spec: { tasks, settings, defaults, payload, schedule, definition },
-    })
+    const given = scene.spec({ settings: { priority: 2, timeoutMs: 5 } })
+    const { definition, schedule, payload, settings, defaults, tasks, isEnabled, isRetired } = given
+    const spec = { isRetired, tasks, settings, isEnabled, defaults, payload, schedule, definition }
+    const answer = await scene.store.putJob(scene.jobPut(spec))
     assert.deepEqual(answer, { outcome: 'unchanged', job })
   },
   'another spec makes the next version and keeps the creation': async (scene) => {
     const before = await scene.putJob()
     await scene.clock.advance(1000)
     const spec = scene.spec({ payload: '1' })
-    const { outcome, job } = await scene.store.putJob({ tenant: 'default', name: 'report', spec })
+    const { outcome, job } = await scene.store.putJob(scene.jobPut(spec))
     assert.equal(outcome, 'updated')
-    assert.deepEqual(job, { ...before, version: 2, spec, updatedAt: scene.now })
+    assert.deepEqual(job, { ...before, version: 2, spec, declared: spec, updatedAt: scene.now })
   },
   'a put that expects another version is refused and changes nothing': async (scene) => {
     const job = await scene.putJob()
-    const put = { tenant: 'default', name: 'report', spec: scene.spec({ payload: '2' }) }
+    const put = scene.jobPut(scene.spec({ payload: '2' }))
     assert.deepEqual(await scene.store.putJob({ ...put, expectedVersion: 2 }), { outcome: 'conflict', job })
     assert.deepEqual(await scene.store.putJob({ ...put, expectedVersion: 0 }), { outcome: 'conflict', job })
     assert.deepEqual(await scene.store.putJob({ ...put, name: 'other', expectedVersion: 1 }), { outcome: 'conflict', job: null })
@@ -56,7 +57,7 @@ export const jobCases = topic('jobs', {
   },
   'of several puts that expect no job, one creates it': async (scene) => {
     const puts = [1, 2, 3].map((n) =>
-      scene.store.putJob({ tenant: 'default', name: 'report', spec: scene.spec({ payload: String(n) }), expectedVersion: 0 }),
+      scene.store.putJob(scene.jobPut(scene.spec({ payload: String(n) }), { expectedVersion: 0 })),
     )
     const outcomes = (await Promise.all(puts)).map((answer) => answer.outcome)
     assert.deepEqual(outcomes.toSorted(), ['conflict', 'conflict', 'created'])
@@ -143,7 +144,16 @@ export const jobCases = topic('jobs', {
     assert.equal(job.nextAt, null)
     await scene.clock.advance(minute)
     assert.deepEqual((await scene.store.jobsToPlan({ horizonMs: 1000, limit: 10 })).jobs, [])
-    const scheduled = await scene.putJob()
-    assert.deepEqual([scheduled.cursor, scheduled.nextAt], [scene.now, scene.now])
+    await scene.putJob()
+    const { jobs } = await scene.store.jobsToPlan({ horizonMs: 0, limit: 10 })
+    assert.deepEqual(
+      jobs.map(({ versions }) => versions.map(({ spec, effectiveAt }) => [spec.schedule === null, effectiveAt])),
+      [
+        [
+          [true, scene.now - minute],
+          [false, scene.now],
+        ],
+      ],
+    )
   },
 })

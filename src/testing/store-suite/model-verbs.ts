@@ -24,9 +24,12 @@ export const doStep: Readonly<Record<StepVerb, (world: ModelWorld, step: Step) =
       settings: {},
       defaults: {},
       tasks: [{ name: 'run' }],
+      isEnabled: true,
+      isRetired: false,
     }
     const expected = c % 5 === 0 ? { expectedVersion: b % 4 } : {}
-    return world.both((store) => store.putJob({ tenant: pick(tenants, a), name: 'report', spec, ...expected }))
+    const put = { tenant: pick(tenants, a), name: 'report', spec, declared: spec, override: null, effectiveAt: null, by: null }
+    return world.both((store) => store.putJob({ ...put, ...expected }))
   },
 
   async plan(world, { a, b, c }) {
@@ -36,13 +39,20 @@ export const doStep: Readonly<Record<StepVerb, (world: ModelWorld, step: Step) =
     )
     const candidate = work && pick(work.jobs, a)
     if (!candidate) return
+    const { pauseRevision } = work
     const { tenant, name: job, version, cursor } = candidate.job
     const ats = Array.from({ length: b % 3 }, (_, i) => cursor + (i + 1) * pick([1, 700, 5000], c))
     const rows = ats.map((at) => ({
       id: scheduledId(tenant, job, at),
       at,
+      dueAt: at,
+      version,
       source: pick(['schedule', 'schedule', 'recovery'] as const, c),
       priority: pick([5, 1], b),
+      holds: null,
+      span: null,
+      startWithinMs: null,
+      end: null,
     }))
     const through = Math.max(cursor, ...ats)
     const plan = {
@@ -50,10 +60,14 @@ export const doStep: Readonly<Record<StepVerb, (world: ModelWorld, step: Step) =
       job,
       version: c % 9 === 0 ? version + 1 : version,
       cursor,
+      pauseRevision,
       through,
       nextAt: through + 2000,
+      tz: null,
       rows,
-      revive: candidate.stranded.filter((_, i) => (a + i) % 2 === 0),
+      ranges: [],
+      revive: candidate.stranded.filter((_, i) => (a + i) % 2 === 0).map((at) => ({ at, holds: null, span: null })),
+      drop: [],
     }
     for (const { id } of rows) if (!world.ids.includes(id)) world.ids.push(id)
     await world.both((store) => store.plan([plan]))
@@ -228,6 +242,9 @@ function newRow(world: ModelWorld, a: number, b: number, c: number): NewOccurren
     payload: pick([null, '1', '2'], c >> 2),
     settings: pick([null, { timeoutMs: 5 }], b),
     priority: pick([5, 5, 0, 9], c >> 1),
+    holds: null,
+    replay: null,
+    startWithinMs: null,
     due: pick([{ in: 0 }, { in: 0 }, world.now - 1000, { in: 500 }, world.now + 5000], c >> 3),
     onConflict: pick(['keep', 'reschedule', 'replace'] satisfies OnConflict[], c >> 4),
   }
@@ -256,7 +273,18 @@ function whichToCancel(world: ModelWorld, a: number, b: number): CancelRequest['
 }
 
 function nodeInfo(boot: string): NodeInfo {
-  return { boot, name: boot, pid: 1, concurrency: 4, kinds, version: '1.0.0', tz: '2026a', ttlMs: 15_000 }
+  return {
+    boot,
+    name: boot,
+    pid: 1,
+    concurrency: 4,
+    kinds,
+    version: '1.0.0',
+    tz: '2026a',
+    ttlMs: 15_000,
+    release: null,
+    declares: {},
+  }
 }
 
 /** Claims that still have a member running, by the reference. */

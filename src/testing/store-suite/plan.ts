@@ -24,6 +24,10 @@ export const planCases = topic('plan', {
       payload: '{"a":1}',
       settings: null,
       priority: 5,
+      holds: null,
+      span: null,
+      replay: null,
+      startWithinMs: null,
       scheduledAt: at,
       createdAt: scene.now,
     })
@@ -100,7 +104,7 @@ export const planCases = topic('plan', {
   'rows carry their source and priority': async (scene) => {
     const job = await scene.putJob()
     const at = scene.now - minute
-    const rows = [{ id: scheduledId('default', 'report', at), at, source: 'recovery' as const, priority: 2 }]
+    const rows = [scene.planRow(job, at, { source: 'recovery', priority: 2 })]
     await scene.store.plan([scene.planOf(job, [], { rows })])
     const { record } = await scene.get(rows[0]?.id as string)
     assert.deepEqual([record.source, record.priority, record.scheduledAt], ['recovery', 2, at])
@@ -141,6 +145,7 @@ export const planCases = topic('plan', {
     assert.deepEqual(await scene.store.jobsToPlan({ horizonMs: 1000, limit: 10 }), {
       now: scene.now,
       aliveSince: 0,
+      pauseRevision: 0,
       jobs: [],
       nextAt: null,
     })

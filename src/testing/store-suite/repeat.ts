@@ -9,13 +9,13 @@ type Prepare = (scene: Scene) => Promise<() => Promise<unknown>>
 
 const verbs: Readonly<Record<string, Prepare>> = {
   putJob: async (scene) => {
-    const put = { tenant: 'default', name: 'report', spec: scene.spec(), expectedVersion: 0 }
+    const put = scene.jobPut(scene.spec(), { expectedVersion: 0 })
     return () => scene.store.putJob(put)
   },
   'putJob of another version': async (scene) => {
     await scene.putJob()
     await scene.plan([scene.now + minute])
-    const put = { tenant: 'default', name: 'report', spec: scene.spec({ payload: '2' }), expectedVersion: 1 }
+    const put = scene.jobPut(scene.spec({ payload: '2' }), { expectedVersion: 1 })
     return () => scene.store.putJob(put)
   },
   plan: async (scene) => {
@@ -28,7 +28,7 @@ const verbs: Readonly<Record<string, Prepare>> = {
     await scene.plan([at])
     await scene.clock.advance(minute)
     await scene.join()
-    const plan = scene.planOf(await scene.job(), [], { revive: [at] })
+    const plan = scene.planOf(await scene.job(), [], { revive: [{ at, holds: null, span: null }] })
     return () => scene.store.plan([plan])
   },
   create: async (scene) => {

@@ -13,9 +13,13 @@ import type {
   ClaimRequest,
   CreateAnswer,
   JobPlan,
+  JobPut,
   MemberRef,
   NewOccurrence,
   NodeInfo,
+  PauseAnswer,
+  PauseRequest,
+  PlannedOccurrence,
   RescueAnswer,
   RescueRequest,
   SettleItem,
@@ -52,6 +56,7 @@ export class Scene {
   readonly #random = seededRandom(7)
   readonly #others: Store[] = []
   #claims = 0
+  #pauseRevision = 0
 
   static async open(options: SceneOptions): Promise<Scene> {
     const clock = manualClock()
@@ -90,14 +95,21 @@ export class Scene {
       settings: {},
       defaults: {},
       tasks: [{ name: 'run' }],
+      isEnabled: true,
+      isRetired: false,
       ...over,
     }
   }
 
   async putJob(over: Partial<JobSpec> = {}, { tenant = 'default', name = 'report' } = {}): Promise<JobRecord> {
-    const { job } = await this.store.putJob({ tenant, name, spec: this.spec(over) })
+    const { job } = await this.store.putJob(this.jobPut(this.spec(over), { tenant, name }))
     assert.ok(job)
     return job
+  }
+
+  /** A put of what code declares, in force at once. */
+  jobPut(spec: JobSpec, over: Partial<JobPut> = {}): JobPut {
+    return { tenant: 'default', name: 'report', spec, declared: spec, override: null, effectiveAt: null, by: null, ...over }
   }
 
   async job(name = 'report', tenant = 'default'): Promise<JobRecord> {
@@ -108,19 +120,28 @@ export class Scene {
 
   /** A plan of the instants `ats` for the job as it is now. */
   planOf(job: JobRecord, ats: readonly number[], over: Partial<JobPlan> = {}): JobPlan {
-    const rows = ats.map((at) => ({ id: scheduledId(job.tenant, job.name, at), at, source: 'schedule' as const, priority: 5 }))
     const through = Math.max(job.cursor, ...ats)
     return {
       tenant: job.tenant,
       job: job.name,
       version: job.version,
       cursor: job.cursor,
+      pauseRevision: this.#pauseRevision,
       through,
       nextAt: through + minute,
-      rows,
+      tz: null,
+      rows: ats.map((at) => this.planRow(job, at)),
+      ranges: [],
       revive: [],
+      drop: [],
       ...over,
     }
+  }
+
+  planRow({ tenant, name, version }: JobRecord, at: number, over: Partial<PlannedOccurrence> = {}): PlannedOccurrence {
+    const id = scheduledId(tenant, name, at)
+    const none = { holds: null, span: null, startWithinMs: null, end: null }
+    return { ...none, id, at, dueAt: at, version, source: 'schedule', priority: 5, ...over }
   }
 
   async plan(ats: readonly number[], over: Partial<JobPlan> = {}): Promise<readonly string[]> {
@@ -128,6 +149,18 @@ export class Scene {
     const [answer] = await this.store.plan([plan])
     assert.deepEqual(answer, { outcome: 'planned', created: plan.rows.length })
     return plan.rows.map((row) => row.id)
+  }
+
+  /** Pauses by an open end, unless told; `open: null` resumes. */
+  async pause(over: Partial<PauseRequest> = {}): Promise<PauseAnswer> {
+    const answer = await this.store.pause({
+      tenant: 'default',
+      job: 'report',
+      open: { until: null, reason: null, by: null },
+      ...over,
+    })
+    this.#pauseRevision = (await this.store.jobsToPlan({ horizonMs: 0, limit: 1 })).pauseRevision
+    return answer
   }
 
   // ── creating ──
@@ -148,6 +181,9 @@ export class Scene {
       payload: '{"to":"ada"}',
       settings: null,
       priority: 5,
+      holds: null,
+      replay: null,
+      startWithinMs: null,
       due: { in: 0 },
       onConflict: 'keep',
       ...over,
@@ -183,6 +219,8 @@ export class Scene {
       version: '1.0.0',
       tz: '2026a',
       ttlMs: 15_000,
+      release: null,
+      declares: {},
       ...over,
     }
   }

@@ -1,7 +1,7 @@
 // Rule 5: a planned row is not yet a decision. What came due while no node was there waits for the planner's word.
 import assert from 'node:assert/strict'
-import { scheduledId } from '../../model/ids.ts'
 import type { JobRecord } from '../../model/job.ts'
+import type { JobPlan } from '../../store/store.ts'
 import { idsOf, minute, type Scene } from './scene.ts'
 import { topic } from './topic.ts'
 
@@ -41,7 +41,9 @@ export const strandedCases = topic('stranded', {
   },
   'a stranded instant that the planner revives can be claimed': async (scene) => {
     const { id, at, job } = await strand(scene)
-    assert.deepEqual(await scene.store.plan([scene.planOf(job, [], { revive: [at] })]), [{ outcome: 'planned', created: 0 }])
+    assert.deepEqual(await scene.store.plan([scene.planOf(job, [], { revive: [revival(at)] })]), [
+      { outcome: 'planned', created: 0 },
+    ])
     assert.equal(await scene.state(id), 'pending')
     assert.deepEqual(await scene.claimedIds(), [id])
     assert.deepEqual(
@@ -51,14 +53,14 @@ export const strandedCases = topic('stranded', {
   },
   'a plan that is behind revives nothing': async (scene) => {
     const { id, at, job } = await strand(scene)
-    await scene.store.plan([scene.planOf(job, [], { revive: [at], version: 9 })])
+    await scene.store.plan([scene.planOf(job, [], { revive: [revival(at)], version: 9 })])
     assert.equal(await scene.state(id), 'waiting')
   },
   'a revival reaches only the named instants of the named job': async (scene) => {
     await scene.putJob({}, { name: 'other' })
     await scene.plan([scene.now + minute], { job: 'other' })
     const { at, job } = await strand(scene, [minute, 2 * minute])
-    await scene.store.plan([scene.planOf(job, [], { revive: [at] })])
+    await scene.store.plan([scene.planOf(job, [], { revive: [revival(at)] })])
     const held = (await scene.claim()).members.map(({ record }) => [record.job, record.scheduledAt])
     assert.deepEqual(held, [['report', at]])
   },
@@ -107,8 +109,8 @@ export const strandedCases = topic('stranded', {
   'what was planned to make up for a break and met another is held back again': async (scene) => {
     const { id, at, job } = await strand(scene)
     const missed = at + 1
-    const rows = [{ id: scheduledId(job.tenant, job.name, missed), at: missed, source: 'recovery' as const, priority: 5 }]
-    await scene.store.plan([scene.planOf(job, [], { rows, revive: [at] })])
+    const rows = [scene.planRow(job, missed, { source: 'recovery' })]
+    await scene.store.plan([scene.planOf(job, [], { rows, revive: [revival(at)] })])
     await scene.clock.advance(minute)
     await scene.beat()
     assert.deepEqual([await scene.state(id), await scene.state(rows[0]?.id as string)], ['waiting', 'waiting'])
@@ -125,7 +127,7 @@ export const strandedCases = topic('stranded', {
   'a stranded occurrence can be canceled and stays canceled when revived': async (scene) => {
     const { id, at, job } = await strand(scene)
     assert.deepEqual(await scene.store.cancel({ which: { id }, reason: 'not needed' }), [{ id, outcome: 'canceled' }])
-    await scene.store.plan([scene.planOf(job, [], { revive: [at] })])
+    await scene.store.plan([scene.planOf(job, [], { revive: [revival(at)] })])
     assert.equal(await scene.state(id), 'canceled')
     assert.deepEqual(await scene.claimedIds(), [])
   },
@@ -139,7 +141,7 @@ export const strandedCases = topic('stranded', {
     const { id, at } = await strand(scene)
     const job = await scene.putJob({ payload: '2' })
     assert.equal(await scene.state(id), 'waiting')
-    await scene.store.plan([scene.planOf(job, [], { revive: [at] })])
+    await scene.store.plan([scene.planOf(job, [], { revive: [revival(at)] })])
     assert.deepEqual(await scene.claimedIds(), [id])
   },
   'a break counts by the nodes there were: one that left in order leaves nobody behind': async (scene) => {
@@ -150,6 +152,10 @@ export const strandedCases = topic('stranded', {
     assert.equal((await scene.join('node-2')).aliveSince, scene.now)
   },
 })
+
+function revival(at: number): JobPlan['revive'][number] {
+  return { at, holds: null, span: null }
+}
 
 /** A job with planned instants, all of which came due before the first node joined. */
 async function strand(scene: Scene, delaysMs: readonly number[] = [minute]): Promise<{ id: string; at: number; job: JobRecord }> {
