@@ -13,8 +13,8 @@ export function putJob(state: MemoryState, put: JobPut): JobPutAnswer {
     return { outcome: 'conflict', job: known ?? null }
   const { now } = state
   const effectiveAt = Math.max(put.effectiveAt ?? now, now)
-  // From here on the newest version plans; what an older one still yields before it takes effect stays.
-  const cursor = known && isPlannable(known.spec) ? Math.min(known.cursor, effectiveAt - 1) : now
+  // From then on the newest version plans; what older ones yield before it, planned or not, stays theirs. Nothing is before the creation.
+  const cursor = known ? Math.max(known.createdAt, Math.min(known.cursor, effectiveAt - 1)) : now
   const version = (known?.version ?? 0) + 1
   const job: JobRecord = {
     id: jobId(tenant, name),
@@ -28,7 +28,7 @@ export function putJob(state: MemoryState, put: JobPut): JobPutAnswer {
     updatedAt: now,
     tz: null,
     cursor,
-    nextAt: isPlannable(spec) || (known && isPlannable(known.spec)) ? Math.min(cursor, now) : null,
+    nextAt: isPlannable(spec) || (known && known.nextAt !== null) ? Math.min(cursor, now) : null,
   }
   state.jobs.set(key, job)
   state.versions.set(key, [...(state.versions.get(key) ?? []), { version, spec, effectiveAt, createdAt: now, by: put.by }])
@@ -62,8 +62,19 @@ export function pause(state: MemoryState, { tenant, job, open }: PauseRequest): 
   const at = state.pauses.findIndex((one) => isSameScope(one, { tenant, job }) && (one.to === null || one.to > now))
   const current = state.pauses[at]
   if (!open && !current) return { outcome: 'unchanged', pause: null }
-  const wanted = open ? { to: open.until === null ? null : state.dueAt(open.until), reason: open.reason, by: open.by } : { to: now }
-  const changed: PauseRecord = { id: state.pauses.length + 1, tenant, job, from: now, reason: null, by: null, ...current, ...wanted }
+  const wanted = open
+    ? { to: open.until === null ? null : state.dueAt(open.until), reason: open.reason, by: open.by }
+    : { to: now }
+  const changed: PauseRecord = {
+    id: state.pauses.length + 1,
+    tenant,
+    job,
+    from: now,
+    reason: null,
+    by: null,
+    ...current,
+    ...wanted,
+  }
   if (current && JSON.stringify(current) === JSON.stringify(changed)) return { outcome: 'unchanged', pause: current }
   if (current) state.pauses[at] = changed
   else state.pauses.push(changed)
