@@ -7,10 +7,9 @@ export type {
   EnqueueRequest,
   EnqueueResult,
   OccurrenceTarget,
-  RunAt,
-  ScheduleOptions,
-  ScheduleResult,
 } from './client/commands.ts'
+export type { JobPatch, OverridableField, PauseTarget, PauseView, ScheduleOptions, ScheduleResult, UpdateOptions } from './client/job-commands.ts'
+export type { RunAt } from './client/run-at.ts'
 export type { AttemptView, Occurrence, OccurrenceLine, TaskView, TurnView } from './client/occurrence-view.ts'
 export type { Counts, JobStatus, JobView, ListFilter } from './client/reads.ts'
 export type { DueSummary } from './engine/engine.ts'

@@ -3,24 +3,21 @@ import { Batcher } from '../engine/batcher.ts'
 import { defaultTenant, type Engine } from '../engine/engine.ts'
 import { PunctualError } from '../errors.ts'
 import type { Refs } from '../model/context.ts'
-import { type AnyDefinition, checkSchedule, Definition } from '../model/definition.ts'
-import { jobId, keyedId, uuidV7 } from '../model/ids.ts'
-import { type JobSpec, jobSpec } from '../model/job.ts'
+import { type AnyDefinition, Definition } from '../model/definition.ts'
+import { keyedId, uuidV7 } from '../model/ids.ts'
+import type { JobSpec } from '../model/job.ts'
 import type { Source } from '../model/lifecycle.ts'
 import { checkKey, checkName, checkOneOf, checkOptions, checkWhole } from '../model/limits.ts'
-import { type UniqueKind, uniqueKinds } from '../model/occurrence.ts'
+import { holdsFor } from '../model/hold.ts'
+import { type Replay, type UniqueKind, uniqueKinds } from '../model/occurrence.ts'
 import { decodePayload, encodePayload, validatePayload } from '../model/payload.ts'
 import { cascade, parseSettings, type SettingsDiff, type SettingsOptions, type TaskSettingsOptions } from '../model/settings.ts'
-import { nextMs, type Schedule } from '../schedule/schedule.ts'
-import { bind } from '../schedule/interval.ts'
-import type { CreateAnswer, Due, MoveAnswer, NewOccurrence, OnConflict, Which } from '../store/store.ts'
-import { type DurationInput, parseDuration } from '../time/duration.ts'
-import { type InstantInput, parseInstant } from '../time/instant.ts'
+import type { CreateAnswer, MoveAnswer, NewOccurrence, OnConflict, Which } from '../store/store.ts'
+import { parseRunAt, type RunAt } from './run-at.ts'
 
-/** When work is to run: an instant, or a duration from now. */
-export type RunAt = InstantInput | DurationInput
-
-export interface EnqueueOptions extends TaskSettingsOptions, Pick<SettingsOptions, 'executionTimeout' | 'deadLetter'> {
+export interface EnqueueOptions
+  extends TaskSettingsOptions,
+    Pick<SettingsOptions, 'executionTimeout' | 'deadLetter' | 'concurrency' | 'rate' | 'startWithin'> {
   /** Under the same key the work is created once. At most 200 characters. */
   key?: string
   /** An instant, or a duration from now such as '15m'. Default: now. */
@@ -51,27 +48,22 @@ export interface EnqueueResult {
   readonly differs: boolean
 }
 
-export interface ScheduleOptions extends SettingsOptions {
-  /** The job's name. Default: the definition's. */
-  name?: string
-  payload?: unknown
-  tenant?: string
-}
-
-export interface ScheduleResult {
-  readonly id: string
-  readonly job: string
-  readonly version: number
-  readonly outcome: 'created' | 'updated' | 'unchanged'
-  readonly nextRun: Date | null
-}
-
 export type CancelTarget = string | { tenant?: string; job: AnyDefinition | string; key: string } | { tenant?: string; job: AnyDefinition | string; entity: string }
 export type CancelOutcome = 'canceled' | 'canceling' | 'ended' | 'unknown'
 export type OccurrenceTarget = string | { tenant?: string; job: AnyDefinition | string; key: string }
 
-const occurrenceSettingNames = ['retry', 'timeout', 'onFailure', 'executionTimeout', 'deadLetter'] as const
+const occurrenceSettingNames = ['retry', 'timeout', 'onFailure', 'executionTimeout', 'deadLetter', 'concurrency', 'rate', 'startWithin'] as const
 const enqueueNames = ['key', 'runAt', 'tenant', 'entity', 'refs', 'priority', 'unique', 'onConflict', ...occurrenceSettingNames]
+
+/** Where an occurrence comes from, beside its request. */
+export interface Origin {
+  readonly source: Source
+  readonly definition: string
+  readonly spec?: JobSpec | undefined
+  readonly replay?: Replay
+  readonly version?: number
+  readonly id?: string
+}
 
 export class Commands {
   readonly #engine: Engine
@@ -88,7 +80,7 @@ export class Commands {
   }
 
   async enqueue(request: EnqueueRequest): Promise<EnqueueResult> {
-    const row = await this.#newOccurrence(request)
+    const row = await this.newOccurrence(request)
     await this.#engine.open()
     return this.#creations.add(row)
   }
@@ -96,28 +88,12 @@ export class Commands {
   /** All or none are valid; the store takes them in as few calls as its limit allows. */
   async enqueueAll(requests: readonly EnqueueRequest[]): Promise<EnqueueResult[]> {
     const rows: NewOccurrence[] = []
-    for (const request of requests) rows.push(await this.#newOccurrence(request))
+    for (const request of requests) rows.push(await this.newOccurrence(request))
     await this.#engine.open()
     const { store } = this.#engine.env
     const answers: EnqueueResult[] = []
     for (let at = 0; at < rows.length; at += store.batchLimit) answers.push(...(await store.create(rows.slice(at, at + store.batchLimit))))
     return answers
-  }
-
-  async schedule(definition: AnyDefinition | string, schedule: Schedule, options: ScheduleOptions = {}): Promise<ScheduleResult> {
-    const declared = this.#declared(definition)
-    const { name = declared.name, payload, tenant = defaultTenant, ...settings } = options
-    const where = `job ${JSON.stringify(name)}`
-    checkName(name, 'name')
-    checkName(tenant, 'tenant')
-    checkSchedule(schedule, where)
-    const spec = jobSpec(declared, { schedule: schedule.toJSON(), payload: await this.#encode(declared, payload), settings: parseSettings(settings, where) })
-    await this.#engine.open()
-    const { outcome, job } = await this.#engine.env.store.putJob({ tenant, name, spec })
-    if (!job || outcome === 'conflict') throw new PunctualError('job.conflict', `Job ${JSON.stringify(name)} was changed by another at the same time`, { job: name, tenant })
-    this.#engine.wakePlanner()
-    const next = nextMs(bind(schedule, job.createdAt), this.#engine.env.time.now())
-    return { id: jobId(tenant, name), job: name, version: job.version, outcome, nextRun: next === null ? null : new Date(next) }
   }
 
   /** Runs a job once, now, whatever its schedule says. */
@@ -130,7 +106,7 @@ export class Commands {
     const definition = known?.spec.definition ?? (this.#engine.env.registry.definition(name) ?? (job instanceof Definition ? job : undefined))?.name
     if (definition === undefined) throw new PunctualError('job.unknown', `There is no job ${JSON.stringify(name)} in tenant ${JSON.stringify(tenant)}`, { job: name, tenant })
     const payload = 'payload' in options ? options.payload : decodePayload(known?.spec.payload ?? null)
-    const row = await this.#newOccurrence({ ...options, job: name, payload }, { source: 'manual', definition, spec: known?.spec })
+    const row = await this.newOccurrence({ ...options, job: name, payload }, { source: 'manual', definition, spec: known?.spec })
     return this.#creations.add(row)
   }
 
@@ -164,7 +140,7 @@ export class Commands {
     if (answer !== 'moved') throw moveError(answer, target)
   }
 
-  async #newOccurrence({ job, payload, ...options }: EnqueueRequest, from: { source: Source; definition: string; spec?: JobSpec | undefined } = { source: 'deferred', definition: nameOf(job) }): Promise<NewOccurrence> {
+  async newOccurrence({ job, payload, ...options }: EnqueueRequest, from: Origin = { source: 'deferred', definition: nameOf(job) }): Promise<NewOccurrence> {
     const { clock, randomBytes, registry } = this.#engine.env
     const name = nameOf(job)
     checkOptions(options, enqueueNames, `enqueue of job ${JSON.stringify(name)}`)
@@ -176,9 +152,12 @@ export class Commands {
     if (key !== undefined) checkKey(key, 'key')
     const entity = options.entity ?? refs?.entity
     const definition = job instanceof Definition ? job : registry.definition(from.definition)
+    const isKnown = definition !== undefined || from.spec !== undefined
+    const own = occurrenceSettings(options, name)
+    const settings = cascade(this.#engine.env.options.settings, definition?.settings, from.spec?.settings, own)
     const isDeterministic = key !== undefined && unique === 'ever'
     return {
-      id: isDeterministic ? keyedId(tenant, name, key) : uuidV7(Math.floor(clock.wall()), randomBytes),
+      id: from.id ?? (isDeterministic ? keyedId(tenant, name, key) : uuidV7(Math.floor(clock.wall()), randomBytes)),
       tenant,
       job: name,
       definition: from.definition,
@@ -187,32 +166,24 @@ export class Commands {
       unique,
       entity: entity === undefined ? null : checkKey(entity, 'entity'),
       refs: checkRefs(refs),
-      payload: await this.#encode(definition, payload),
-      settings: occurrenceSettings(options, name),
-      priority: this.#priority(options.priority, definition, from.spec),
+      payload: await this.encode(definition, payload),
+      settings: own,
+      priority: options.priority === undefined ? settings.priority : checkWhole(options.priority, 'priority', 0, 9),
+      holds: isKnown ? holdsFor({ tenant, job: name, source: from.source, settings }) : 'declared',
+      replay: from.replay ?? null,
+      startWithinMs: settings.startWithinMs,
+      version: from.version ?? null,
       due: parseRunAt(runAt),
       onConflict,
     }
   }
 
-  #priority(given: number | undefined, definition: AnyDefinition | undefined, spec: JobSpec | undefined): number {
-    if (given !== undefined) return checkWhole(given, 'priority', 0, 9)
-    return cascade(this.#engine.env.options.settings, definition?.settings, spec?.settings).priority
-  }
-
   /** The payload as it is stored: what was given, once the schema has accepted it. Handlers get what the schema makes of it. */
-  async #encode(definition: AnyDefinition | undefined, payload: unknown): Promise<string | null> {
+  async encode(definition: AnyDefinition | undefined, payload: unknown): Promise<string | null> {
     const text = encodePayload(payload)
     const schema = definition?.options.payload
     if (schema) await validatePayload(schema, payload, definition.name)
     return text
-  }
-
-  #declared(definition: AnyDefinition | string): AnyDefinition {
-    if (definition instanceof Definition) return definition
-    const known = this.#engine.env.registry.definition(nameOf(definition))
-    if (known) return known
-    throw new PunctualError('definition.unknown', `No definition is named ${JSON.stringify(definition)} in this process; give it to createPunctual in jobs`, { field: 'definition', given: definition })
   }
 }
 
@@ -229,12 +200,6 @@ export function whichOf(target: OccurrenceTarget): Which {
 function occurrenceSettings(options: EnqueueOptions, job: string): SettingsDiff | null {
   const given = Object.fromEntries(Object.entries(options).filter(([name, value]) => (occurrenceSettingNames as readonly string[]).includes(name) && value !== undefined))
   return Object.keys(given).length === 0 ? null : parseSettings(given, `enqueue of job ${JSON.stringify(job)}`)
-}
-
-function parseRunAt(runAt: RunAt): Due {
-  if (typeof runAt === 'number') return { in: parseDuration(runAt, 'runAt') }
-  if (typeof runAt === 'string' && !/^\d{4}-/.test(runAt)) return { in: parseDuration(runAt, 'runAt') }
-  return parseInstant(runAt, 'runAt')
 }
 
 function checkRefs(refs: Refs | undefined): Refs {

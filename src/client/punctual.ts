@@ -2,7 +2,7 @@ import { defaultTenant, type DueSummary, Engine } from '../engine/engine.ts'
 import type { Env } from '../engine/env.ts'
 import { Registry } from '../engine/registry.ts'
 import { StoreTime } from '../engine/store-time.ts'
-import { PunctualError } from '../errors.ts'
+import { PunctualError, shown } from '../errors.ts'
 import type { Handler } from '../model/context.ts'
 import { type AnyDefinition, Definition, type DefinitionTaking } from '../model/definition.ts'
 import { Emitter, type EventName, type Health, type Listener } from '../model/events.ts'
@@ -23,16 +23,24 @@ import {
   type EnqueueResult,
   nameOf,
   type OccurrenceTarget,
-  type RunAt,
+} from './commands.ts'
+import {
+  JobCommands,
+  type JobPatch,
+  type OverridableField,
+  type PauseTarget,
+  type PauseView,
   type ScheduleOptions,
   type ScheduleResult,
-} from './commands.ts'
+  type UpdateOptions,
+} from './job-commands.ts'
 import { stderrLogger } from './logger.ts'
 import type { Occurrence, OccurrenceLine } from './occurrence-view.ts'
 import { parseOptions, type PunctualOptions } from './options.ts'
 import { random, randomBytes } from './random.ts'
 import { type Counts, type JobStatus, type JobView, type ListFilter, Reads } from './reads.ts'
 import { Recent } from './recent.ts'
+import type { RunAt } from './run-at.ts'
 
 /**
  * A scheduler on a store. Without `start` it is a client: it enqueues, schedules, cancels and reads; started, it is a node that
@@ -47,6 +55,7 @@ export function createPunctual(options: PunctualOptions): Punctual {
 export class Punctual implements AsyncDisposable {
   readonly #engine: Engine
   readonly #commands: Commands
+  readonly #jobCommands: JobCommands
   readonly #reads: Reads
   readonly #recent: Recent
   #isClosed = false
@@ -70,6 +79,7 @@ export class Punctual implements AsyncDisposable {
     }
     this.#engine = new Engine(env)
     this.#commands = new Commands(this.#engine)
+    this.#jobCommands = new JobCommands(this.#engine, (definition, payload) => this.#commands.encode(definition, payload))
     this.#reads = new Reads(this.#engine)
     this.#recent = new Recent(events)
   }
@@ -110,7 +120,48 @@ export class Punctual implements AsyncDisposable {
   /** Gives a job its schedule. Saying the same again writes nothing. */
   async schedule(definition: AnyDefinition | string, schedule: Schedule, options?: ScheduleOptions): Promise<ScheduleResult> {
     this.#checkOpen()
-    return this.#commands.schedule(definition, schedule, options)
+    return this.#jobCommands.schedule(this.#declared(definition), schedule, options)
+  }
+
+  /** A person's change of a job: it wins over what code declares until `reset`. */
+  async update(job: AnyDefinition | string, patch: JobPatch, options?: UpdateOptions & { tenant?: string; by?: string }): Promise<{ version: number }> {
+    this.#checkOpen()
+    return this.#jobCommands.update(job, patch, options)
+  }
+
+  /** Takes a person's changes back, all or those of some fields. */
+  async reset(job: AnyDefinition | string, options?: UpdateOptions & { tenant?: string; fields?: readonly OverridableField[]; by?: string }): Promise<{ version: number }> {
+    this.#checkOpen()
+    return this.#jobCommands.reset(job, options)
+  }
+
+  /** Makes an older version hold again, as a new one. */
+  async rollback(job: AnyDefinition | string, version: number, options?: UpdateOptions & { tenant?: string; by?: string }): Promise<{ version: number }> {
+    this.#checkOpen()
+    return this.#jobCommands.rollback(job, version, options)
+  }
+
+  /** Ends a job that nobody declares any more; its history stays. */
+  async retire(job: AnyDefinition | string, options?: { tenant?: string; by?: string }): Promise<{ version: number }> {
+    this.#checkOpen()
+    return this.#jobCommands.retire(job, options)
+  }
+
+  /** Pauses a job, a tenant (`{ tenant }`), or everything (no target). Scheduled instants meanwhile are skipped, other work waits. */
+  async pause(target?: PauseTarget, options?: { reason?: string; until?: RunAt; by?: string }): Promise<'paused' | 'unchanged'> {
+    this.#checkOpen()
+    return this.#jobCommands.pause(target, options)
+  }
+
+  async resume(target?: PauseTarget): Promise<'resumed' | 'unchanged'> {
+    this.#checkOpen()
+    return this.#jobCommands.resume(target)
+  }
+
+  /** The pauses in force, and with `all` those that are over, too. */
+  async pauses(options?: { all?: boolean }): Promise<readonly PauseView[]> {
+    this.#checkOpen()
+    return this.#jobCommands.pauses(options)
   }
 
   /** Runs a job now, once, beside its schedule. */
@@ -222,6 +273,13 @@ export class Punctual implements AsyncDisposable {
   /** How many occurrences run here, and how many claimed ones wait for a slot. */
   get depth(): { running: number; queued: number } {
     return this.#engine.depth
+  }
+
+  #declared(definition: AnyDefinition | string): AnyDefinition {
+    if (definition instanceof Definition) return definition
+    const known = this.#engine.env.registry.definition(nameOf(definition))
+    if (known) return known
+    throw new PunctualError('definition.unknown', `No definition is named ${shown(definition)} in this process; give it to createPunctual in jobs`, { field: 'definition', given: definition })
   }
 
   #checkOpen(): void {

@@ -2,7 +2,7 @@
 import { scheduledId } from '../model/ids.ts'
 import type { TzRecord, VersionRecord } from '../model/job.ts'
 import type { Source } from '../model/lifecycle.ts'
-import { holdsFor } from '../model/overlap.ts'
+import { holdsFor } from '../model/hold.ts'
 import { isPausedAt } from '../model/pause.ts'
 import { decideGap, type Passed, PassedInstants, type Span } from '../model/recovery.ts'
 import { cascade, type Settings, type SettingsDiff } from '../model/settings.ts'

@@ -1,6 +1,6 @@
 import type { Refs } from './context.ts'
 import type { AttemptState, OccurrenceState, Source, TurnEnd } from './lifecycle.ts'
-import type { Hold } from './overlap.ts'
+import type { Hold } from './hold.ts'
 import type { Span } from './recovery.ts'
 import type { ErrorRecord, TaskReport } from './report.ts'
 import type { SettingsDiff } from './settings.ts'
@@ -108,6 +108,8 @@ export interface OccurrenceHistory {
   readonly attempts: readonly AttemptRecord[]
   readonly progress: Progress | null
   readonly wait: WaitRecord | null
+  /** Of those that hold the key it waits for, at most ten ids. */
+  readonly blockers: readonly string[]
 }
 
 /** One line of a list. */

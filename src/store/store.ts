@@ -13,7 +13,7 @@ import type {
   TurnRecord,
   UniqueKind,
 } from '../model/occurrence.ts'
-import type { Hold } from '../model/overlap.ts'
+import type { Hold } from '../model/hold.ts'
 import type { PauseRecord, PauseScope } from '../model/pause.ts'
 import type { Passed, Span } from '../model/recovery.ts'
 import type { SettingsDiff } from '../model/settings.ts'
@@ -201,9 +201,12 @@ export interface NewOccurrence {
   readonly payload: string | null
   readonly settings: SettingsDiff | null
   readonly priority: number
-  readonly holds: readonly Hold[] | null
+  /** `declared`: the caller does not know the job; its limits and `startWithinMs` are those of the job's version in force. */
+  readonly holds: readonly Hold[] | 'declared' | null
   readonly replay: Replay | null
   readonly startWithinMs: number | null
+  /** The version of the job it belongs to; null for the one in force. */
+  readonly version: number | null
   readonly due: Due
   readonly onConflict: OnConflict
 }

@@ -1,6 +1,6 @@
 // The limits of design: keys are granted in the commit that claims, and freed in the one that ends the holder.
 import type { WaitRecord } from '../../model/occurrence.ts'
-import type { Hold } from '../../model/overlap.ts'
+import type { Hold } from '../../model/hold.ts'
 import { bareEnd, type Entry, type MemoryState } from './state.ts'
 
 /** Whether a due entry may run: it has all its keys, waits for one, or gives way to another. */

@@ -1,5 +1,6 @@
 import { type JobRecord, versionAt } from '../../model/job.ts'
 import type { OccurrenceRecord } from '../../model/occurrence.ts'
+import { declaredLimits } from '../../model/hold.ts'
 import { covers } from '../../model/pause.ts'
 import type { CreateAnswer, JobPlan, NewOccurrence, PlanAnswer, PlanCandidate, PlannedOccurrence, PlanWork } from '../store.ts'
 import { bareEnd, type Entry, jobKey, liveKey, type MemoryState } from './state.ts'
@@ -112,10 +113,12 @@ function createNew(state: MemoryState, row: NewOccurrence, scheduledAt: number):
   if (state.tombstones.has(row.id)) return { id: row.id, outcome: 'tombstoned', differs: false }
   const { due: _, onConflict: __, ...given } = row
   const versions = state.versions.get(jobKey(row.tenant, row.job))
+  const limits = row.holds === 'declared' ? declaredLimits(versions && versionAt(versions, state.now).spec, row) : { holds: row.holds, startWithinMs: row.startWithinMs }
   const record: OccurrenceRecord = {
     ...given,
+    ...limits,
     span: null,
-    version: versions ? versionAt(versions, state.now).version : 0,
+    version: row.version ?? (versions ? versionAt(versions, state.now).version : 0),
     scheduledAt,
     createdAt: state.now,
   }

@@ -24,7 +24,12 @@ export function get(state: MemoryState, which: Which): OccurrenceHistory | null 
   if (!entry) return null
   const { record, dueAt, turns, attempts, progress } = entry
   const node = entry.claim === null ? null : (state.claims.get(entry.claim)?.node ?? null)
-  return { record, state: stateOf(entry), dueAt, node, turns: [...turns], attempts: [...attempts], progress, wait: entry.wait }
+  return { record, state: stateOf(entry), dueAt, node, turns: [...turns], attempts: [...attempts], progress, wait: entry.wait, blockers: blockers(state, entry) }
+}
+
+function blockers(state: MemoryState, { wait }: Entry): readonly string[] {
+  const holders = wait?.key ? [...(state.holders.get(wait.key) ?? [])] : []
+  return holders.slice(0, 10).map((holder) => holder.record.id)
 }
 
 export function list(state: MemoryState, filter: OccurrenceFilter): Page<OccurrenceSummary> {

@@ -1,0 +1,255 @@
+// What changes jobs: code declares, a person overrides, pauses and rolls back.
+import { declareJob } from '../engine/declaration.ts'
+import { defaultTenant, type Engine } from '../engine/engine.ts'
+import { Timeline } from '../engine/timeline.ts'
+import { PunctualError } from '../errors.ts'
+import { type AnyDefinition, checkSchedule } from '../model/definition.ts'
+import { jobId } from '../model/ids.ts'
+import { type JobOverride, type JobRecord, type JobSpec, jobSpec, type VersionRecord, withOverride } from '../model/job.ts'
+import { checkKey, checkName, checkOneOf, checkOptions, checkWhole } from '../model/limits.ts'
+import type { PauseRecord, PauseScope } from '../model/pause.ts'
+import { encodePayload } from '../model/payload.ts'
+import { parseSettings, type SettingsOptions } from '../model/settings.ts'
+import { parseUpdatePolicy, type UpdatePolicy, updateInstant } from '../model/update.ts'
+import { nextMs, type Schedule } from '../schedule/schedule.ts'
+import { bind } from '../schedule/interval.ts'
+import { parseRunAt, type RunAt } from './run-at.ts'
+import { nameOf } from './commands.ts'
+
+export interface ScheduleOptions extends SettingsOptions, UpdateOptions {
+  /** The job's name. Default: the definition's. */
+  name?: string
+  payload?: unknown
+  tenant?: string
+}
+
+export interface UpdateOptions {
+  /** When the change takes hold. Default `immediate`. */
+  update?: UpdatePolicy
+  /** Refuses the change with `job.conflict` when the job has another version by then. */
+  expectedVersion?: number
+}
+
+export interface ScheduleResult {
+  readonly id: string
+  readonly job: string
+  readonly version: number
+  /** `left`: a live node with newer code declares the job otherwise, and this declaration waits. */
+  readonly outcome: 'created' | 'updated' | 'unchanged' | 'left'
+  readonly nextRun: Date | null
+}
+
+/** What a person may change of a job. */
+export interface JobPatch extends SettingsOptions {
+  schedule?: Schedule | null
+  payload?: unknown
+  enabled?: boolean
+}
+
+export type OverridableField = 'schedule' | 'payload' | 'settings' | 'enabled'
+
+export interface JobTarget {
+  tenant?: string
+}
+
+export type PauseTarget = AnyDefinition | string | { tenant?: string; job?: AnyDefinition | string }
+
+export interface PauseView {
+  readonly tenant: string | null
+  readonly job: string | null
+  readonly from: Date
+  readonly to: Date | null
+  readonly reason: string | null
+  readonly by: string | null
+}
+
+export class JobCommands {
+  readonly #engine: Engine
+  readonly #encode: (definition: AnyDefinition | undefined, payload: unknown) => Promise<string | null>
+
+  constructor(engine: Engine, encode: (definition: AnyDefinition | undefined, payload: unknown) => Promise<string | null>) {
+    this.#engine = engine
+    this.#encode = encode
+  }
+
+  async schedule(definition: AnyDefinition, schedule: Schedule, options: ScheduleOptions = {}): Promise<ScheduleResult> {
+    const { name = definition.name, payload, tenant = defaultTenant, update, expectedVersion, ...settings } = options
+    const where = `job ${JSON.stringify(name)}`
+    checkName(name, 'name')
+    checkName(tenant, 'tenant')
+    checkSchedule(schedule, where)
+    const policy = parseUpdatePolicy(update)
+    const spec = jobSpec(definition, {
+      schedule: schedule.toJSON(),
+      payload: await this.#encode(definition, payload),
+      settings: parseSettings(settings, where),
+    })
+    await this.#engine.open()
+    const answer = await declareJob(this.#engine.env, {
+      tenant,
+      name,
+      declared: () => spec,
+      effectiveAt: (known) => this.#effectiveAt(known, policy),
+      ...(expectedVersion !== undefined && { expectedVersion: checkWhole(expectedVersion, 'expectedVersion', 0, Number.MAX_SAFE_INTEGER) }),
+    })
+    if (answer.outcome === 'conflict') throw conflict(tenant, name, expectedVersion, answer.job)
+    this.#engine.wakePlanner()
+    const { version, createdAt } = answer.job as JobRecord
+    const next = nextMs(bind(schedule, createdAt), this.#engine.env.time.now())
+    return { id: jobId(tenant, name), job: name, version, outcome: answer.outcome, nextRun: next === null ? null : new Date(next) }
+  }
+
+  /** A person's change: it wins over what code declares until it is reset. */
+  async update(job: AnyDefinition | string, patch: JobPatch, options: UpdateOptions & JobTarget & { by?: string } = {}): Promise<{ version: number }> {
+    checkOptions(options, ['update', 'expectedVersion', 'tenant', 'by'], 'options of update')
+    const override = await this.#override(patch, nameOf(job))
+    return this.#change(job, options, (known) => merged(known.override, override))
+  }
+
+  /** Takes a person's changes back, all or some: what code declares holds again. */
+  async reset(job: AnyDefinition | string, options: UpdateOptions & JobTarget & { fields?: readonly OverridableField[]; by?: string } = {}): Promise<{ version: number }> {
+    checkOptions(options, ['update', 'expectedVersion', 'tenant', 'by', 'fields'], 'options of reset')
+    const { fields } = options
+    for (const field of fields ?? []) checkOneOf(field, 'fields', ['schedule', 'payload', 'settings', 'enabled'])
+    return this.#change(job, options, ({ override }) => (fields && override ? without(override, fields) : null))
+  }
+
+  /** Makes an older version hold again, as a new version and a person's change. */
+  async rollback(job: AnyDefinition | string, version: number, options: UpdateOptions & JobTarget & { by?: string } = {}): Promise<{ version: number }> {
+    checkOptions(options, ['update', 'expectedVersion', 'tenant', 'by'], 'options of rollback')
+    const old = (await this.versions(job, options)).find((one) => one.version === version)
+    if (!old) throw new PunctualError('job.unknown', `Job ${JSON.stringify(nameOf(job))} has no version ${version}`, { job: nameOf(job), version })
+    const { schedule, payload, settings, isEnabled } = old.spec
+    return this.#change(job, options, () => ({ schedule, payload, settings, isEnabled }))
+  }
+
+  /** Ends a job that nobody declares any more: its history stays, and declaring it again continues its versions. */
+  async retire(job: AnyDefinition | string, options: JobTarget & { by?: string } = {}): Promise<{ version: number }> {
+    checkOptions(options, ['tenant', 'by'], 'options of retire')
+    const known = await this.#known(job, options.tenant)
+    return this.#put(known, { ...known.spec, isRetired: true }, known.override, options)
+  }
+
+  async versions(job: AnyDefinition | string, { tenant = defaultTenant }: JobTarget = {}): Promise<readonly VersionRecord[]> {
+    await this.#engine.open()
+    return this.#engine.env.store.readVersions({ tenant, name: nameOf(job) })
+  }
+
+  async pause(target: PauseTarget | undefined, options: { reason?: string; until?: RunAt; by?: string } = {}): Promise<'paused' | 'unchanged'> {
+    checkOptions(options, ['reason', 'until', 'by'], 'options of pause')
+    const { reason, until, by } = options
+    const open = { until: until === undefined ? null : parseRunAt(until, 'until'), reason: text(reason, 'reason'), by: text(by, 'by') }
+    const scope = scopeOf(target)
+    await this.#engine.open()
+    const { outcome } = await this.#engine.env.store.pause({ ...scope, open })
+    if (outcome === 'paused') this.#engine.env.events.emit('job.paused', { ...scope, reason: open.reason })
+    return outcome === 'paused' ? 'paused' : 'unchanged'
+  }
+
+  async resume(target: PauseTarget | undefined): Promise<'resumed' | 'unchanged'> {
+    await this.#engine.open()
+    const { outcome } = await this.#engine.env.store.pause({ ...scopeOf(target), open: null })
+    return outcome === 'resumed' ? 'resumed' : 'unchanged'
+  }
+
+  /** The pauses in force, and with `all` those that are over, too. */
+  async pauses({ all = false }: { all?: boolean } = {}): Promise<readonly PauseView[]> {
+    await this.#engine.open()
+    const { store, time } = this.#engine.env
+    return (await store.readPauses(all ? {} : { since: time.now() })).map(pauseView)
+  }
+
+  async #change(job: AnyDefinition | string, options: UpdateOptions & JobTarget & { by?: string }, override: (known: JobRecord) => JobOverride | null): Promise<{ version: number }> {
+    for (;;) {
+      const known = await this.#known(job, options.tenant)
+      const wanted = override(known)
+      try {
+        return await this.#put(known, withOverride(known.declared ?? known.spec, wanted), wanted, options)
+      } catch (error) {
+        // Another change came first: unless the caller asked for a certain version, this one is made on top of it.
+        const isRace = error instanceof PunctualError && error.code === 'job.conflict' && options.expectedVersion === undefined
+        if (!isRace) throw error
+      }
+    }
+  }
+
+  async #put(known: JobRecord, spec: JobSpec, override: JobOverride | null, { update, expectedVersion, by }: UpdateOptions & { by?: string }): Promise<{ version: number }> {
+    const { tenant, name, declared, version } = known
+    const answer = await this.#engine.env.store.putJob({
+      tenant,
+      name,
+      spec,
+      declared,
+      override,
+      effectiveAt: await this.#effectiveAt(known, parseUpdatePolicy(update)),
+      by: text(by, 'by'),
+      expectedVersion: expectedVersion ?? version,
+    })
+    if (answer.outcome === 'conflict') throw conflict(tenant, name, expectedVersion ?? version, answer.job)
+    this.#engine.wakePlanner()
+    return { version: (answer.job as JobRecord).version }
+  }
+
+  async #effectiveAt(known: JobRecord, policy: ReturnType<typeof parseUpdatePolicy>): Promise<number | null> {
+    const { store, time } = this.#engine.env
+    const timeline = new Timeline(known, await store.readVersions(known))
+    return updateInstant(policy, time.now(), (after) => timeline.next(after)?.at ?? null)
+  }
+
+  async #override({ schedule, payload, enabled, ...settings }: JobPatch, job: string): Promise<JobOverride> {
+    const where = `update of job ${JSON.stringify(job)}`
+    if (schedule) checkSchedule(schedule, where)
+    const given = parseSettings(settings, where)
+    return {
+      ...(schedule !== undefined && { schedule: schedule?.toJSON() ?? null }),
+      ...(payload !== undefined && { payload: encodePayload(payload) }),
+      ...(enabled !== undefined && { isEnabled: checkOneOf(String(enabled), 'enabled', ['true', 'false']) === 'true' }),
+      ...(Object.keys(given).length > 0 && { settings: given }),
+    }
+  }
+
+  async #known(job: AnyDefinition | string, tenant = defaultTenant): Promise<JobRecord> {
+    const name = nameOf(job)
+    await this.#engine.open()
+    const [known] = await this.#engine.env.store.readJobs({ tenant, name, limit: 1 })
+    if (known) return known
+    throw new PunctualError('job.unknown', `There is no job ${JSON.stringify(name)} in tenant ${JSON.stringify(tenant)}`, { job: name, tenant })
+  }
+}
+
+function merged(before: JobOverride | null, patch: JobOverride): JobOverride {
+  const settings = { ...before?.settings, ...patch.settings }
+  return { ...before, ...patch, ...(Object.keys(settings).length > 0 && { settings }) }
+}
+
+function without(override: JobOverride, fields: readonly OverridableField[]): JobOverride | null {
+  const left = Object.fromEntries(Object.entries(override).filter(([name]) => !fields.includes(name === 'isEnabled' ? 'enabled' : (name as OverridableField))))
+  return Object.keys(left).length === 0 ? null : left
+}
+
+function scopeOf(target: PauseTarget | undefined): PauseScope {
+  if (target === undefined) return { tenant: null, job: null }
+  if (typeof target === 'string' || 'tasks' in target) return { tenant: defaultTenant, job: nameOf(target as AnyDefinition | string) }
+  checkOptions(target, ['tenant', 'job'], 'a pause is of a job, of { tenant }, of { tenant, job }, or of everything; the target')
+  const { tenant, job } = target
+  if (job !== undefined) return { tenant: checkName(tenant ?? defaultTenant, 'tenant'), job: nameOf(job) }
+  return { tenant: tenant === undefined ? null : checkName(tenant, 'tenant'), job: null }
+}
+
+function pauseView({ tenant, job, from, to, reason, by }: PauseRecord): PauseView {
+  return { tenant, job, from: new Date(from), to: to === null ? null : new Date(to), reason, by }
+}
+
+function text(value: string | undefined, field: string): string | null {
+  return value === undefined ? null : checkKey(value, field)
+}
+
+function conflict(tenant: string, job: string, expected: number | undefined, known: JobRecord | null): PunctualError {
+  const current = known?.version ?? 0
+  return new PunctualError('job.conflict', `Job ${JSON.stringify(job)} has version ${current}, not ${expected}: it was changed by another. Read it again and decide anew`, {
+    job,
+    tenant,
+    expectedVersion: expected,
+    version: current,
+  })
+}
