@@ -75,7 +75,7 @@ function planGap(input: PlanInput, rows: Rows): GapPlan {
   function* instants(): Generator<number, void, undefined> {
     yield* stranded.filter((at) => !isPaused(candidate, at))
     let tick = timeline.next(job.cursor)
-    for (let count = 0; tick && tick.at < work.aliveSince; tick = timeline.next(tick.at)) {
+    for (let count = 0; tick && tick.at <= work.aliveSince; tick = timeline.next(tick.at)) {
       if (policy.strategy === 'all' && ++count > rowsPerPlan) {
         isWhole = false
         return

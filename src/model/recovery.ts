@@ -84,7 +84,7 @@ export function decideGap({ strategy, maxOccurrences = mostBounded, maxAgeMs = N
   for (const at of instants) {
     if (span.count++ === 0) span.from = at
     span.to = at
-    if (keep === 0 || (strategy === 'bounded' && at < now - maxAgeMs)) passed.add(at)
+    if (keep === 0 || (strategy === 'bounded' && at <= now - maxAgeMs)) passed.add(at)
     else if (newest.push(at) > keep) passed.add(newest.shift() as number)
   }
   const run = newest.map((at) => ({ at, span: strategy === 'compressed' ? span : null }))

@@ -28,7 +28,7 @@ function noteBreak(state: MemoryState, now: number): void {
   state.aliveSince = now
   for (const entry of state.entries.values()) {
     const { source, tenant, job } = entry.record
-    if (entry.place !== 'ready' || entry.turn !== 1 || entry.dueAt >= now || (source !== 'schedule' && source !== 'recovery'))
+    if (entry.place !== 'ready' || entry.turn !== 1 || entry.dueAt > now || (source !== 'schedule' && source !== 'recovery'))
       continue
     state.makeWait(entry, { reason: 'stranded', key: null, wakeAt: null })
     const key = jobKey(tenant, job)
