@@ -120,7 +120,7 @@ export class Dispatcher {
     const executor = this.#live.get(ref)
     if (executor?.turn === turn) return executor.abort(reason, detail)
     const queued = [...this.#queue, ...this.#suspects].find(({ member }) => member.ref === ref && member.turn === turn)
-    if (queued) this.#start(this.#take(queued)).abort(reason, detail)
+    if (queued) this.#start(this.#take(queued), (waiting) => waiting.abort(reason, detail))
   }
 
   abortAll(reason: AbortReason): void {
@@ -171,7 +171,7 @@ export class Dispatcher {
     if (this.#running < concurrency && this.#suspects.length > 0 && this.#runningSuspects === 0) this.#start(this.#suspects.shift() as Queued)
   }
 
-  #start({ claim, member, runnable, queuedAt, isLastOfBatch }: Queued): Executor {
+  #start({ claim, member, runnable, queuedAt, isLastOfBatch }: Queued, before: (executor: Executor) => void = () => {}): void {
     if (isLastOfBatch) this.#adjustBatch(queuedAt)
     const executor = new Executor(this.#env, this.#recorder, claim, member, runnable)
     const isSuspect = member.recoveries >= suspectRecoveries
@@ -184,6 +184,7 @@ export class Dispatcher {
       this.#fill()
       if (this.#queue.length <= this.#batch / 2) this.onRoom()
     }
+    before(executor)
     executor.run().then(
       (result) => this.#ended(member.ref, executor, result),
       (error: unknown) => {
@@ -191,7 +192,6 @@ export class Dispatcher {
         this.#ended(member.ref, executor, 'abandoned')
       },
     )
-    return executor
   }
 
   #ended(ref: number, executor: Executor, result: TurnResult): void {

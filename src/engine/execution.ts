@@ -2,7 +2,7 @@ import type { Logger } from '../model/context.ts'
 import type { HookContext } from '../model/definition.ts'
 import type { OccurrenceEvent, TaskEvent } from '../model/events.ts'
 import { type TaskHistory, taskHistories } from '../model/history.ts'
-import type { OccurrenceRecord } from '../model/occurrence.ts'
+import type { AttemptRecord, OccurrenceRecord } from '../model/occurrence.ts'
 import type { RetryFunction } from '../model/retry.ts'
 import type { Settings, TaskSettings } from '../model/settings.ts'
 import type { CheckpointItem, ClaimMember, ClaimRef, MemberRef, WriteAnswer } from '../store/store.ts'
@@ -70,6 +70,11 @@ export class Execution {
 
   checkpoint(what: Omit<CheckpointItem, keyof MemberRef>): Promise<WriteAnswer> {
     return this.#recorder.checkpoint({ ...this.memberRef, ...what })
+  }
+
+  /** Records the end of an attempt in one commit with the handler's own writes. */
+  commit(attempt: AttemptRecord, within: NonNullable<CheckpointItem['within']>): Promise<WriteAnswer> {
+    return this.#recorder.commit({ ...this.memberRef, attempts: [attempt], within })
   }
 
   /** Records progress without making the handler wait; of what is reported meanwhile only the newest is written. */
