@@ -73,6 +73,7 @@ export class Dispatcher {
   /** Claims up to `limit` and starts what fits; null when the node lost its session meanwhile. */
   async claim(limit: number, dueBy?: number): Promise<{ count: number; nextDue: number | null } | null> {
     const env = this.#env
+    while (this.#session().beating) await this.#session().beating
     const session = this.#session()
     // After an unknown outcome the same claim is asked for again, so that what it may have taken is not left behind.
     if (this.#pending?.session !== session) this.#pending = { claim: this.#newClaim(), session, limit }

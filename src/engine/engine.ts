@@ -237,7 +237,7 @@ export class Engine {
   #fence(reason: string): void {
     const fenced = this.#session
     if (fenced.isFenced) return
-    fenced.isFenced = true
+    fenced.fence()
     this.env.log.warn('This node stopped itself and comes back under a new id', { node: fenced.boot, reason })
     this.#dispatcher.abandon(new Set(fenced.claims.keys()))
     this.#session = new Session(this.env.clock, this.env.randomBytes)

@@ -4,6 +4,7 @@ import type { Dispatcher } from './dispatcher.ts'
 import type { Env } from './env.ts'
 import type { Wait } from './loop.ts'
 import type { Session } from './session.ts'
+import { announceUnattendedEnd } from './unattended-end.ts'
 import { version } from './version.ts'
 
 const claimsPerRescue = 200
@@ -29,14 +30,17 @@ export class Keeper {
   async beatOnce(phase: 'stay' | 'leave' = 'stay'): Promise<number> {
     const { store, clock, time, options } = this.#env
     const session = this.#session()
+    while (session.beating) await session.beating
+    session.beatBegins()
     const sentAt = clock.mono()
-    const answer = await store.beat({
+    const sent = store.beat({
       node: this.#nodeInfo(session),
       claims: [...session.claims.keys()],
       inFlight: [...session.inFlight],
       long: this.#longTurns(),
       phase: session.isJoined ? phase : 'join',
     })
+    const answer = await sent.finally(() => session.beatEnds())
     time.observe(answer.now)
     if (session.isFenced) return 0
     if (!answer.known) {
@@ -106,12 +110,21 @@ export class Keeper {
     })
   }
 
+  async #announce(id: string): Promise<void> {
+    try {
+      await announceUnattendedEnd(this.#env, { id })
+    } catch (error) {
+      this.#env.log.error('The end of rescued work could not be announced', { occurrence: id, error: String(error) })
+    }
+  }
+
   async #rescue(gone: readonly { boot: string; beats: number }[]): Promise<void> {
     const { store, events, options } = this.#env
     for (;;) {
       const { rescued, removed, more } = await store.rescue({ gone, delaysMs: options.recoveryDelaysMs, limit: claimsPerRescue })
       const dead = rescued.filter(({ outcome }) => outcome === 'dead').length
       for (const node of removed) events.emit('node.gone', { node, rescued: rescued.length, dead })
+      for (const { id, outcome } of rescued) if (outcome === 'dead' || outcome === 'canceled') await this.#announce(id)
       if (!more) return
     }
   }
