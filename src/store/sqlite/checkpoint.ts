@@ -22,6 +22,7 @@ export function checkpoint(tx: Transaction, known: KnownClaims, items: readonly 
       try {
         return note(tx, withResult(item, runWithin(tx.connection.db, item.within)))
       } catch (error) {
+        if (!isOurs(tx.connection.db)) throw error
         thrown.push(error)
         return 'ok'
       }
@@ -90,12 +91,11 @@ function runWithin(db: DatabaseSync, work: (tx: unknown) => string | null): stri
     const result = guarded(db, work)
     if (isPromise(result))
       throw invalid('must be synchronous on SQLite: it returned a promise, whose later writes would be outside of the commit')
-    if (!db.isOpen || !db.isTransaction) throw invalid('ended the transaction that it was given; Punctual commits it')
+    if (!isOurs(db)) throw invalid('ended the transaction that it was given; Punctual commits it')
     release(db)
     return result
   } catch (error) {
-    if (!db.isOpen || !db.isTransaction) throw error
-    db.exec(`ROLLBACK TO ${savepoint}; RELEASE ${savepoint}`)
+    if (isOurs(db)) db.exec(`ROLLBACK TO ${savepoint}; RELEASE ${savepoint}`)
     throw error
   }
 }
@@ -123,8 +123,14 @@ function release(db: DatabaseSync): void {
   try {
     db.exec(`RELEASE ${savepoint}`)
   } catch (cause) {
+    db.exec('ROLLBACK')
     throw invalid('ended the transaction that it was given and began another; Punctual commits it', cause)
   }
+}
+
+/** Whether the transaction is still there to be committed by us. */
+function isOurs(db: DatabaseSync): boolean {
+  return db.isOpen && db.isTransaction
 }
 
 function isPromise(value: unknown): boolean {
