@@ -109,7 +109,8 @@ export class Execution {
     while (this.#nextProgress) {
       const progress = this.#nextProgress
       this.#nextProgress = null
-      await this.checkpoint({ attempts: [], progress })
+      // Progress is worth no failure: what follows will meet the same trouble.
+      await this.checkpoint({ attempts: [], progress }).catch((error: unknown) => this.log.warn('Progress could not be recorded', { error: String(error) }))
     }
     this.#progressing = null
   }

@@ -60,8 +60,12 @@ export class Executor {
   }
 
   async run(): Promise<TurnResult> {
-    const outcome = this.#aborted() ?? (this.#begin() ? await this.#prepare() : null) ?? this.#aborted() ?? (await this.#runTasks())
-    this.onHandlersEnded()
+    let outcome: TasksOutcome
+    try {
+      outcome = this.#aborted() ?? (this.#begin() ? await this.#prepare() : null) ?? this.#aborted() ?? (await this.#runTasks())
+    } finally {
+      this.onHandlersEnded()
+    }
     const result = await this.#settle(outcome)
     if (await this.#wasCanceled(result)) return 'canceled'
     this.#announce(result, outcome)

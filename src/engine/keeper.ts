@@ -19,6 +19,9 @@ export class Keeper {
   readonly #fence: (reason: string) => void
   /** When the beats of each other node were last seen to move, by this node's monotonic clock. */
   readonly #seen = new Map<string, { beats: number; at: number }>()
+  /** Boot ids that this node itself has given up: nobody has to wait to see whether they beat. */
+  readonly #disowned = new Set<string>()
+  #cancelFence: () => void = () => {}
 
   constructor(env: Env, dispatcher: Dispatcher, session: () => Session, fence: (reason: string) => void) {
     this.#env = env
@@ -36,7 +39,8 @@ export class Keeper {
     const sent = store.beat({
       node: this.#nodeInfo(session),
       claims: [...session.claims.keys()],
-      inFlight: [...session.inFlight],
+      // A node that leaves has no call under way: what it may have taken is given back.
+      inFlight: phase === 'leave' ? [] : [...session.inFlight],
       long: this.#longTurns(),
       phase: session.isJoined ? phase : 'join',
     })
@@ -49,15 +53,25 @@ export class Keeper {
     }
     session.isJoined = true
     session.beatAt = sentAt
+    this.#armFence(session)
     if (answer.lost.length > 0) this.#loseClaims(session, answer.lost)
     for (const { ref, turn, reason } of answer.cancels) this.#dispatcher.abort(ref, turn, 'cancel', reason)
     return options.beatMs
   }
 
-  /** Stops this node in time when it cannot beat, and takes over from nodes whose beats stand still. */
+  /** The node has let go of this boot id. */
+  disown(boot: string): void {
+    this.#disowned.add(boot)
+  }
+
+  /** Stops watching over the session, which has ended. */
+  rest(): void {
+    this.#cancelFence()
+  }
+
+  /** Takes over from nodes whose beats stand still. */
   async watchOnce(): Promise<Wait> {
     const { store, clock, options } = this.#env
-    this.checkFence()
     const { nodes } = await store.nodes()
     const gone = this.#observe(nodes, clock.mono())
     await this.#rescue(gone.map(({ boot, beats }) => ({ boot, beats })))
@@ -71,10 +85,11 @@ export class Keeper {
   }
 
   /** A node that could not beat for nearly its ttl may be taken for gone at any moment: it stops by itself, without asking. */
-  checkFence(): void {
+  #armFence(session: Session): void {
     const { clock, options } = this.#env
-    const session = this.#session()
-    if (session.isJoined && clock.mono() - session.beatAt > options.ttlMs - options.ttlMarginMs) this.#fence(`no beat was acknowledged for ${Math.round(clock.mono() - session.beatAt)} ms`)
+    this.#cancelFence()
+    const leftMs = session.beatAt + options.ttlMs - options.ttlMarginMs - clock.mono()
+    this.#cancelFence = clock.timer(leftMs, () => this.#fence(`no beat was acknowledged for ${Math.round(clock.mono() - session.beatAt)} ms`))
   }
 
   #nodeInfo({ boot }: Session): NodeInfo {
@@ -100,9 +115,14 @@ export class Keeper {
 
   #observe(nodes: readonly NodeRecord[], mono: number): NodeRecord[] {
     const { boot: own } = this.#session()
-    for (const boot of this.#seen.keys()) if (!nodes.some((node) => node.boot === boot)) this.#seen.delete(boot)
+    for (const boot of [...this.#seen.keys(), ...this.#disowned]) {
+      if (nodes.some((node) => node.boot === boot)) continue
+      this.#seen.delete(boot)
+      this.#disowned.delete(boot)
+    }
     return nodes.filter((node) => {
       if (node.boot === own) return false
+      if (this.#disowned.has(node.boot)) return true
       const before = this.#seen.get(node.boot)
       if (before?.beats === node.beats) return mono - before.at >= node.ttlMs
       this.#seen.set(node.boot, { beats: node.beats, at: mono })

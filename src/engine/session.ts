@@ -16,9 +16,20 @@ export class Session {
   /** When the last acknowledged beat was sent, by the monotonic clock. */
   beatAt: number
 
-  constructor(clock: Clock, randomBytes: (count: number) => Uint8Array) {
+  readonly #clock: Clock
+  readonly #aloneMs: number
+
+  /** @param aloneMs How long the session stands without an acknowledged beat. */
+  constructor(clock: Clock, randomBytes: (count: number) => Uint8Array, aloneMs: number) {
+    this.#clock = clock
+    this.#aloneMs = aloneMs
     this.boot = uuidV7(Math.floor(clock.wall()), randomBytes)
     this.beatAt = clock.mono()
+  }
+
+  /** Its last acknowledged beat is so old that it may be taken for gone at any moment. */
+  get isOverdue(): boolean {
+    return this.isJoined && this.#clock.mono() - this.beatAt >= this.#aloneMs
   }
 
   /**

@@ -158,7 +158,7 @@ export class TaskRunner {
     if (run.hasFailed && run.isVital) this.#cancelPeers(run)
     // The only attempt of a turn is written with its end.
     if (this.#unsaved.length === 0 || this.#runs.length === 1 || this.#runs.every((other) => other.isFinished)) this.#pump()
-    else void this.#save(run)
+    else this.#save(run).catch((error: unknown) => this.#giveUp(error))
   }
 
   /** Sets where the task stands now, and says how its attempt is recorded. */
@@ -232,6 +232,13 @@ export class TaskRunner {
     run.phase = phase
     if (answer === 'lost') this.#end('abandoned')
     else this.#pump()
+  }
+
+  /** The store refuses to record what was done, and not because it is away: nothing that follows could be recorded either. */
+  #giveUp(error: unknown): void {
+    this.#end('abandoned')
+    for (const run of this.#runs) run.attempt?.abort('lost')
+    this.#execution.log.error('The end of an attempt could not be recorded', { error: errorRecord(error) })
   }
 
   async #transaction<Tx, Value>(run: TaskRun, startedAt: number, work: (tx: Tx) => Value): Promise<Value> {
