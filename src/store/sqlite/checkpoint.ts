@@ -1,7 +1,7 @@
 import { constants, type DatabaseSync } from 'node:sqlite'
 import { PunctualError } from '../../errors.ts'
 import type { CheckpointItem, WriteAnswer } from '../store.ts'
-import type { KnownClaims } from './claims.ts'
+import { isUnended, type KnownClaims } from './claims.ts'
 import { addAttempts } from './ending.ts'
 import { Fence } from './fence.ts'
 import type { Transaction } from './transaction.ts'
@@ -17,7 +17,7 @@ export function checkpoint(tx: Transaction, known: KnownClaims, items: readonly 
   const thrown: unknown[] = []
   const answers = items.map((item): WriteAnswer => {
     const member = fence.member(item)
-    if (!member || hasEnded(tx, member)) return 'lost'
+    if (!member || !isUnended(tx, member)) return 'lost'
     if (item.within && !isRecorded(tx, item)) {
       try {
         return note(tx, withResult(item, runWithin(tx.connection.db, item.within)))
@@ -30,10 +30,6 @@ export function checkpoint(tx: Transaction, known: KnownClaims, items: readonly 
     return note(tx, item)
   })
   return { answers, thrown }
-}
-
-function hasEnded(tx: Transaction, { series, ref, turn }: { series: number; ref: number; turn: number }): boolean {
-  return tx.one('SELECT 1 FROM punctual_turn WHERE series = ? AND ref = ? AND turn = ?', series, ref, turn) !== undefined
 }
 
 /** Whether the attempt that the work belongs to has been committed before, and with it the work. */
