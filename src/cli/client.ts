@@ -3,6 +3,10 @@ import { openSharedStoreUrl } from './store-url.ts'
 
 /** Gives `use` a client on a store that other processes work on, and lets go of the store afterwards. */
 export async function withClient<Value>(storeUrl: string, use: (punctual: Punctual) => Promise<Value>): Promise<Value> {
-  await using punctual = createPunctual({ store: openSharedStoreUrl(storeUrl) })
-  return await use(punctual)
+  const punctual = createPunctual({ store: openSharedStoreUrl(storeUrl) })
+  try {
+    return await use(punctual)
+  } finally {
+    await punctual.close()
+  }
 }

@@ -26,7 +26,7 @@ export async function serve(options: ServeOptions): Promise<void> {
   const { store, concurrency } = options
   const log = lineLogger()
   const file = await loadJobsFile(options.jobs)
-  await using punctual = createPunctual({
+  const punctual = createPunctual({
     store: openStoreUrl(store),
     jobs: file.definitions,
     log,
@@ -38,11 +38,11 @@ export async function serve(options: ServeOptions): Promise<void> {
   try {
     await punctual.start()
     print(welcome(server, options, file))
-    await runSetup(file, punctual, log, stop)
+    await Promise.race([runSetup(file, punctual, log, stop), aborted(stop)])
     await aborted(stop)
     log.info('Stopping: waiting for running work', { running: punctual.depth.running })
-    await punctual.stop()
   } finally {
+    await punctual.close()
     await server.close()
   }
   log.info('Stopped')

@@ -1,6 +1,7 @@
 // What changes something: each command checks what it is given before anything is written.
 import { Batcher } from '../engine/batcher.ts'
 import { defaultTenant, type Engine } from '../engine/engine.ts'
+import { announceUnattendedEnd, isEndNoticed } from '../engine/unattended-end.ts'
 import { PunctualError } from '../errors.ts'
 import type { Refs } from '../model/context.ts'
 import { type AnyDefinition, Definition } from '../model/definition.ts'
@@ -114,6 +115,8 @@ export class Commands {
     const which = typeof target === 'object' && 'entity' in target ? { tenant: target.tenant ?? defaultTenant, job: nameOf(target.job), entity: checkKey(target.entity, 'entity') } : whichOf(target)
     await this.#engine.open()
     const answers = await this.#engine.env.store.cancel({ which, reason: reason === undefined ? null : checkKey(reason, 'reason') })
+    const canceled = answers.filter(({ outcome }) => outcome === 'canceled')
+    if (canceled.length > 0 && isEndNoticed(this.#engine.env)) for (const { id } of canceled) await announceUnattendedEnd(this.#engine.env, { id }, { unlessRun: true })
     const outcomes = answers.map((answer) => answer.outcome)
     return (['canceling', 'canceled', 'ended'] as const).find((outcome) => outcomes.includes(outcome)) ?? 'unknown'
   }
@@ -131,6 +134,7 @@ export class Commands {
   /** Ends a dead occurrence for good. */
   async discard(target: OccurrenceTarget, { reason }: { reason?: string } = {}): Promise<void> {
     await this.#move(target, { discard: reason === undefined ? null : checkKey(reason, 'reason') })
+    if (isEndNoticed(this.#engine.env)) await announceUnattendedEnd(this.#engine.env, whichOf(target))
   }
 
   async #move(target: OccurrenceTarget, to: Parameters<Engine['env']['store']['move']>[0]['to']): Promise<void> {

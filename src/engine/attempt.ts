@@ -48,11 +48,13 @@ export class Attempt {
   /** Signals the handler. Unless it has to do with shutdown, a handler that goes on is written off after a while. */
   abort(reason: AbortReason, detail?: string | null): void {
     if (!this.#resolve || (this.#aborted && this.#aborted.code !== 'shutdown')) return
-    this.#cancelTimer?.()
     this.#aborted = new Aborted(reason, detail)
     this.#controller?.abort(this.#aborted)
+    // A handler that goes on through a shutdown still has its timeout.
+    if (reason === 'shutdown') return
+    this.#cancelTimer?.()
     if (reason === 'lost') this.#end(this.#abortOutcome(this.#aborted))
-    else if (reason !== 'shutdown') this.#cancelTimer = this.#clock.timer(this.#writeOffMs, () => this.#end(this.#abortOutcome(this.#aborted as Aborted)))
+    else this.#cancelTimer = this.#clock.timer(this.#writeOffMs, () => this.#end(this.#abortOutcome(this.#aborted as Aborted)))
   }
 
   readonly #returned = (value: unknown): void => {

@@ -17,6 +17,12 @@ interface Queued {
   readonly isLastOfBatch: boolean
 }
 
+interface Claimed {
+  readonly id: string
+  readonly count: number
+  readonly nextDue: number | null
+}
+
 /** A batch that was started within this time was small enough to be doubled. */
 const quickStartMs = 50
 /** From this many recoveries on an occurrence runs without another such beside it, so that only the guilty one goes down. */
@@ -36,10 +42,11 @@ export class Dispatcher {
   #batch = 0
   #pending: { readonly claim: ClaimRef; readonly session: Session; readonly limit: number } | null = null
   #isClaiming = true
+  #claiming: Promise<void> = Promise.resolve()
   #idleWaiters: (() => void)[] = []
   /** Called when a slot has become free and more may be claimed. */
   onRoom: () => void = () => {}
-  onTurnEnd: (result: TurnResult) => void = () => {}
+  onTurnEnd: (claimId: string, result: TurnResult) => void = () => {}
 
   constructor(env: Env, recorder: Recorder, session: () => Session, onUnknownNode: () => void) {
     this.#env = env
@@ -70,9 +77,19 @@ export class Dispatcher {
     return dueInMs <= pollMs ? dueInMs : { poll: pollMs }
   }
 
-  /** Claims up to `limit` and starts what fits; null when the node lost its session meanwhile. */
-  async claim(limit: number, dueBy?: number): Promise<{ count: number; nextDue: number | null } | null> {
+  /** Claims up to `limit` and starts what fits; null when the node lost its session meanwhile. One claim is asked for at a time. */
+  claim(limit: number, dueBy?: number): Promise<Claimed | null> {
+    const claimed = this.#claiming.then(() => this.#claim(limit, dueBy))
+    this.#claiming = claimed.then(
+      () => {},
+      () => {},
+    )
+    return claimed
+  }
+
+  async #claim(limit: number, dueBy: number | undefined): Promise<Claimed | null> {
     const env = this.#env
+    while (this.#session().beating) await this.#session().beating
     const session = this.#session()
     // After an unknown outcome the same claim is asked for again, so that what it may have taken is not left behind.
     if (this.#pending?.session !== session) this.#pending = { claim: this.#newClaim(), session, limit }
@@ -89,7 +106,7 @@ export class Dispatcher {
       if (members.length > 0) session.hold(claim, members.length)
       session.inFlight.delete(claim.id)
       this.#enqueue(claim, members)
-      return { count: members.length, nextDue }
+      return { id: claim.id, count: members.length, nextDue }
     } catch (error) {
       if (!(error instanceof PunctualError && error.code === 'claim.lost')) throw error
       this.#pending = null
@@ -122,7 +139,7 @@ export class Dispatcher {
     const executor = this.#live.get(ref)
     if (executor?.turn === turn) return executor.abort(reason, detail)
     const queued = [...this.#queue, ...this.#suspects].find(({ member }) => member.ref === ref && member.turn === turn)
-    if (queued) this.#start(this.#take(queued)).abort(reason, detail)
+    if (queued) this.#start(this.#take(queued), (waiting) => waiting.abort(reason, detail))
   }
 
   abortAll(reason: AbortReason): void {
@@ -168,12 +185,13 @@ export class Dispatcher {
 
   #fill(): void {
     const { concurrency } = this.#env.options
-    if (this.#session().isFenced) return
+    const { isFenced, isOverdue } = this.#session()
+    if (isFenced || isOverdue) return
     while (this.#running < concurrency && this.#queue.length > 0) this.#start(this.#queue.shift() as Queued)
     if (this.#running < concurrency && this.#suspects.length > 0 && this.#runningSuspects === 0) this.#start(this.#suspects.shift() as Queued)
   }
 
-  #start({ claim, member, runnable, queuedAt, isLastOfBatch }: Queued): Executor {
+  #start({ claim, member, runnable, queuedAt, isLastOfBatch }: Queued, before: (executor: Executor) => void = () => {}): void {
     if (isLastOfBatch) this.#adjustBatch(queuedAt)
     const executor = new Executor(this.#env, this.#recorder, claim, member, runnable)
     const isSuspect = member.recoveries >= suspectRecoveries
@@ -186,6 +204,7 @@ export class Dispatcher {
       this.#fill()
       if (this.#queue.length <= this.#batch / 2) this.onRoom()
     }
+    before(executor)
     executor.run().then(
       (result) => this.#ended(member.ref, executor, result),
       (error: unknown) => {
@@ -193,12 +212,11 @@ export class Dispatcher {
         this.#ended(member.ref, executor, 'abandoned')
       },
     )
-    return executor
   }
 
   #ended(ref: number, executor: Executor, result: TurnResult): void {
     if (this.#live.get(ref) === executor) this.#live.delete(ref)
-    this.onTurnEnd(result)
+    this.onTurnEnd(executor.claimId, result)
     this.#checkIdle()
   }
 

@@ -40,13 +40,15 @@ export class Engine {
   #session: Session
   #phase: 'stopped' | 'started' | 'stopping' = 'stopped'
   #opening: Promise<void> | null = null
+  #stopping: Promise<void> | null = null
+  #ticking: Promise<void> = Promise.resolve()
   #isOpen = false
   #undeclared = true
   #unsubscribe: () => void = () => {}
 
   constructor(env: Env) {
     this.env = env
-    this.#session = new Session(env.clock, env.randomBytes)
+    this.#session = this.#newSession()
     const session = () => this.#session
     this.#recorder = new Recorder(env, session)
     this.#dispatcher = new Dispatcher(env, this.#recorder, session, () => this.#fence('the store refused a claim of this node'))
@@ -112,20 +114,25 @@ export class Engine {
     if (this.#phase === 'started') this.#loops.opener.start()
   }
 
-  /** Stops planning and claiming, signals what runs, waits for it for the grace period, and leaves. */
+  /** Stops planning and claiming, signals what runs, waits for it for the grace period, and leaves. Said again, it waits for the same end. */
   async stop(graceMs: number = this.env.options.graceMs): Promise<void> {
-    if (this.#phase !== 'started') return
+    if (this.#phase === 'started') this.#stopping = this.#stop(graceMs)
+    await this.#stopping
+  }
+
+  async #stop(graceMs: number): Promise<void> {
     this.#phase = 'stopping'
     this.#unsubscribe()
     const { opener, planner, dispatcher, beat, watch, prune } = this.#loops
-    await Promise.all([opener.stop(), planner.stop(), dispatcher.stop(), prune.stop()])
+    // The opener starts the others: they stay stopped once it has stopped.
+    await opener.stop()
+    await Promise.all([planner.stop(), dispatcher.stop(), prune.stop()])
     const grace = new AbortController()
     const drained = this.#dispatcher.drain().then(() => this.#dispatcher.idle())
     await Promise.race([drained, sleep(this.env.clock, graceMs, grace.signal)])
     grace.abort()
     await Promise.all([beat.stop(), watch.stop()])
-    if (this.#isOpen && this.#session.isJoined) await this.#keeper.beatOnce('leave').catch((error: unknown) => this.env.log.warn('The last beat did not reach the store', { error: String(error) }))
-    this.#session = new Session(this.env.clock, this.env.randomBytes)
+    await this.#leave()
     this.#phase = 'stopped'
     this.#troubles.clear()
     this.env.events.emit('health.changed', this.health)
@@ -133,29 +140,56 @@ export class Engine {
 
   async close(): Promise<void> {
     await this.stop()
+    await this.#ticking
     if (this.#isOpen) await this.env.store.close()
     this.#isOpen = false
     this.#opening = null
   }
 
-  /** Plans, claims and runs what is due, once, for hosts that tick from outside. */
-  async runDue({ limit, dueBy }: { limit: number; dueBy?: number }): Promise<DueSummary> {
+  /** Plans, claims and runs what is due, once, for hosts that tick from outside. Of several calls each waits for the one before. */
+  runDue(request: { limit: number; dueBy?: number }): Promise<DueSummary> {
+    const tick = this.#ticking.then(() => this.#tick(request))
+    this.#ticking = tick.then(
+      () => {},
+      () => {},
+    )
+    return tick
+  }
+
+  async #tick({ limit, dueBy }: { limit: number; dueBy?: number }): Promise<DueSummary> {
     await this.open()
-    const results: TurnResult[] = []
-    this.#dispatcher.onTurnEnd = (result) => results.push(result)
+    const isStarted = this.#phase === 'started'
+    const ends: { claimId: string; result: TurnResult }[] = []
+    this.#dispatcher.onTurnEnd = (claimId, result) => ends.push({ claimId, result })
     this.#dispatcher.resume()
     try {
-      await this.#beatOnce()
+      // A handler may run for longer than a node is believed without a beat.
+      const beatInMs = await this.#beatOnce()
+      if (!isStarted) this.#loops.beat.start(beatInMs)
       await this.#planAll()
       await this.#keeper.watchOnce()
-      const claimed = await this.#dispatcher.claim(Math.min(limit, this.env.store.batchLimit), dueBy)
+      const { claimed, claimIds } = await this.#claimUpTo(limit, dueBy)
       await this.#dispatcher.idle()
-      const count = (...ends: TurnResult[]) => results.filter((result) => ends.includes(result)).length
-      return { claimed: claimed?.count ?? 0, succeeded: count('completed'), retried: count('parked', 'released'), failed: count('failed', 'dead') }
+      const count = (...results: TurnResult[]) => ends.filter(({ claimId, result }) => claimIds.has(claimId) && results.includes(result)).length
+      return { claimed, succeeded: count('completed'), retried: count('parked', 'released'), failed: count('failed', 'dead') }
     } finally {
       this.#dispatcher.onTurnEnd = () => {}
       if (this.#phase === 'stopped') await this.#leaveAfterTick()
     }
+  }
+
+  async #claimUpTo(limit: number, dueBy: number | undefined): Promise<{ claimed: number; claimIds: ReadonlySet<string> }> {
+    const claimIds = new Set<string>()
+    let claimed = 0
+    while (claimed < limit) {
+      const wanted = Math.min(limit - claimed, this.env.store.batchLimit)
+      const answer = await this.#dispatcher.claim(wanted, dueBy)
+      if (!answer) break
+      claimIds.add(answer.id)
+      claimed += answer.count
+      if (answer.count < wanted) break
+    }
+    return { claimed, claimIds }
   }
 
   /** Resolves when nothing is due any more that this node could run. */
@@ -240,17 +274,34 @@ export class Engine {
   #fence(reason: string): void {
     const fenced = this.#session
     if (fenced.isFenced) return
-    fenced.isFenced = true
     this.env.log.warn('This node stopped itself and comes back under a new id', { node: fenced.boot, reason })
+    this.#renewSession()
     this.#dispatcher.abandon(new Set(fenced.claims.keys()))
-    this.#session = new Session(this.env.clock, this.env.randomBytes)
+    this.#keeper.disown(fenced.boot)
     this.env.events.emit('node.fenced', { node: fenced.boot, reason })
     this.#loops.beat.wake()
   }
 
   async #leaveAfterTick(): Promise<void> {
-    if (this.#session.isJoined) await this.#keeper.beatOnce('leave')
-    this.#session = new Session(this.env.clock, this.env.randomBytes)
+    await this.#loops.beat.stop()
+    await this.#leave()
+  }
+
+  async #leave(): Promise<void> {
+    if (this.#isOpen && this.#session.isJoined) await this.#keeper.beatOnce('leave').catch((error: unknown) => this.env.log.warn('The last beat did not reach the store', { error: String(error) }))
+    this.#renewSession()
+  }
+
+  /** The old session writes nothing any more, and does not go on trying to. */
+  #renewSession(): void {
+    this.#session.fence()
+    this.#keeper.rest()
+    this.#session = this.#newSession()
+  }
+
+  #newSession(): Session {
+    const { clock, randomBytes, options } = this.env
+    return new Session(clock, randomBytes, options.ttlMs - options.ttlMarginMs)
   }
 
   #loop(name: string, runOnce: () => Promise<Wait>): Loop {

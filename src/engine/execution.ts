@@ -2,7 +2,7 @@ import type { Logger } from '../model/context.ts'
 import type { HookContext } from '../model/definition.ts'
 import type { OccurrenceEvent, TaskEvent } from '../model/events.ts'
 import { type TaskHistory, taskHistories } from '../model/history.ts'
-import type { OccurrenceRecord } from '../model/occurrence.ts'
+import type { AttemptRecord, OccurrenceRecord } from '../model/occurrence.ts'
 import type { RetryFunction } from '../model/retry.ts'
 import type { Settings, TaskSettings } from '../model/settings.ts'
 import type { CheckpointItem, ClaimMember, ClaimRef, MemberRef, WriteAnswer } from '../store/store.ts'
@@ -72,6 +72,11 @@ export class Execution {
     return this.#recorder.checkpoint({ ...this.memberRef, ...what })
   }
 
+  /** Records the end of an attempt in one commit with the handler's own writes. */
+  commit(attempt: AttemptRecord, within: NonNullable<CheckpointItem['within']>): Promise<WriteAnswer> {
+    return this.#recorder.commit({ ...this.memberRef, attempts: [attempt], within })
+  }
+
   /** Records progress without making the handler wait; of what is reported meanwhile only the newest is written. */
   progress(run: TaskRun, done: number, message: string | null): void {
     const { events, time } = this.env
@@ -104,7 +109,8 @@ export class Execution {
     while (this.#nextProgress) {
       const progress = this.#nextProgress
       this.#nextProgress = null
-      await this.checkpoint({ attempts: [], progress })
+      // Progress is worth no failure: what follows will meet the same trouble.
+      await this.checkpoint({ attempts: [], progress }).catch((error: unknown) => this.log.warn('Progress could not be recorded', { error: String(error) }))
     }
     this.#progressing = null
   }

@@ -9,10 +9,11 @@ import type { Settings } from '../model/settings.ts'
 import type { ClaimMember, ClaimRef } from '../store/store.ts'
 import type { Env } from './env.ts'
 import { Execution } from './execution.ts'
-import { runHook } from './hooks.ts'
+import { type HookRun, runHook } from './hooks.ts'
 import type { Recorder } from './recorder.ts'
 import type { Runnable } from './registry.ts'
 import { TaskRunner, type TasksOutcome } from './task-runner.ts'
+import { announceUnattendedEnd } from './unattended-end.ts'
 
 /** How a turn was settled, for those who count. */
 export type TurnResult = TurnEnd | 'abandoned'
@@ -25,6 +26,7 @@ export class Executor {
   #runner: TaskRunner | null = null
   #abort: { reason: AbortReason; detail: string | null } | null = null
   #startedAt: number | null = null
+  #endedAt = 0
   /** Called when the handlers have ended and the slot is free, before the settlement has been written. */
   onHandlersEnded: () => void = () => {}
 
@@ -58,9 +60,14 @@ export class Executor {
   }
 
   async run(): Promise<TurnResult> {
-    const outcome = this.#aborted() ?? (this.#begin() ? await this.#prepare() : null) ?? this.#aborted() ?? (await this.#runTasks())
-    this.onHandlersEnded()
+    let outcome: TasksOutcome
+    try {
+      outcome = this.#aborted() ?? (this.#begin() ? await this.#prepare() : null) ?? this.#aborted() ?? (await this.#runTasks())
+    } finally {
+      this.onHandlersEnded()
+    }
     const result = await this.#settle(outcome)
+    if (await this.#wasCanceled(result)) return 'canceled'
     this.#announce(result, outcome)
     return result
   }
@@ -92,7 +99,7 @@ export class Executor {
       }
     }
     const hasStarted = member.turns.some((turn) => turn.startedAt !== null && turn.end !== 'lost' && turn.end !== 'stale')
-    if (onStart && !hasStarted) await runHook(env, execution, 'onStart', () => onStart(execution.hookContext()))
+    if (onStart && !hasStarted) await runHook(env.clock, this.#hookRun('onStart'), () => onStart(execution.hookContext()))
     return null
   }
 
@@ -112,9 +119,10 @@ export class Executor {
   async #settle(outcome: TasksOutcome): Promise<TurnResult> {
     if (outcome.end === 'abandoned') return 'abandoned'
     const execution = this.#execution
+    this.#endedAt = this.#env.time.now()
     const end = outcome.end === 'failed' && goesToDeadLetters(execution.settings, execution.record.source) ? 'dead' : outcome.end
     const { onComplete } = execution.runnable.definition.options
-    if (onComplete && end !== 'parked' && end !== 'released') await runHook(this.#env, execution, 'onComplete', () => onComplete(this.#report(end)))
+    if (onComplete && end !== 'parked' && end !== 'released') await runHook(this.#env.clock, this.#hookRun('onComplete'), () => onComplete(this.#report(end)))
     await execution.progressWritten()
     const answer = await this.#recorder.settle({
       ...execution.memberRef,
@@ -125,13 +133,27 @@ export class Executor {
     return answer === 'ok' ? end : 'abandoned'
   }
 
+  /** Whether what was to go on has ended, since a cancel came in meanwhile; if so, that is announced. */
+  async #wasCanceled(result: TurnResult): Promise<boolean> {
+    const { record, runnable } = this.#execution
+    if ((result !== 'parked' && result !== 'released') || !runnable.definition.options.onComplete) return false
+    return announceUnattendedEnd(this.#env, { id: record.id }).catch((error: unknown) => {
+      this.#execution.log.warn('It could not be read whether a cancel came in between', { error: String(error) })
+      return false
+    })
+  }
+
+  #hookRun(name: HookRun['name']): HookRun {
+    return { name, timeoutMs: this.#execution.settings.timeoutMs, log: this.#execution.log }
+  }
+
   #endRow(end: TurnEnd, { error, result, attempts }: TasksOutcome): Omit<TurnRecord, 'turn' | 'node'> {
     const { runs, held } = this.#execution
     const isSolo = runs.length === 1
     return {
       end,
       startedAt: this.#startedAt,
-      endedAt: this.#env.time.now(),
+      endedAt: this.#endedAt,
       result: end === 'completed' ? result : null,
       error,
       attempt: isSolo ? (attempts[0]?.state ?? null) : null,
@@ -142,9 +164,9 @@ export class Executor {
   }
 
   #report(outcome: TurnEnd): ExecutionReport {
-    const { record, member, settings, runs, isGraph, env } = this.#execution
-    const startedAt = this.#startedAt ?? env.time.now()
-    const endedAt = env.time.now()
+    const { record, member, settings, runs, isGraph } = this.#execution
+    const endedAt = this.#endedAt
+    const startedAt = this.#startedAt ?? endedAt
     return {
       occurrenceId: record.id,
       tenant: record.tenant,

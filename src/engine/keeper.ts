@@ -4,6 +4,7 @@ import type { Dispatcher } from './dispatcher.ts'
 import type { Env } from './env.ts'
 import type { Wait } from './loop.ts'
 import type { Session } from './session.ts'
+import { announceUnattendedEnd } from './unattended-end.ts'
 import { version } from './version.ts'
 
 const claimsPerRescue = 200
@@ -18,6 +19,9 @@ export class Keeper {
   readonly #fence: (reason: string) => void
   /** When the beats of each other node were last seen to move, by this node's monotonic clock. */
   readonly #seen = new Map<string, { beats: number; at: number }>()
+  /** Boot ids that this node itself has given up: nobody has to wait to see whether they beat. */
+  readonly #disowned = new Set<string>()
+  #cancelFence: () => void = () => {}
 
   /** Called with all nodes whenever they are looked at. */
   onNodes: (nodes: readonly NodeRecord[]) => void = () => {}
@@ -32,14 +36,18 @@ export class Keeper {
   async beatOnce(phase: 'stay' | 'leave' = 'stay'): Promise<number> {
     const { store, clock, time, options } = this.#env
     const session = this.#session()
+    while (session.beating) await session.beating
+    session.beatBegins()
     const sentAt = clock.mono()
-    const answer = await store.beat({
+    const sent = store.beat({
       node: this.#nodeInfo(session),
       claims: [...session.claims.keys()],
-      inFlight: [...session.inFlight],
+      // A node that leaves has no call under way: what it may have taken is given back.
+      inFlight: phase === 'leave' ? [] : [...session.inFlight],
       long: this.#longTurns(),
       phase: session.isJoined ? phase : 'join',
     })
+    const answer = await sent.finally(() => session.beatEnds())
     time.observe(answer.now)
     if (session.isFenced) return 0
     if (!answer.known) {
@@ -48,15 +56,25 @@ export class Keeper {
     }
     session.isJoined = true
     session.beatAt = sentAt
+    this.#armFence(session)
     if (answer.lost.length > 0) this.#loseClaims(session, answer.lost)
     for (const { ref, turn, reason } of answer.cancels) this.#dispatcher.abort(ref, turn, 'cancel', reason)
     return options.beatMs
   }
 
-  /** Stops this node in time when it cannot beat, and takes over from nodes whose beats stand still. */
+  /** The node has let go of this boot id. */
+  disown(boot: string): void {
+    this.#disowned.add(boot)
+  }
+
+  /** Stops watching over the session, which has ended. */
+  rest(): void {
+    this.#cancelFence()
+  }
+
+  /** Takes over from nodes whose beats stand still. */
   async watchOnce(): Promise<Wait> {
     const { store, clock, options } = this.#env
-    this.checkFence()
     const { nodes } = await store.nodes()
     this.onNodes(nodes)
     const gone = this.#observe(nodes, clock.mono())
@@ -71,10 +89,11 @@ export class Keeper {
   }
 
   /** A node that could not beat for nearly its ttl may be taken for gone at any moment: it stops by itself, without asking. */
-  checkFence(): void {
+  #armFence(session: Session): void {
     const { clock, options } = this.#env
-    const session = this.#session()
-    if (session.isJoined && clock.mono() - session.beatAt > options.ttlMs - options.ttlMarginMs) this.#fence(`no beat was acknowledged for ${Math.round(clock.mono() - session.beatAt)} ms`)
+    this.#cancelFence()
+    const leftMs = session.beatAt + options.ttlMs - options.ttlMarginMs - clock.mono()
+    this.#cancelFence = clock.timer(leftMs, () => this.#fence(`no beat was acknowledged for ${Math.round(clock.mono() - session.beatAt)} ms`))
   }
 
   #nodeInfo({ boot }: Session): NodeInfo {
@@ -100,14 +119,27 @@ export class Keeper {
 
   #observe(nodes: readonly NodeRecord[], mono: number): NodeRecord[] {
     const { boot: own } = this.#session()
-    for (const boot of this.#seen.keys()) if (!nodes.some((node) => node.boot === boot)) this.#seen.delete(boot)
+    for (const boot of [...this.#seen.keys(), ...this.#disowned]) {
+      if (nodes.some((node) => node.boot === boot)) continue
+      this.#seen.delete(boot)
+      this.#disowned.delete(boot)
+    }
     return nodes.filter((node) => {
       if (node.boot === own) return false
+      if (this.#disowned.has(node.boot)) return true
       const before = this.#seen.get(node.boot)
       if (before?.beats === node.beats) return mono - before.at >= node.ttlMs
       this.#seen.set(node.boot, { beats: node.beats, at: mono })
       return false
     })
+  }
+
+  async #announce(id: string): Promise<void> {
+    try {
+      await announceUnattendedEnd(this.#env, { id })
+    } catch (error) {
+      this.#env.log.error('The end of rescued work could not be announced', { occurrence: id, error: String(error) })
+    }
   }
 
   async #rescue(gone: readonly { boot: string; beats: number }[]): Promise<void> {
@@ -117,6 +149,7 @@ export class Keeper {
       const dead = rescued.filter(({ outcome }) => outcome === 'dead').length
       for (const node of removed) events.emit('node.gone', { node, rescued: rescued.length, dead })
       for (const passed of expired) events.emit('occurrence.passed', passed)
+      for (const { id, outcome } of rescued) if (outcome === 'dead' || outcome === 'canceled') await this.#announce(id)
       if (!more) return
     }
   }

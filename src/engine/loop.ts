@@ -32,10 +32,13 @@ export class Loop {
     this.#options = options
   }
 
-  start(): void {
+  /** The first pass comes at once, or after `wait`. */
+  start(wait: Wait = 0): void {
     if (this.#state !== 'stopped') return
     this.#stopping = false
-    this.#pass()
+    if (wait === 0) return this.#pass()
+    this.#state = 'resting'
+    this.#rest(wait)
   }
 
   /** Resolves when the pass under way, if any, has ended. */

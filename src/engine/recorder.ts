@@ -33,6 +33,12 @@ export class Recorder {
     return this.#checkpoints.add({ item, session: this.#session() })
   }
 
+  /** Writes one item by itself, since what is done within its commit must not be repeated for the sake of others. */
+  async commit(item: CheckpointItem): Promise<WriteAnswer> {
+    const [answer] = await this.#insist([{ item, session: this.#session() }], (items) => this.#env.store.checkpoint(items))
+    return answer as WriteAnswer
+  }
+
   async #settle(items: readonly SettleItem[], session: Session): Promise<readonly WriteAnswer[]> {
     const answers = await this.#env.store.settle(items, session.lastOf(items))
     for (const { claim } of items) session.drop(claim.id)

@@ -37,7 +37,7 @@ export class Registry {
     this.#forget()
   }
 
-  get definitions(): Iterable<AnyDefinition> {
+  get definitions(): IteratorObject<AnyDefinition> {
     return this.#definitions.values()
   }
 

@@ -12,12 +12,46 @@ export class Session {
   isJoined = false
   /** Cut off from its claims: it starts nothing and writes nothing any more. */
   isFenced = false
+  #beat: PromiseWithResolvers<void> | null = null
   /** When the last acknowledged beat was sent, by the monotonic clock. */
   beatAt: number
 
-  constructor(clock: Clock, randomBytes: (count: number) => Uint8Array) {
+  readonly #clock: Clock
+  readonly #aloneMs: number
+
+  /** @param aloneMs How long the session stands without an acknowledged beat. */
+  constructor(clock: Clock, randomBytes: (count: number) => Uint8Array, aloneMs: number) {
+    this.#clock = clock
+    this.#aloneMs = aloneMs
     this.boot = uuidV7(Math.floor(clock.wall()), randomBytes)
     this.beatAt = clock.mono()
+  }
+
+  /** Its last acknowledged beat is so old that it may be taken for gone at any moment. */
+  get isOverdue(): boolean {
+    return this.isJoined && this.#clock.mono() - this.beatAt >= this.#aloneMs
+  }
+
+  /**
+   * Resolves when the beat under way has been answered; null when there is none. No claim begins before that, and no other beat:
+   * it would not be in the list that the beat carries, and the store would give it back as one whose answer never came.
+   */
+  get beating(): Promise<void> | null {
+    return this.#beat?.promise ?? null
+  }
+
+  beatBegins(): void {
+    this.#beat = Promise.withResolvers()
+  }
+
+  beatEnds(): void {
+    this.#beat?.resolve()
+    this.#beat = null
+  }
+
+  fence(): void {
+    this.isFenced = true
+    this.beatEnds()
   }
 
   hold(claim: ClaimRef, members: number): void {

@@ -25,6 +25,8 @@ export class TaskRun {
   attempt: Attempt | null = null
   /** Its success was committed together with the handler's own writes. */
   isCommitted = false
+  /** Settles when a transaction that is under way has come out one way or the other. */
+  committing: Promise<unknown> | null = null
 
   constructor(task: RunnableTask, after: readonly string[], settings: TaskSettings, history: TaskHistory) {
     this.task = task

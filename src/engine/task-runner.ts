@@ -123,12 +123,15 @@ export class TaskRunner {
       lastRunAt: member.lastRunAt,
       log: () => this.#execution.log,
       signal: () => attempt.signal,
-      progress: (done, message) => this.#execution.progress(run, done, message),
-      transaction: (work) => this.#transaction(run, startedAt, work),
+      // A handler that was written off has no say any more, also when the same task is being tried again.
+      progress: (done, message) => run.attempt === attempt && this.#execution.progress(run, done, message),
+      transaction: (work) => (run.attempt === attempt ? this.#transaction(run, startedAt, work) : Promise.reject(new Aborted('lost'))),
     })
     env.events.has('task.started') && env.events.emit('task.started', this.#execution.taskEvent(run))
     const timeoutMs = this.#runs.length > 1 ? run.settings.timeoutMs : Math.min(run.settings.timeoutMs, settings.executionTimeoutMs)
-    attempt.run(() => run.task.handler(context), timeoutMs).then((outcome) => this.#ended(run, startedAt, outcome))
+    const ended = (outcome: AttemptOutcome) => this.#ended(run, startedAt, outcome)
+    // Whether a handler that was written off in the middle of its commit has succeeded, only the store can tell.
+    attempt.run(() => run.task.handler(context), timeoutMs).then((outcome) => (run.committing ? run.committing.then(() => ended(outcome)) : ended(outcome)))
   }
 
   #resultsFor(run: TaskRun): Readonly<Record<string, unknown>> {
@@ -155,7 +158,7 @@ export class TaskRunner {
     if (run.hasFailed && run.isVital) this.#cancelPeers(run)
     // The only attempt of a turn is written with its end.
     if (this.#unsaved.length === 0 || this.#runs.length === 1 || this.#runs.every((other) => other.isFinished)) this.#pump()
-    else void this.#save(run)
+    else this.#save(run).catch((error: unknown) => this.#giveUp(error))
   }
 
   /** Sets where the task stands now, and says how its attempt is recorded. */
@@ -231,21 +234,36 @@ export class TaskRunner {
     else this.#pump()
   }
 
+  /** The store refuses to record what was done, and not because it is away: nothing that follows could be recorded either. */
+  #giveUp(error: unknown): void {
+    this.#end('abandoned')
+    for (const run of this.#runs) run.attempt?.abort('lost')
+    this.#execution.log.error('The end of an attempt could not be recorded', { error: errorRecord(error) })
+  }
+
   async #transaction<Tx, Value>(run: TaskRun, startedAt: number, work: (tx: Tx) => Value): Promise<Value> {
     const { env, member } = this.#execution
     if (!env.store.abilities.has('tx')) throw new PunctualError('transaction.unsupported', `The ${env.store.name} store has no transactions to share; use a store with the ability tx, such as sqlite`, { store: env.store.name })
-    if (run.isCommitted) throw new PunctualError('transaction.invalid', 'ctx.transaction was used before in this attempt; it ends the task and can be used once', { task: run.name })
+    if (run.isCommitted || run.committing) throw new PunctualError('transaction.invalid', 'ctx.transaction was used before in this attempt; it ends the task and can be used once', { task: run.name })
     let value!: Value
     const attempt: AttemptRecord = { turn: member.turn, task: run.name, n: run.attempts, state: 'succeeded', startedAt, endedAt: env.time.now(), result: null, error: null, retryAt: null }
-    const within = (tx: unknown) => {
+    const committed = this.#execution.commit(attempt, (tx) => {
       value = work(tx as Tx)
       run.result = encodeResult(value)
       return run.result
+    })
+    run.committing = committed.then(
+      (answer) => {
+        run.isCommitted = answer === 'ok'
+      },
+      () => {},
+    )
+    try {
+      if ((await committed) !== 'ok') throw new Aborted('lost')
+      return value
+    } finally {
+      run.committing = null
     }
-    const answer = await env.store.checkpoint([{ ...this.#execution.memberRef, attempts: [attempt], within }])
-    if (answer[0] !== 'ok') throw new Aborted('lost')
-    run.isCommitted = true
-    return value
   }
 
   /** While others run, a retry that comes due runs in the same turn. */

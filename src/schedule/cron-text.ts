@@ -12,6 +12,9 @@ const dayOfMonth: CronField = { name: 'day-of-month', first: 1, last: 31, specia
 const month: CronField = { name: 'month', first: 1, last: 12, names: monthNames }
 const dayOfWeek: CronField = { name: 'day-of-week', first: 0, last: 6, names: weekdayNames, special: 'day-of-week' }
 
+/** The six fields of a cron text, seconds first. */
+export const cronFields: readonly CronField[] = [second, minute, hour, dayOfMonth, month, dayOfWeek]
+
 const macros: Readonly<Record<string, string>> = {
   '@yearly': '0 0 1 1 *',
   '@annually': '0 0 1 1 *',

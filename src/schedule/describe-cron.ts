@@ -1,49 +1,63 @@
 import cronstrue from 'cronstrue'
-import { canonicalCron } from './cron-text.ts'
+import { type CronField, readField } from './cron-field.ts'
+import { canonicalCron, cronFields } from './cron-text.ts'
 
-/** A valid cron text in words, without its zone. */
+/** A valid cron text in words, without its zone: those of cronstrue, from a text that it reads as we do. */
 export function describeCron(text: string): string {
-  const fields = canonicalCron(text).split(' ')
-  const [time, [day = '*', month = '*', weekday = '*']] = [fields.slice(0, -3), fields.slice(-3)]
-  const times = time.map((field, i) => withoutUnevenSteps(field, lastOfTime[time.length - i] as number))
-  const say = (d: string, w: string) => sayDays(times, d, month, w)
-  if (isAny(day) || isAny(weekday)) return say(day, weekday)
+  const fields = canonicalCron(text).replaceAll('?', '*').split(' ')
+  const known = cronFields.slice(-fields.length)
+  const plain = fields.map((field, i) => plainField(field, known[i] as CronField))
+  const times = plain.slice(0, -3)
+  const [day, month, weekday] = plain.slice(-3) as [string, string, string]
+  if (day === '*' || weekday === '*') return sayDays(times, day, month, weekday)
   // cronstrue joins both with "and", but either may match.
-  return `${say(day, '*')}; or: ${say('*', weekday)}`
+  return `${sayDays(times, day, month, '*')}; or: ${sayDays(times, '*', month, weekday)}`
 }
 
-// By place from the right: hour, minute, second.
-const lastOfTime = [0, 23, 59, 59]
+/**
+ * The field with its values written out where cronstrue would be wrong: at a step that does not divide the field (it
+ * starts anew each hour, so that "every 7 minutes" is not true), and at ranges and steps inside a list.
+ */
+function plainField(field: string, known: CronField): string {
+  const items = field.split(',')
+  if (items.length === 1 && (!field.includes('/') || isEvenStep(field, known))) return field
+  const special = items.filter(isSpecial)
+  const usual = items.filter((item) => !isSpecial(item)).join(',')
+  return [...(usual === '' ? [] : [/[-/*]/.test(usual) ? valuesOf(usual, known) : usual]), ...special].join(',')
+}
 
-function isAny(field: string): boolean {
-  return field === '*' || field === '?'
+function isEvenStep(field: string, { first, last, special }: CronField): boolean {
+  const [from, step] = field.split('/') as [string, string]
+  const size = last - first + 1
+  const begins = from === '*' ? first : Number(from)
+  // No step divides a month or a week.
+  return special === undefined && size % Number(step) === 0 && begins - first < Number(step)
+}
+
+/** `L`, `L-3`, `15W`, `5L`, `FRIL`, `5#2`; not JUL and WED. */
+function isSpecial(item: string): boolean {
+  return /^L|\dW$|#|^(?:\d|[A-Z]{3})L$/.test(item)
+}
+
+function valuesOf(item: string, known: CronField): string {
+  const { low, high } = readField(item, 0, item.length, known)
+  const isSet = (bit: number) => ((bit < 30 ? low >>> bit : high >>> (bit - 30)) & 1) === 1
+  const all = Array.from({ length: known.last - known.first + 1 }, (_, bit) => bit)
+  const values = all.filter(isSet).map((bit) => known.first + bit)
+  return values.length === all.length ? '*' : values.join(',')
 }
 
 function sayDays(times: readonly string[], day: string, month: string, weekday: string): string {
-  const words = (d: string) => cronstrue.toString([...times, d, month, weekday].join(' '), { use24HourTimeFormat: true })
-  const items = day.split(',')
-  // cronstrue does not read W in lists, nor L-nW.
-  if (!day.includes('W') || (items.length === 1 && !day.startsWith('L-'))) return words(evenDays(day))
-  return `${words('*')}, on ${items.map(sayDay).join(' and ')}`
-}
-
-/** A step that does not divide its field starts anew with each hour or day: "every 7 minutes" would be wrong. */
-function withoutUnevenSteps(field: string, last: number): string {
-  return field.replace(/(^|,)(\*|\d+)\/(\d+)/g, (whole, before: string, from: string, step: string) => {
-    if ((last + 1) % Number(step) === 0 && Number(from === '*' ? 0 : from) < Number(step)) return whole
-    return before + listOf(from === '*' ? 0 : Number(from), last, Number(step))
-  })
-}
-
-/** The same for days: months differ in length, so no step divides them. */
-function evenDays(field: string): string {
-  return field.replace(/(^|,)(\*|\d+)\/(\d+)/g, (_, before: string, from: string, step: string) => {
-    return before + listOf(from === '*' ? 1 : Number(from), 31, Number(step))
-  })
-}
-
-function listOf(from: number, last: number, step: number): string {
-  return Array.from({ length: Math.floor((last - from) / step) + 1 }, (_, i) => from + i * step).join(',')
+  const words = (d: string, w: string) => cronstrue.toString([...times, d, month, w].join(' '), { use24HourTimeFormat: true })
+  const days = day.split(',')
+  // cronstrue does not read W and L-n in lists, nor L-nW.
+  if (days.some(isSpecial) && (days.length > 1 || /^L-\d+W$/.test(day)))
+    return `${words('*', weekday)}, on ${days.map(sayDay).join(' and ')}`
+  const weekdays = weekday.split(',')
+  const usual = weekdays.filter((item) => !isSpecial(item))
+  if (usual.length === 0 || usual.length === weekdays.length) return words(day, weekday)
+  // In one list it would say "the second Friday and Saturday of the month".
+  return `${words(day, usual.join(','))}; or: ${words(day, weekdays.filter(isSpecial).join(','))}`
 }
 
 function sayDay(item: string): string {

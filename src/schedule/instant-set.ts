@@ -38,7 +38,10 @@ export abstract class InstantSet implements MsSchedule {
   }
 
   *between(from: Date, to: Date): Generator<Date, void, undefined> {
-    const end = parseInstant(to, 'to')
-    for (let ms = this.nextMs(parseInstant(from, 'from') - 1); ms !== null && ms < end; ms = this.nextMs(ms)) yield new Date(ms)
+    for (const ms of this.betweenMs(parseInstant(from, 'from'), parseInstant(to, 'to'))) yield new Date(ms)
+  }
+
+  *betweenMs(from: number, to: number): Generator<number, void, undefined> {
+    for (let ms = this.nextMs(from - 1); ms !== null && ms < to; ms = this.nextMs(ms)) yield ms
   }
 }

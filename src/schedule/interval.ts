@@ -76,6 +76,11 @@ export class IntervalSchedule extends InstantSet {
     return this.bind(addTimes(before, this.#parts.duration, -1, this.#parts.zone)).previousMs(before)
   }
 
+  /** Without a start of its own it counts from `from`, which is not an instant of it. */
+  override *betweenMs(from: number, to: number): Generator<number, void, undefined> {
+    yield* this.isAnchored ? super.betweenMs(from, to) : this.bind(from).betweenMs(from + 1, to)
+  }
+
   memberAfter(ms: number): number | null {
     const { count } = this.#parts
     const first = Math.max(this.#estimate(ms), 0)

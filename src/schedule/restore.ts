@@ -14,7 +14,7 @@ const builtIn: Readonly<Record<string, Restore>> = {
   interval: (json) => restoreInterval(withExclusions(json)),
   rrule: (json) => restoreRRule(withExclusions(json)),
   once: restoreOnce,
-  union: (json) => union((json.parts as ScheduleJson[]).map(restoreSchedule)),
+  union: (json) => union(Array.isArray(json.parts) ? json.parts.map(restoreSchedule) : []),
 }
 const own = new Map<string, Restore>()
 

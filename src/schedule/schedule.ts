@@ -24,6 +24,7 @@ export interface Schedule {
 export interface MsSchedule extends Schedule {
   nextMs(after: number): number | null
   previousMs(before: number): number | null
+  betweenMs(from: number, to: number): Iterable<number>
 }
 
 /** The first instant strictly after, in epoch milliseconds, of any kind of schedule. */
@@ -40,11 +41,8 @@ export function previousMs(schedule: Schedule, before: number): number | null {
 
 /** The instants in [from, to), in epoch milliseconds, computed one by one. */
 export function* betweenMs(schedule: Schedule, from: number, to: number): Generator<number, void, undefined> {
-  if (!answersMs(schedule)) {
-    for (const instant of schedule.between(new Date(from), new Date(to))) yield instant.getTime()
-    return
-  }
-  for (let ms = schedule.nextMs(from - 1); ms !== null && ms < to; ms = schedule.nextMs(ms)) yield ms
+  if (answersMs(schedule)) yield* schedule.betweenMs(from, to)
+  else for (const instant of schedule.between(new Date(from), new Date(to))) yield instant.getTime()
 }
 
 /**

@@ -53,8 +53,7 @@ export function monthLength(year: number, month: number): number {
 
 /** 0 is Sunday. */
 export function weekdayOf(day: number): number {
-  const fromSunday = (day + 4) % 7
-  return fromSunday < 0 ? fromSunday + 7 : fromSunday
+  return (((day + 4) % 7) + 7) % 7
 }
 
 /** Whether the three numbers are a date of the calendar. */

@@ -2,6 +2,7 @@ import { expect, it } from 'vitest'
 import { defineJob } from '../../src/model/definition.ts'
 import { newCluster, occurrence, taskStates } from '../support/cluster.ts'
 import { onEachStore } from '../support/each-store.ts'
+import { untilAborted } from '../support/until-aborted.ts'
 
 const never = { max: 0 }
 
@@ -13,21 +14,17 @@ onEachStore('JB-11 failure strategies', (newDatabase) => {
   it('fail-fast: the others are canceled, and a running one hears why', async () => {
     const { node, clock } = newCluster({ connect: newDatabase() })
     const bad = Promise.withResolvers<never>()
-    let reason: { code?: string } = {}
+    const codes: string[] = []
     const job = defineJob('batch', { retry: never })
       .task('bad', { after: [] }, () => bad.promise)
-      .task(
-        'peer',
-        { after: [] },
-        ({ signal }) => new Promise((_, reject) => signal.addEventListener('abort', () => reject((reason = signal.reason)))),
-      )
+      .task('peer', { after: [] }, (ctx) => untilAborted(ctx, codes))
       .task('later', { after: ['peer'] }, () => 'never')
     const { punctual, probe } = await node({ jobs: [job] })
     const { id } = await punctual.enqueue(job, undefined)
     await probe.next('task.started', ({ task }) => task === 'peer')
     bad.reject(new Error('no luck'))
     const { report, error } = await probe.next('occurrence.dead')
-    expect(reason.code).toBe('peer-failed')
+    expect(codes).toEqual(['peer-failed'])
     expect(error?.message).toBe('no luck')
     expect(report.tasks).toMatchObject([
       { task: 'bad', state: 'failed', attempts: 1 },

@@ -33,7 +33,7 @@ export function faultyStore(store: Store): FaultyStore {
     if (state === 'frozen') return new Promise(() => {})
     if (state === 'cut') throw unreachable('was cut')
     const answer = await forward()
-    if ((state as string) === 'frozen') return new Promise(() => {})
+    if ((state as typeof state | 'frozen') === 'frozen') return new Promise(() => {})
     const left = lost.get(verb) ?? 0
     if (left === 0) return answer
     lost.set(verb, left - 1)
@@ -41,9 +41,15 @@ export function faultyStore(store: Store): FaultyStore {
   }
 
   const faults = {
-    cut: () => void (state = 'cut'),
-    heal: () => void (state = 'well'),
-    freeze: () => void (state = 'frozen'),
+    cut() {
+      state = 'cut'
+    },
+    heal() {
+      state = 'well'
+    },
+    freeze() {
+      state = 'frozen'
+    },
     loseAnswer: (verb: Verb, times = 1) => void lost.set(verb, times),
     hold: (verb: Verb) => {
       const { promise, resolve } = Promise.withResolvers<void>()

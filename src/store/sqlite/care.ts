@@ -1,10 +1,10 @@
 import { endStates, stateAfter, type TurnEnd } from '../../model/lifecycle.ts'
 import type { Beat, BeatAnswer, CancelNotice, NodeInfo, RescueAnswer, RescueRequest } from '../store.ts'
+import { type RefRange, rangeOf } from './blocks.ts'
 import { noteStart } from './checkpoint.ts'
 import { recoveries, turnsOf } from './claim.ts'
 import { claimsOf, deleteClaim, findClaim, holders, type KnownClaims, type StandingClaim, unended } from './claims.ts'
 import { bareEnd, endTurn, type Member, nextTurn } from './ending.ts'
-import { type Lane, mergeLanes } from './lanes.ts'
 import { aliveSince } from './plan.ts'
 import { cancelRequest } from './settle.ts'
 import { heldDue, standings } from './standing.ts'
@@ -174,14 +174,15 @@ export function prune(
   { endedBefore, keyRetentionMs, limit }: { endedBefore: number; keyRetentionMs: number; limit: number },
 ): { pruned: number } {
   tx.run('DELETE FROM punctual_tombstone WHERE until < ?', tx.now)
-  const series = tx.all<[number]>(`SELECT ref FROM punctual_series WHERE ${endStates.join(' + ')} > 0`)
-  const rows = mergeLanes(
-    series.map(([one]) => endedLane(tx, one, endedBefore)),
-    (a, b) => a.ref < b.ref,
-    limit,
-  )
-  for (const row of rows) remove(tx, row, tx.now + keyRetentionMs)
-  return { pruned: rows.length }
+  let pruned = 0
+  for (const block of tx.blocks.endedBefore(endedBefore)) {
+    if (pruned === limit) break
+    const rows = endedIn(tx, rangeOf(block), endedBefore, limit - pruned)
+    for (const row of rows) remove(tx, row, tx.now + keyRetentionMs)
+    pruned += rows.length
+    if (pruned < limit) noteSwept(tx, block, endedBefore)
+  }
+  return { pruned }
 }
 
 interface Ended {
@@ -190,12 +191,28 @@ interface Ended {
   readonly end: TurnEnd
 }
 
-function endedLane(tx: Transaction, series: number, before: number): Lane<Ended> {
-  const sql = `SELECT ref, end FROM punctual_turn WHERE series = ? AND ref > ? AND end IN (${ends}) AND ended_at < ? ORDER BY ref LIMIT ?`
-  return {
-    page: (last, limit) =>
-      tx.all<[number, TurnEnd]>(sql, series, last?.ref ?? 0, before, limit).map(([ref, end]) => ({ series, ref, end })),
-  }
+function endedIn(tx: Transaction, { from, to }: RefRange, before: number, limit: number): Ended[] {
+  const rows = tx.all<[number, number, TurnEnd]>(
+    `SELECT o.series, o.ref, t.end FROM punctual_occurrence o CROSS JOIN punctual_turn t ON t.series = o.series AND t.ref = o.ref
+      WHERE o.ref >= ? AND o.ref < ? AND t.end IN (${ends}) AND t.ended_at < ? ORDER BY o.ref LIMIT ?`,
+    from,
+    to,
+    before,
+    limit,
+  )
+  return rows.map(([series, ref, end]) => ({ series, ref, end }))
+}
+
+/** What is left in the block ended later, or has yet to end. */
+function noteSwept(tx: Transaction, block: number, endedBefore: number): void {
+  const { from, to } = rangeOf(block)
+  const [left, firstEndAt] = tx.one<[number, number | null]>(
+    `SELECT count(*), min(t.ended_at) FROM punctual_occurrence o
+      LEFT JOIN punctual_turn t ON t.series = o.series AND t.ref = o.ref AND t.end IN (${ends}) WHERE o.ref >= ? AND o.ref < ?`,
+    from,
+    to,
+  ) as [number, number | null]
+  tx.blocks.pruned(block, firstEndAt ?? endedBefore, left === 0)
 }
 
 function remove(tx: Transaction, { series, ref, end }: Ended, until: number): void {

@@ -1,7 +1,7 @@
 import { constants, type DatabaseSync } from 'node:sqlite'
 import { PunctualError } from '../../errors.ts'
 import type { CheckpointItem, WriteAnswer } from '../store.ts'
-import type { KnownClaims } from './claims.ts'
+import { isUnended, type KnownClaims } from './claims.ts'
 import { addAttempts } from './ending.ts'
 import { Fence } from './fence.ts'
 import type { Transaction } from './transaction.ts'
@@ -17,11 +17,12 @@ export function checkpoint(tx: Transaction, known: KnownClaims, items: readonly 
   const thrown: unknown[] = []
   const answers = items.map((item): WriteAnswer => {
     const member = fence.member(item)
-    if (!member || hasEnded(tx, member)) return 'lost'
+    if (!member || !isUnended(tx, member)) return 'lost'
     if (item.within && !isRecorded(tx, item)) {
       try {
         return note(tx, withResult(item, runWithin(tx.connection.db, item.within)))
       } catch (error) {
+        if (!isOurs(tx.connection.db)) throw error
         thrown.push(error)
         return 'ok'
       }
@@ -29,10 +30,6 @@ export function checkpoint(tx: Transaction, known: KnownClaims, items: readonly 
     return note(tx, item)
   })
   return { answers, thrown }
-}
-
-function hasEnded(tx: Transaction, { series, ref, turn }: { series: number; ref: number; turn: number }): boolean {
-  return tx.one('SELECT 1 FROM punctual_turn WHERE series = ? AND ref = ? AND turn = ?', series, ref, turn) !== undefined
 }
 
 /** Whether the attempt that the work belongs to has been committed before, and with it the work. */
@@ -90,12 +87,11 @@ function runWithin(db: DatabaseSync, work: (tx: unknown) => string | null): stri
     const result = guarded(db, work)
     if (isPromise(result))
       throw invalid('must be synchronous on SQLite: it returned a promise, whose later writes would be outside of the commit')
-    if (!db.isOpen || !db.isTransaction) throw invalid('ended the transaction that it was given; Punctual commits it')
+    if (!isOurs(db)) throw invalid('ended the transaction that it was given; Punctual commits it')
     release(db)
     return result
   } catch (error) {
-    if (!db.isOpen || !db.isTransaction) throw error
-    db.exec(`ROLLBACK TO ${savepoint}; RELEASE ${savepoint}`)
+    if (isOurs(db)) db.exec(`ROLLBACK TO ${savepoint}; RELEASE ${savepoint}`)
     throw error
   }
 }
@@ -123,8 +119,14 @@ function release(db: DatabaseSync): void {
   try {
     db.exec(`RELEASE ${savepoint}`)
   } catch (cause) {
+    db.exec('ROLLBACK')
     throw invalid('ended the transaction that it was given and began another; Punctual commits it', cause)
   }
+}
+
+/** Whether the transaction is still there to be committed by us. */
+function isOurs(db: DatabaseSync): boolean {
+  return db.isOpen && db.isTransaction
 }
 
 function isPromise(value: unknown): boolean {

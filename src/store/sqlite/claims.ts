@@ -60,8 +60,17 @@ export function deleteClaim(tx: Transaction, known: KnownClaims, id: string): vo
 
 /** The members whose turn has no end row yet. */
 export function unended(tx: Transaction, { members }: StandingClaim): Member[] {
-  const ended = tx.statement('SELECT 1 FROM punctual_turn WHERE series = ? AND ref = ? AND turn = ?')
-  return [...members.values()].filter(({ series, ref, turn }) => ended.get(series, ref, turn) === undefined)
+  return [...members.values()].filter((member) => isUnended(tx, member))
+}
+
+export function isUnended(tx: Transaction, { ref, turn }: Member): boolean {
+  const row = tx.one(
+    `SELECT 1 FROM punctual_occurrence o WHERE o.ref = ?
+      AND NOT EXISTS (SELECT 1 FROM punctual_turn t WHERE t.series = o.series AND t.ref = o.ref AND t.turn = ?)`,
+    ref,
+    turn,
+  )
+  return row !== undefined
 }
 
 export type Holders = ReadonlyMap<number, { readonly node: string; readonly dueAt: number | undefined }>

@@ -25,6 +25,8 @@ export class Connection {
   /** Whether other processes can open the file as well. */
   readonly isShared: boolean
   readonly dictionary = new Dictionary(this)
+  /** By block, the earliest end that this connection has noted in the file. */
+  readonly firstEnds = new Map<number, number>()
   readonly #statements = new Map<string, StatementSync>()
 
   constructor(path: string, { durability, exclusive }: Required<SqliteOptions>) {
@@ -86,6 +88,7 @@ export class Connection {
       const answer = act(tx)
       tx.flush()
       this.run('COMMIT')
+      tx.blocks.committed()
       return { answer, hints: tx.hints }
     } catch (error) {
       this.#undo()

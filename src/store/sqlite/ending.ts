@@ -20,10 +20,13 @@ export interface Member {
   readonly isPlanned: boolean
 }
 
-const insertTurn = `INSERT INTO punctual_turn (series, ref, turn, end, node, started_at, ended_at, due_at, attempt, settings, tasks, reason, error, result)
-  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`
+// A claim that was never given back may outlive a member that has ended and been pruned: for that one nothing may be written.
+const insertTurn = `INSERT INTO punctual_turn
+  (series, ref, turn, end, node, started_at, ended_at, due_at, attempt, settings, tasks, reason, error, result)
+  SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14 WHERE EXISTS (SELECT 1 FROM punctual_occurrence WHERE ref = ?2)
+  ON CONFLICT DO NOTHING`
 
-/** Writes the end row of the member's turn: the fence. False: the turn had ended before, and nothing was changed. */
+/** Writes the end row of the member's turn: the fence. False: the turn has ended before, and nothing was changed. */
 export function endTurn(
   tx: Transaction,
   member: Member,
@@ -56,6 +59,7 @@ export function endTurn(
   tx.tally(series, from, state)
   // A turn that another follows is not a run yet: an occurrence must not see itself as the run before it.
   if (startedAt !== null && (isEnd(state) || state === 'dead')) tx.noteRun(series, startedAt)
+  if (isEnd(state)) tx.blocks.noteEnd(ref, endedAt)
   if (from === 'running') forgetTurn(tx, ref)
   if (end === 'dead') tx.run('INSERT INTO punctual_dead (series, ref) VALUES (?, ?)', series, ref)
   if (liveKey !== null && isEnd(state))

@@ -3,6 +3,7 @@
 import { type OccurrenceState, occurrenceStates } from '../../model/lifecycle.ts'
 import type { OccurrenceSummary } from '../../model/occurrence.ts'
 import { decodeCursor, encodeCursor, type OccurrenceFilter, type Page } from '../query.ts'
+import type { RefRange } from './blocks.ts'
 import { holders } from './claims.ts'
 import { type Lane, mergeLanes } from './lanes.ts'
 import { heldDue, type Standing, standings } from './standing.ts'
@@ -47,8 +48,9 @@ interface Origin {
 
 function lanes(tx: Transaction, filter: OccurrenceFilter, below: number): Lane<number>[] {
   const { tenant, job, states, key, entity } = filter
+  const window = windowOf(tx, filter)
   const isWhole = [tenant, job, states, key, entity].every((part) => part === undefined)
-  if (isWhole) return [tableLane(tx, { from: 'punctual_occurrence s', where: '1', values: [] }, filter, below)]
+  if (isWhole) return [tableLane(tx, { from: 'punctual_occurrence s', where: '1', values: [] }, window, below)]
   const series = matchingSeries(tx, filter)
   if (key === undefined && entity === undefined && states) {
     const running = states.includes('running') ? runningBySeries(tx) : new Map<number, RunningRow[]>()
@@ -58,11 +60,11 @@ function lanes(tx: Transaction, filter: OccurrenceFilter, below: number): Lane<n
         .map((state) =>
           state === 'running'
             ? runningLane(running.get(ref) ?? [], filter, below)
-            : tableLane(tx, ofState(ref, state), filter, below),
+            : tableLane(tx, ofState(ref, state), window, below),
         ),
     )
   }
-  return series.map(({ ref }) => inStates(tx, tableLane(tx, ofSeries(ref, filter), filter, below), states))
+  return series.map(({ ref }) => inStates(tx, tableLane(tx, ofSeries(ref, filter), window, below), states))
 }
 
 interface SeriesCounts {
@@ -124,17 +126,41 @@ function ofState(series: number, state: OccurrenceState): Origin {
   }
 }
 
-function tableLane(
+function tableLane(tx: Transaction, { from, where, values }: Origin, window: Window | null, below: number): Lane<number> {
+  if (!window) {
+    const sql = `SELECT s.ref FROM ${from} WHERE ${where} AND s.ref < ? ORDER BY s.ref DESC LIMIT ?`
+    return { page: (last, limit) => tx.all<[number]>(sql, ...values, last ?? below, limit).map(([ref]) => ref) }
+  }
+  const sql = `SELECT s.ref FROM ${from} CROSS JOIN punctual_occurrence o ON o.ref = s.ref
+    WHERE ${where} AND s.ref >= ? AND s.ref < ? AND o.scheduled_at >= ? AND o.scheduled_at < ? ORDER BY s.ref DESC LIMIT ?`
+  return {
+    page(last = below, limit) {
+      const refs: number[] = []
+      for (const range of window.ranges) {
+        if (refs.length === limit) break
+        if (range.from >= last) continue
+        const to = Math.min(range.to, last)
+        const rows = tx.all<[number]>(sql, ...values, range.from, to, window.since, window.to, limit - refs.length)
+        for (const [ref] of rows) refs.push(ref)
+      }
+      return refs
+    },
+  }
+}
+
+/** The instants that are asked for, and where in the table they can be. */
+interface Window {
+  readonly since: number
+  readonly to: number
+  readonly ranges: readonly RefRange[]
+}
+
+function windowOf(
   tx: Transaction,
-  { from, where, values }: Origin,
-  { from: since, to }: OccurrenceFilter,
-  below: number,
-): Lane<number> {
-  const inTime = [...(since === undefined ? [] : ['o.scheduled_at >= ?']), ...(to === undefined ? [] : ['o.scheduled_at < ?'])]
-  const join = inTime.length > 0 ? 'CROSS JOIN punctual_occurrence o ON o.ref = s.ref' : ''
-  const sql = `SELECT s.ref FROM ${from} ${join} WHERE ${[where, 's.ref < ?', ...inTime].join(' AND ')} ORDER BY s.ref DESC LIMIT ?`
-  const times = [since, to].filter((time) => time !== undefined)
-  return { page: (last, limit) => tx.all<[number]>(sql, ...values, last ?? below, ...times, limit).map(([ref]) => ref) }
+  { from: since = Number.NEGATIVE_INFINITY, to = Number.POSITIVE_INFINITY }: OccurrenceFilter,
+): Window | null {
+  if (since === Number.NEGATIVE_INFINITY && to === Number.POSITIVE_INFINITY) return null
+  return { since, to, ranges: tx.blocks.dueWithin(since, to) }
 }
 
 type RunningRow = [series: number, ref: number, scheduledAt: number]

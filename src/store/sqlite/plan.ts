@@ -187,6 +187,7 @@ function insertOccurrence(tx: Transaction, record: OccurrenceRecord): boolean {
     false,
   )
   tx.tally(series, null, 'pending')
+  tx.blocks.noteDue(ref, scheduledAt)
   return true
 }
 
@@ -206,6 +207,7 @@ function resolveConflict(tx: Transaction, standing: Standing, row: NewOccurrence
     isReplaced ? row.payload : payload,
     ref,
   )
+  tx.blocks.noteDue(ref, scheduledAt)
   takeOut(tx, place, standing)
   putReady(tx, { ...standing, priority, dueAt: scheduledAt }, false)
   tx.tally(series, standing.state, 'pending')

@@ -42,6 +42,9 @@ export const migrations: readonly Migration[] = [
       'CREATE INDEX punctual_occurrence_key ON punctual_occurrence (series, key) WHERE key IS NOT NULL',
       'CREATE INDEX punctual_occurrence_entity ON punctual_occurrence (series, entity) WHERE entity IS NOT NULL',
 
+      // For each block of neighbours: between when they were first due, and a time before which none of them has ended.
+      'CREATE TABLE punctual_block (block INTEGER PRIMARY KEY, first_at REAL NOT NULL, last_at REAL NOT NULL, first_end_at REAL) STRICT',
+
       // planned: the first turn of a scheduled instant. retrying: whether this wait is one between tries.
       `CREATE TABLE punctual_ready (
         kind INTEGER NOT NULL, priority INTEGER NOT NULL, due_at REAL NOT NULL, ref INTEGER NOT NULL, turn INTEGER NOT NULL,

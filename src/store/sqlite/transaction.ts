@@ -1,6 +1,7 @@
 import type { SQLInputValue, StatementSync } from 'node:sqlite'
 import { type OccurrenceState, occurrenceStates } from '../../model/lifecycle.ts'
 import type { Due, Hint } from '../store.ts'
+import { Blocks } from './blocks.ts'
 import type { Connection } from './connection.ts'
 import type { Dictionary } from './dictionary.ts'
 
@@ -10,6 +11,7 @@ export class Transaction {
   readonly dictionary: Dictionary
   readonly now: number
   readonly hints: Hint[] = []
+  readonly blocks = new Blocks(this)
   readonly #tallies = new Map<number, Tally>()
   readonly #filled = new Map<string, boolean>()
   #lastRef: number | null = null
@@ -69,6 +71,7 @@ export class Transaction {
 
   /** Writes what was gathered. Counts: one row for each job that was touched, however many of its occurrences were. */
   flush(): void {
+    this.blocks.flush()
     if (this.#lastRef !== null) this.run("UPDATE punctual_meta SET value = ? WHERE name = 'last_ref'", this.#lastRef)
     for (const [series, { deltas, lastRunAt }] of this.#tallies)
       this.run(addTally, ...occurrenceStates.map((state) => deltas[state]), lastRunAt, lastRunAt, series)

@@ -1,0 +1,34 @@
+// What the harness knows of a queue library: enough to fill it, to work it off and to see that it is done.
+import type { Payload } from './payload.ts'
+
+/** A library on a store, set up in one way. */
+export interface Contestant {
+  readonly name: string
+  /** Whether several processes can work on one place. */
+  readonly isShared: boolean
+  /** The packages whose versions belong to its figures. */
+  readonly packages: readonly string[]
+  /** Makes an empty place, such as a file or a schema, and returns its address. */
+  makePlace(): Promise<string>
+  removePlace(place: string): Promise<void>
+  open(place: string): Promise<Queue>
+}
+
+export interface Job {
+  readonly payload: Payload
+  /** Milliseconds since the epoch, whole. Default: now. */
+  readonly dueAt?: number
+}
+
+/** A contestant opened in this process. */
+export interface Queue {
+  /** Resolves when the job is safe in the store. */
+  enqueue(job: Job): Promise<void>
+  /** In as few calls as the library allows. */
+  enqueueMany(jobs: readonly Job[]): Promise<void>
+  /** Makes this process a worker. */
+  work(handler: (payload: Payload) => void): Promise<void>
+  /** Whether the store holds nothing any more that waits or runs. */
+  isDrained(): Promise<boolean>
+  close(): Promise<void>
+}

@@ -1,0 +1,191 @@
+// What is done in the processes of a contestant. Every function is called through `inChildren` and ends with the process.
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Job, Queue } from '../harness/contestant.ts'
+import type { Gate } from '../harness/in-child.ts'
+import { cpuMicros, mono, preciseWall } from '../harness/moment.ts'
+import { payload } from '../harness/payload.ts'
+import { contestantNamed } from './contestants.ts'
+
+/** Which contestant, and where its data lies. */
+export interface Subject {
+  readonly name: string
+  readonly place: string
+}
+
+/** Jobs to be there beforehand: all due at once, or spread at random from an instant on. */
+export interface Filling {
+  readonly count: number
+  readonly dueFrom?: number
+  readonly spreadMs?: number
+}
+
+export interface Worked {
+  /** The jobs that ran in this process, by number. */
+  readonly ran: Uint32Array
+  readonly startedAt: number
+  readonly endedAt: number
+  readonly cpuMicros: number
+}
+
+export async function fill({ name, place }: Subject, filling: Filling): Promise<void> {
+  const queue = await contestantNamed(name).open(place)
+  await queue.enqueueMany(jobsOf(filling))
+  await queue.close()
+}
+
+/** Works off what is there. */
+export async function drain(subject: Subject, filling: Filling, gate: Gate): Promise<Worked> {
+  const queue = await openFilled(subject, filling)
+  const ran: number[] = []
+  await gate()
+  const startedAt = mono()
+  const cpuBefore = cpuMicros()
+  await queue.work(({ n }) => void ran.push(n))
+  while (!(await queue.isDrained())) await sleep(2)
+  const worked = { ran: Uint32Array.from(ran), startedAt, endedAt: mono(), cpuMicros: cpuMicros() - cpuBefore }
+  await queue.close()
+  return worked
+}
+
+/** Enqueues a job every `everyMs` on a worker that has nothing else to do. Returns the times from the call to the handler's start. */
+export async function pickup({ name, place }: Subject, count: number, everyMs: number, gate: Gate): Promise<PickedUp> {
+  const queue = await contestantNamed(name).open(place)
+  const picked = listen(queue, count)
+  await picked.listening
+  await gate()
+  await enqueueEvery(queue, count, everyMs)
+  await picked.all
+  await queue.close()
+  return { ran: picked.ran, millis: picked.millis }
+}
+
+export interface PickedUp {
+  readonly ran: number[]
+  readonly millis: number[]
+}
+
+/** The worker's part of a pickup across processes. */
+export async function pickUp({ name, place }: Subject, count: number, gate: Gate): Promise<PickedUp> {
+  const queue = await contestantNamed(name).open(place)
+  const picked = listen(queue, count)
+  await picked.listening
+  await gate()
+  await picked.all
+  await queue.close()
+  return { ran: picked.ran, millis: picked.millis }
+}
+
+/** The producer's part of a pickup across processes. */
+export async function produce({ name, place }: Subject, count: number, everyMs: number, gate: Gate): Promise<void> {
+  const queue = await contestantNamed(name).open(place)
+  await gate()
+  await enqueueEvery(queue, count, everyMs)
+  await queue.close()
+}
+
+export interface Late {
+  readonly ran: number[]
+  /** Start less due of each, in milliseconds. */
+  readonly millis: number[]
+  /** How many started before they were due. */
+  readonly early: number
+  readonly cpuMicros: number
+}
+
+/** Runs jobs that come due one after the other and compares each start with its due instant. */
+export async function lateness(subject: Subject, filling: Filling, gate: Gate): Promise<Late> {
+  const queue = await openFilled(subject, filling)
+  const wall = preciseWall()
+  const late = { ran: [] as number[], millis: [] as number[], early: 0, cpuMicros: 0 }
+  const all = Promise.withResolvers<void>()
+  await gate()
+  const cpuBefore = cpuMicros()
+  await queue.work(({ n, at }) => {
+    if (Date.now() < at) late.early++
+    late.millis.push(wall() - at)
+    if (late.ran.push(n) === filling.count) all.resolve()
+  })
+  await all.promise
+  late.cpuMicros = cpuMicros() - cpuBefore
+  await queue.close()
+  return late
+}
+
+export interface Enqueued {
+  readonly perSecond: number
+  readonly cpuMicrosPerJob: number
+}
+
+/** Enqueues `count` jobs by `callers` that each await their own before the next; `bulk` at a time when given. */
+export async function enqueue(
+  { name, place }: Subject,
+  count: number,
+  { callers = 1, bulk = 0 }: { callers?: number; bulk?: number },
+  gate: Gate,
+): Promise<Enqueued> {
+  const queue = await contestantNamed(name).open(place)
+  let n = 0
+  const call = async () => {
+    while (n < count) {
+      if (bulk === 0) await queue.enqueue({ payload: payload(n++) })
+      else await queue.enqueueMany(Array.from({ length: Math.min(bulk, count - n) }, () => ({ payload: payload(n++) })))
+    }
+  }
+  await gate()
+  const startedAt = mono()
+  const cpuBefore = cpuMicros()
+  await Promise.all(Array.from({ length: callers }, call))
+  const enqueued = { perSecond: (count * 1000) / (mono() - startedAt), cpuMicrosPerJob: (cpuMicros() - cpuBefore) / count }
+  await queue.close()
+  return enqueued
+}
+
+/** The share of a core, in percent, that a worker takes for `overMs` while nothing is due. */
+export async function idle(subject: Subject, filling: Filling, overMs: number, gate: Gate): Promise<number> {
+  const queue = await openFilled(subject, filling)
+  await gate()
+  await queue.work(() => {})
+  await sleep(2000)
+  const startedAt = mono()
+  const cpuBefore = cpuMicros()
+  await sleep(overMs)
+  const percent = (cpuMicros() - cpuBefore) / 10 / (mono() - startedAt)
+  await queue.close()
+  return percent
+}
+
+/** What only one process can see it has to fill itself. */
+async function openFilled({ name, place }: Subject, filling: Filling): Promise<Queue> {
+  const contestant = contestantNamed(name)
+  const queue = await contestant.open(place)
+  if (!contestant.isShared) await queue.enqueueMany(jobsOf(filling))
+  return queue
+}
+
+function jobsOf({ count, dueFrom, spreadMs = 0 }: Filling): Job[] {
+  return Array.from({ length: count }, (_, n) => {
+    if (dueFrom === undefined) return { payload: payload(n) }
+    const dueAt = dueFrom + Math.floor(Math.random() * spreadMs)
+    return { payload: payload(n, dueAt), dueAt }
+  })
+}
+
+function listen(queue: Queue, count: number): PickedUp & { readonly listening: Promise<void>; readonly all: Promise<void> } {
+  const all = Promise.withResolvers<void>()
+  const ran: number[] = []
+  const millis: number[] = []
+  const listening = queue.work(({ n, at }) => {
+    millis.push(mono() - at)
+    if (ran.push(n) === count) all.resolve()
+  })
+  return { ran, millis, listening, all: all.promise }
+}
+
+async function enqueueEvery(queue: Queue, count: number, everyMs: number): Promise<void> {
+  const startedAt = mono()
+  for (let n = 0; n < count; n++) {
+    // At a random moment of each period, so that no poll can fall into step with it.
+    await sleep(Math.max(0, startedAt + (n + Math.random() / 2) * everyMs - mono()))
+    await queue.enqueue({ payload: payload(n, mono()) })
+  }
+}

@@ -1,0 +1,157 @@
+import type { Contestant } from '../harness/contestant.ts'
+import { checkExactlyOnce } from '../harness/exactly-once.ts'
+import { cell, figure, type Page } from '../harness/page.ts'
+import { inRounds } from '../harness/rounds.ts'
+import { median, percentile, spread } from '../harness/statistics.ts'
+import { contestants } from './contestants.ts'
+import { act, inPlace } from './in-place.ts'
+import type { PickedUp } from './measures.ts'
+
+export interface Scale {
+  readonly rounds: number
+  /** Jobs of one drain. */
+  readonly jobs: number
+}
+
+const shared = contestants.filter((contestant) => contestant.isShared)
+const peer = contestants.at(-1) as Contestant
+/** The goals are for SQLite with its default durability. */
+const judged = 'Punctual, sqlite normal'
+
+export async function drainTable(page: Page, { rounds, jobs: count }: Scale): Promise<void> {
+  for (const processes of [1, 2]) {
+    const results = await inRounds(processes === 1 ? contestants : shared, rounds, async (contestant) => {
+      const filling = { count }
+      const workers = await inPlace(contestant, filling, ...Array.from({ length: processes }, () => act('drain', filling)))
+      checkExactlyOnce(
+        count,
+        workers.map(({ ran }) => ran),
+      )
+      const millis = Math.max(...workers.map(({ endedAt }) => endedAt)) - Math.min(...workers.map(({ startedAt }) => startedAt))
+      const cpuMicros = workers.reduce((sum, worker) => sum + worker.cpuMicros, 0)
+      return { perSecond: (count * 1000) / millis, cpuMicrosPerJob: cpuMicros / count }
+    })
+    const peerRate = median((results.get(peer) ?? []).map(({ perSecond }) => perSecond))
+    const rows = [...results].map(([{ name }, runs]) => {
+      const rate = spread(runs.map(({ perSecond }) => perSecond))
+      const ratio = rate.median / peerRate
+      const goal = name === judged ? page.goal('≥ 5×', ratio >= 5) : ''
+      return [name, cell(rate), cell(spread(runs.map((run) => run.cpuMicrosPerJob))), `${figure(ratio, 1)}×`, goal]
+    })
+    page.table(
+      `Drain: ${figure(count)} jobs, ${processes === 1 ? 'one worker process' : `${processes} worker processes`}`,
+      ['', 'jobs/s', 'CPU µs/job', 'to plainjob', 'goal'],
+      rows,
+      'All jobs are there, enqueued by another process (memory: the same), when the workers start; the time ends when the store holds none that waits or runs.',
+    )
+  }
+}
+
+export async function pickupTable(page: Page, { rounds }: Scale): Promise<void> {
+  const [count, everyMs] = [200, 20]
+  const own = await inRounds(contestants, rounds, async (contestant) => {
+    const [picked] = await inPlace(contestant, null, act('pickup', count, everyMs))
+    return checked(picked, count)
+  })
+  const other = await inRounds(shared, rounds, async (contestant) => {
+    const [picked] = await inPlace(contestant, null, act('pickUp', count), act('produce', count, everyMs))
+    return checked(picked, count)
+  })
+  const columns = ['', 'p50 ms', 'p99 ms', 'p50 to plainjob', 'goal']
+  page.table(
+    `Pickup in one process: a job every ${everyMs} ms`,
+    columns,
+    pickupRows(page, own, 1),
+    'From the call of enqueue to the start of the handler, on a worker that has nothing else to do.',
+  )
+  page.table('Pickup from another process', columns, pickupRows(page, other))
+}
+
+function pickupRows(page: Page, results: Map<Contestant, PickedUp[]>, mostMs?: number): string[][] {
+  const peerMs = spreadOf(results.get(peer) ?? [], 50).median
+  return [...results].map(([{ name }, runs]) => {
+    const p50 = spreadOf(runs, 50)
+    const goal = name === judged && mostMs !== undefined ? page.goal(`p50 ≤ ${mostMs} ms`, p50.median <= mostMs) : ''
+    return [name, cell(p50), cell(spreadOf(runs, 99)), `${figure(peerMs / p50.median, 1)}×`, goal]
+  })
+}
+
+export async function latenessTable(page: Page, { rounds }: Scale): Promise<void> {
+  const [count, spreadMs] = [10_000, 20_000]
+  const results = await inRounds(contestants, rounds, async (contestant) => {
+    const filling = { count, spreadMs, dueFrom: Date.now() + 3000 }
+    const [late] = await inPlace(contestant, filling, act('lateness', filling))
+    if (late.early > 0) throw new Error(`${contestant.name} started ${late.early} jobs before they were due`)
+    return { ...checked(late, count), cpuMicros: late.cpuMicros }
+  })
+  const peerRuns = results.get(peer) ?? []
+  const rows = [...results].map(([{ name }, runs]) => {
+    const [p50, p99] = [spreadOf(runs, 50), spreadOf(runs, 99)]
+    const ratios = `${figure(spreadOf(peerRuns, 50).median / p50.median, 1)}× / ${figure(spreadOf(peerRuns, 99).median / p99.median, 1)}×`
+    const cpu = spread(runs.map((run) => run.cpuMicros / count))
+    const goal = name === judged ? page.goal('p99 ≤ 5 ms', p99.median <= 5) : ''
+    return [name, cell(p50), cell(p99), cell(spreadOf(runs, 100)), cell(cpu), ratios, goal]
+  })
+  page.table(
+    `Lateness: ${figure(count)} jobs due at random within ${spreadMs / 1000} s`,
+    ['', 'p50 ms', 'p99 ms', 'max ms', 'CPU µs/job', 'p50 / p99 to plainjob', 'goal'],
+    rows,
+    'Start less due. None started early.',
+  )
+}
+
+export async function enqueueTable(page: Page, { rounds }: Scale): Promise<void> {
+  const ways = [
+    { title: 'one caller', count: 5000, how: {} },
+    { title: '50 callers', count: 20_000, how: { callers: 50 } },
+    { title: '1,000 in a call', count: 50_000, how: { bulk: 1000 } },
+  ]
+  const rows = new Map(contestants.map((contestant) => [contestant, [contestant.name]]))
+  for (const { count, how } of ways) {
+    const results = await inRounds(
+      contestants,
+      rounds,
+      async (contestant) => (await inPlace(contestant, null, act('enqueue', count, how)))[0],
+    )
+    const peerRate = median((results.get(peer) ?? []).map(({ perSecond }) => perSecond))
+    for (const [contestant, runs] of results) {
+      const rate = spread(runs.map(({ perSecond }) => perSecond))
+      const cpu = median(runs.map(({ cpuMicrosPerJob }) => cpuMicrosPerJob))
+      rows.get(contestant)?.push(`${cell(rate)}, CPU ${figure(cpu, 1)} µs, ${figure(rate.median / peerRate, 1)}×`)
+    }
+  }
+  page.table(
+    'Enqueue: jobs/s, CPU per job, and the ratio to plainjob',
+    ['', ...ways.map(({ title }) => title)],
+    [...rows.values()],
+    'Each call is awaited and resolves when its jobs are committed.',
+  )
+}
+
+export async function idleTable(page: Page, { rounds }: Scale): Promise<void> {
+  const [count, overMs] = [100_000, 10_000]
+  const results = await inRounds(contestants, rounds, async (contestant) => {
+    const filling = { count, spreadMs: 86_400_000, dueFrom: Date.now() + 30 * 86_400_000 }
+    return (await inPlace(contestant, filling, act('idle', filling, overMs)))[0]
+  })
+  const rows = [...results].map(([{ name }, runs]) => {
+    const percent = spread(runs)
+    return [name, cell(percent), name === judged ? page.goal('< 0.5 %', percent.median < 0.5) : '']
+  })
+  page.table(
+    `Idle: ${figure(count)} jobs due in a month`,
+    ['', '% of a core', 'goal'],
+    rows,
+    `CPU of the worker process over ${overMs / 1000} s.`,
+  )
+}
+
+function checked<Run extends PickedUp>(run: Run, count: number): Run {
+  checkExactlyOnce(count, [run.ran])
+  return run
+}
+
+/** The given percentile of each run, and how it varies between them. */
+function spreadOf(runs: readonly PickedUp[], p: number): ReturnType<typeof spread> {
+  return spread(runs.map(({ millis }) => percentile(millis, p)))
+}

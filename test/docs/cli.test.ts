@@ -1,0 +1,24 @@
+import { describe, expect, test } from 'vitest'
+import { punctual } from '../cli/punctual-process.ts'
+import { read } from './page.ts'
+
+const page = read('docs/reference/cli.md')
+
+describe('the page of the command line', async () => {
+  const { stdout } = await punctual(['--help'])
+  const commands = [...stdout.matchAll(/^ {2}([a-z]+) /gm)].map(([, name]) => name as string).filter((name) => name !== 'help')
+
+  test('has a section for every command, and no other', () => {
+    const sections = [...page.matchAll(/^## (\S+)$/gm)].map(([, name]) => name)
+    expect(sections).toEqual(commands)
+  })
+
+  test.each(commands)('names every flag of %s', async (command) => {
+    const [, section = ''] = page.split(new RegExp(`^## ${command}$`, 'm'))
+    const text = section.split(/^## /m)[0] as string
+    const { stdout } = await punctual([command, '--help'])
+    const flags = [...stdout.matchAll(/^ {2}(--[a-z-]+)/gm)].map(([, flag]) => flag as string)
+    const everywhere = command === 'serve' ? [] : ['--store', '--json']
+    expect(flags.filter((flag) => !everywhere.includes(flag) && !text.includes(flag))).toEqual([])
+  })
+})

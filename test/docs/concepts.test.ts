@@ -1,0 +1,35 @@
+import { describe, expect, test } from 'vitest'
+import {
+  attemptStates,
+  endStates,
+  occurrenceMoves,
+  occurrenceStates,
+  taskRunStates,
+  turnEnds,
+} from '../../src/model/lifecycle.ts'
+import { read, tableRows } from './page.ts'
+
+const page = 'docs/concepts.md'
+const text = read(page)
+
+describe('the page of concepts', () => {
+  test('draws exactly the moves of the table of states', () => {
+    const drawn = [...text.matchAll(/^ {2}(\S+) --> (\S+)$/gm)].map(([, from, to]) => `${from} --> ${to}`)
+    const moves = Object.entries(occurrenceMoves).flatMap(([from, targets]) => targets.map((to) => `${from} --> ${to}`))
+    expect(drawn.toSorted()).toEqual(['[*] --> pending', ...moves, ...endStates.map((state) => `${state} --> [*]`)].toSorted())
+  })
+
+  test('explains every state', () => {
+    expect(tableRows(page, 'States of an occurrence').map(([state]) => state)).toEqual([...occurrenceStates])
+    for (const state of [...taskRunStates, ...attemptStates, ...turnEnds]) expect(text).toContain(`\`${state}\``)
+  })
+
+  test('maps the states of the documents to states that exist', () => {
+    const known: readonly string[] = [...occurrenceStates, ...taskRunStates, ...attemptStates, ...turnEnds]
+    const [, section = ''] = text.split('## The states of the source documents')
+    const rows = section.split('\n').filter((line) => line.startsWith('|'))
+    const named = rows.flatMap((line) => [...(line.split('|')[3] ?? '').matchAll(/`(\w+)`/g)].map(([, state]) => state as string))
+    expect(named.filter((state) => !known.includes(state))).toEqual([])
+    expect(occurrenceStates.filter((state) => !named.includes(state))).toEqual([])
+  })
+})

@@ -1,0 +1,92 @@
+import { createPunctual, type PunctualError } from 'punctual'
+import { memory } from 'punctual/memory'
+import { describe, expect, test } from 'vitest'
+import { parseOptions } from '../../src/client/options.ts'
+import { defaultOptions } from '../../src/engine/env.ts'
+import { limits } from '../../src/model/limits.ts'
+import { defaultRetry } from '../../src/model/retry.ts'
+import { defaultSettings, settingNames } from '../../src/model/settings.ts'
+import { tableRows } from './page.ts'
+
+const page = 'docs/reference/defaults.md'
+const documented = (heading: string) => Object.fromEntries(tableRows(page, heading).map(([name, value]) => [name, value]))
+
+/** A value as the page writes it. */
+function written(name: string, value: unknown): [string, string] {
+  return [name.replace(/Ms$/, ''), name.endsWith('Ms') ? duration(value as number) : String(value)]
+}
+
+function duration(ms: number): string {
+  const units: [string, number][] = [
+    ['d', 86_400_000],
+    ['h', 3_600_000],
+    ['min', 60_000],
+    ['s', 1000],
+  ]
+  const [unit, length] = units.find(([, length]) => ms >= length && ms % length === 0) ?? ['ms', 1]
+  return `${ms / length} ${unit}`
+}
+
+describe('JS-8 the table of defaults', () => {
+  test('has every setting of work with its default', () => {
+    const { retry: _, ...settings } = defaultSettings
+    const code = [
+      ...Object.entries(defaultRetry).map(([name, value]) => written(`retry.${name}`, value)),
+      ...Object.entries(settings).map(([name, value]) => written(name, value)),
+    ]
+    expect(documented('Settings of work')).toEqual(Object.fromEntries(code))
+  })
+
+  test('has every setting of a node with its default, and what is fixed', () => {
+    const { horizonMs, ttlMarginMs, recoveryDelaysMs, ...settable } = defaultOptions
+    expect(documented('Settings of a node')).toEqual({
+      ...Object.fromEntries(Object.entries(settable).map(([name, value]) => written(name, value))),
+      'planning horizon': duration(horizonMs),
+      'margin of the ttl': duration(ttlMarginMs),
+      'waits before a recovery': recoveryDelaysMs.map(duration).join(', '),
+    })
+  })
+
+  test('names every option that createPunctual takes, the other names included', () => {
+    const given = [
+      ...tableRows(page, 'Settings of a node').map(([name]) => name),
+      ...tableRows(page, 'Other names').map(([name]) => name),
+    ]
+    const plumbing = ['store', 'jobs', 'handlers', 'name', 'log', 'clock', 'random']
+    const missing = allowedOptions().filter((name) => ![...given, ...plumbing, ...settingNames].includes(name))
+    expect(missing).toEqual([])
+  })
+
+  test.each(tableRows(page, 'Other names'))('%s is %s', (name = '', own = '') => {
+    const options = (extra: object) => parseOptions({ store: memory(), ...extra }).engine
+    const [target = '', unit] = own.split(', in ')
+    const [group, field] = target.split('.')
+    const value = unit === 'seconds' ? 20_000 : name === 'defaultMaxRetries' ? 20 : 20_000
+    const given = unit === 'seconds' ? 20 : value
+    expect(options({ [name]: given })).toEqual(options(field ? { [group as string]: { [field]: value } } : { [target]: value }))
+    expect(options({ [name]: given })).not.toEqual(options({}))
+  })
+
+  test('has the limits of the code', () => {
+    const values = tableRows(page, 'Limits').map(([, limit]) => Number(limit?.replace(',', '').match(/\d+/)?.[0]))
+    expect(values).toEqual([
+      limits.name,
+      limits.key,
+      limits.scheduleText,
+      limits.zone,
+      limits.payloadBytes / 1024,
+      limits.errorText,
+    ])
+    expect(limits.entity).toBe(limits.key)
+    expect(limits.resultBytes).toBe(limits.payloadBytes)
+  })
+})
+
+function allowedOptions(): string[] {
+  try {
+    createPunctual({ store: memory(), nothing: 1 } as never)
+  } catch (error) {
+    return (error as PunctualError).details.allowed as string[]
+  }
+  throw new Error('an unknown option was taken')
+}

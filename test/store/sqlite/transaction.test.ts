@@ -1,0 +1,74 @@
+import { expect, it } from 'vitest'
+import type { Scene } from '../../../src/testing/store-suite/scene.ts'
+import { sqliteScene, withinTransaction } from '../../support/sqlite-scene.ts'
+
+it('commits the writes of a handler together with its attempt', async () => {
+  const scene = await sqliteScene()
+  await withinTransaction(scene, (db) => db.exec('CREATE TABLE invoice (id TEXT) STRICT'))
+  await withinTransaction(scene, (db) => db.prepare('INSERT INTO invoice VALUES (?)').run('a'))
+  expect(await invoices(scene)).toEqual(['a'])
+})
+
+it('undoes the writes of a handler that throws, and only those', async () => {
+  const scene = await sqliteScene()
+  await withinTransaction(scene, (db) => db.exec('CREATE TABLE invoice (id TEXT) STRICT'))
+  const failed = withinTransaction(scene, (db) => {
+    db.exec("INSERT INTO invoice VALUES ('b')")
+    throw new Error('no stamps')
+  })
+  await expect(failed).rejects.toThrow('no stamps')
+  expect(await invoices(scene)).toEqual([])
+})
+
+it.each(['COMMIT', 'ROLLBACK', 'BEGIN', 'END', 'RELEASE punctual_work', 'ROLLBACK TO punctual_work'])(
+  'refuses %s inside the work',
+  async (sql) => {
+    const scene = await sqliteScene()
+    await withinTransaction(scene, (db) => db.exec('CREATE TABLE invoice (id TEXT) STRICT'))
+    const refused = withinTransaction(scene, (db) => db.exec(`INSERT INTO invoice VALUES ('c'); ${sql}`))
+    await expect(refused).rejects.toMatchObject({ code: 'transaction.invalid' })
+    expect(await invoices(scene)).toEqual([])
+  },
+)
+
+it('lets a handler use savepoints of its own', async () => {
+  const scene = await sqliteScene()
+  await withinTransaction(scene, (db) => {
+    db.exec("CREATE TABLE invoice (id TEXT) STRICT; SAVEPOINT own; INSERT INTO invoice VALUES ('d')")
+    db.exec("ROLLBACK TO own; RELEASE own; INSERT INTO invoice VALUES ('e')")
+  })
+  expect(await invoices(scene)).toEqual(['e'])
+})
+
+it('refuses work that returns a promise, and undoes it', async () => {
+  const scene = await sqliteScene()
+  const holding = await scene.running()
+  const item = { claim: holding.claim, ref: holding.members[0]?.ref as number, turn: 1, attempts: [scene.attempt()] }
+  const within = (async () => null) as unknown as () => null
+  await expect(scene.store.checkpoint([{ ...item, within }])).rejects.toMatchObject({
+    code: 'transaction.invalid',
+    message: expect.stringContaining('synchronous'),
+  })
+  expect((await scene.get(holding.id)).attempts).toEqual([])
+})
+
+it('does not repeat work whose attempt is recorded', async () => {
+  const scene = await sqliteScene()
+  const holding = await scene.running()
+  const item = { claim: holding.claim, ref: holding.members[0]?.ref as number, turn: 1, attempts: [scene.attempt()] }
+  let runs = 0
+  const within = () => String(++runs)
+  expect(await scene.store.checkpoint([{ ...item, within }])).toEqual(['ok'])
+  expect(await scene.store.checkpoint([{ ...item, within }])).toEqual(['ok'])
+  expect(runs).toBe(1)
+  expect((await scene.get(holding.id)).attempts[0]?.result).toBe('1')
+})
+
+function invoices(scene: Scene): Promise<unknown[]> {
+  return withinTransaction(scene, (db) =>
+    db
+      .prepare('SELECT id FROM invoice')
+      .all()
+      .map(({ id }) => id),
+  )
+}

@@ -1,0 +1,66 @@
+// Writes to a file without end, and tells of each act once it is acknowledged, so that it can be killed at any point.
+import { randomUUID } from 'node:crypto'
+import { writeSync } from 'node:fs'
+import { sqlite } from '../../src/store/sqlite/index.ts'
+import type { NewOccurrence } from '../../src/store/store.ts'
+import { systemClock } from '../../src/time/clock.ts'
+
+const [path = ''] = process.argv.slice(2)
+const boot = randomUUID()
+const node = { boot, name: 'writer', pid: process.pid, concurrency: 1, kinds: ['mail'], version: '0', tz: '', ttlMs: 3_600_000 }
+const store = sqlite(path)
+await store.open({ clock: systemClock, random: Math.random })
+await store.beat({ node, claims: [], inFlight: [], long: [], phase: 'join' })
+
+for (;;) {
+  const created = await store.create(Array.from({ length: 5 }, newRow))
+  tell('created', created)
+  const claim = { id: randomUUID(), token: randomUUID() }
+  const { members } = await store.claim({ ...claim, node: boot, kinds: ['mail'], limit: 4 })
+  tell(
+    'claimed',
+    members.map((member) => member.record),
+  )
+  const [parked, ...completed] = members
+  const end = {
+    startedAt: 1,
+    endedAt: 2,
+    result: null,
+    error: null,
+    attempt: null,
+    settings: null,
+    tasks: null,
+    reason: null,
+  } as const
+  const settled = members.map((member) => ({
+    claim,
+    ref: member.ref,
+    turn: member.turn,
+    end: { ...end, end: member === parked ? ('parked' as const) : ('completed' as const) },
+    attempts: [],
+    delayMs: 0,
+  }))
+  await store.settle(settled, [claim])
+  tell(
+    'completed',
+    completed.map((member) => member.record),
+  )
+}
+
+function newRow(): NewOccurrence {
+  const common = {
+    tenant: 'default',
+    job: 'mail',
+    definition: 'mail',
+    key: null,
+    entity: null,
+    refs: {},
+    payload: null,
+    settings: null,
+  } as const
+  return { ...common, id: randomUUID(), source: 'deferred', unique: 'ever', priority: 5, due: { in: 0 }, onConflict: 'keep' }
+}
+
+function tell(act: string, occurrences: readonly { readonly id: string }[]): void {
+  for (const { id } of occurrences) writeSync(1, `${act} ${id}\n`)
+}

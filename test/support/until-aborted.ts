@@ -1,0 +1,13 @@
+import type { Context } from '../../src/model/context.ts'
+
+/** What a well-behaved handler does: it goes on until its signal aborts, and throws the reason. Notes the reason's code. */
+export function untilAborted({ signal }: Pick<Context, 'signal'>, codes: string[] = []): Promise<never> {
+  return new Promise((_, reject) => {
+    const stop = () => {
+      codes.push(signal.reason.code)
+      reject(signal.reason)
+    }
+    if (signal.aborted) stop()
+    else signal.addEventListener('abort', stop)
+  })
+}
