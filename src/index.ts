@@ -9,9 +9,11 @@ export type {
   OccurrenceTarget,
 } from './client/commands.ts'
 export type { JobPatch, OverridableField, PauseTarget, PauseView, ScheduleOptions, ScheduleResult, UpdateOptions } from './client/job-commands.ts'
+export type { BackfillMode, BackfillOptions, BackfillPreview, ReplayOptions } from './client/operations.ts'
+export type { Explanation, ExplainTarget, Reason, ReasonCode } from './client/explain.ts'
 export type { RunAt } from './client/run-at.ts'
 export type { AttemptView, Occurrence, OccurrenceLine, TaskView, TurnView } from './client/occurrence-view.ts'
-export type { Counts, JobStatus, JobView, ListFilter } from './client/reads.ts'
+export type { Counts, JobStatus, JobView, FieldChange, ListFilter, RangeView, VersionView } from './client/reads.ts'
 export type { DueSummary } from './engine/engine.ts'
 export type { HandlerMap } from './engine/registry.ts'
 export { type ErrorCode, errorCodes, type ErrorDetails, PunctualError } from './errors.ts'

@@ -6,14 +6,15 @@ import { PunctualError } from '../errors.ts'
 import type { Refs } from '../model/context.ts'
 import { type AnyDefinition, Definition } from '../model/definition.ts'
 import { keyedId, uuidV7 } from '../model/ids.ts'
-import type { JobSpec } from '../model/job.ts'
+import type { JobRecord, JobSpec } from '../model/job.ts'
 import type { Source } from '../model/lifecycle.ts'
 import { checkKey, checkName, checkOneOf, checkOptions, checkWhole } from '../model/limits.ts'
 import { holdsFor } from '../model/hold.ts'
-import { type Replay, type UniqueKind, uniqueKinds } from '../model/occurrence.ts'
+import { type OccurrenceRecord, type Replay, type UniqueKind, uniqueKinds } from '../model/occurrence.ts'
 import { decodePayload, encodePayload, validatePayload } from '../model/payload.ts'
 import { cascade, parseSettings, type SettingsDiff, type SettingsOptions, type TaskSettingsOptions } from '../model/settings.ts'
 import type { CreateAnswer, MoveAnswer, NewOccurrence, OnConflict, Which } from '../store/store.ts'
+import type { FillRow } from './operations.ts'
 import { parseRunAt, type RunAt } from './run-at.ts'
 
 export interface EnqueueOptions
@@ -109,6 +110,29 @@ export class Commands {
     const payload = 'payload' in options ? options.payload : decodePayload(known?.spec.payload ?? null)
     const row = await this.newOccurrence({ ...options, job: name, payload }, { source: 'manual', definition, spec: known?.spec })
     return this.#creations.add(row)
+  }
+
+  /** Creates a repetition of an occurrence, with the same payload and refs. */
+  async replay(record: OccurrenceRecord, { id, replay, spec }: { id: string; replay: Replay; spec: JobSpec | undefined }): Promise<EnqueueResult> {
+    const { job, tenant, definition, payload, refs, entity } = record
+    const request = { job, tenant, payload: decodePayload(payload), refs, ...(entity !== null && { entity }) }
+    const row = await this.newOccurrence(request, { source: 'replay', definition, id, replay, spec })
+    return this.#creations.add(row)
+  }
+
+  /** Creates the runs of a backfill: under a limit of their own, each for its instant and by the version that was in force at it. */
+  async fill(job: JobRecord, rows: readonly FillRow[], { operation, limit }: { operation: string; limit: number }): Promise<readonly EnqueueResult[]> {
+    const { store } = this.#engine.env
+    const versions = await store.readVersions(job)
+    const created: NewOccurrence[] = []
+    for (const { id, at, version, origin } of rows) {
+      const spec = versions.find((one) => one.version === version)?.spec ?? job.spec
+      const request = { job: job.name, tenant: job.tenant, payload: decodePayload(spec.payload), entity: operation }
+      const replay = origin === null ? {} : { replay: { origin, reason: `backfill ${operation}`, tasks: null } }
+      const row = await this.newOccurrence(request, { source: 'backfill', definition: spec.definition, id, version, spec, ...replay })
+      created.push({ ...row, due: at, holds: [{ kind: 'concurrency', key: JSON.stringify(['backfill', operation]), limit }, ...(row.holds === 'declared' ? [] : (row.holds ?? []))] })
+    }
+    return store.create(created)
   }
 
   async cancel(target: CancelTarget, { reason }: { reason?: string } = {}): Promise<CancelOutcome> {

@@ -23,6 +23,8 @@ export interface PunctualOptions extends Omit<SettingsOptions, 'concurrency'> {
   concurrency?: number
   /** Occurrences that run at once in the whole cluster. Default: no limit. */
   clusterConcurrency?: number
+  /** Retires jobs that no node declares any more. Default: they are told of. */
+  prune?: boolean
   /** Orders deployments: what code of a later release declares is not undone by code of an earlier one. */
   release?: number
   /** The most occurrences one claim takes. Default 1,000; a claim follows the free slots. */
@@ -63,7 +65,7 @@ const synonyms: Readonly<Record<string, (value: never) => Partial<PunctualOption
   staleJobClaimCheckInterval: (watch: DurationInput) => ({ watch }),
 }
 
-const ownNames = ['store', 'jobs', 'handlers', 'name', 'concurrency', 'clusterConcurrency', 'release', 'claimLimit', 'poll', 'beat', 'ttl', 'watch', 'grace', 'writeOff', 'retention', 'keyRetention', 'log', 'clock', 'random']
+const ownNames = ['store', 'jobs', 'handlers', 'name', 'concurrency', 'clusterConcurrency', 'prune', 'release', 'claimLimit', 'poll', 'beat', 'ttl', 'watch', 'grace', 'writeOff', 'retention', 'keyRetention', 'log', 'clock', 'random']
 
 export function parseOptions(given: PunctualOptions): { options: PunctualOptions; engine: EngineOptions } {
   checkOptions(given, [...ownNames, ...settingNames, ...Object.keys(synonyms)], 'createPunctual')
@@ -73,6 +75,7 @@ export function parseOptions(given: PunctualOptions): { options: PunctualOptions
   }
   const settings = Object.fromEntries(Object.entries(options).filter(([name]) => name !== 'concurrency' && (settingNames as readonly string[]).includes(name)))
   const engine: EngineOptions = {
+    retireOrphans: options.prune ?? false,
     release: options.release === undefined ? null : checkWhole(options.release, 'release', 0, Number.MAX_SAFE_INTEGER),
     clusterLimit: options.clusterConcurrency === undefined ? null : checkWhole(options.clusterConcurrency, 'clusterConcurrency', 1, 1_000_000),
     nodeName: options.name === undefined ? hostname().slice(0, 100) : checkName(options.name, 'name'),

@@ -34,11 +34,13 @@ import {
   type ScheduleResult,
   type UpdateOptions,
 } from './job-commands.ts'
+import { type Explanation, Explainer, type ExplainTarget } from './explain.ts'
 import { stderrLogger } from './logger.ts'
 import type { Occurrence, OccurrenceLine } from './occurrence-view.ts'
+import { type BackfillOptions, type BackfillPreview, Operations, type ReplayOptions } from './operations.ts'
 import { parseOptions, type PunctualOptions } from './options.ts'
 import { random, randomBytes } from './random.ts'
-import { type Counts, type JobStatus, type JobView, type ListFilter, Reads } from './reads.ts'
+import { type Counts, type FieldChange, type JobStatus, type JobView, type ListFilter, type RangeView, Reads, type VersionView } from './reads.ts'
 import { Recent } from './recent.ts'
 import type { RunAt } from './run-at.ts'
 
@@ -56,6 +58,8 @@ export class Punctual implements AsyncDisposable {
   readonly #engine: Engine
   readonly #commands: Commands
   readonly #jobCommands: JobCommands
+  readonly #operations: Operations
+  readonly #explainer: Explainer
   readonly #reads: Reads
   readonly #recent: Recent
   #isClosed = false
@@ -80,6 +84,8 @@ export class Punctual implements AsyncDisposable {
     this.#engine = new Engine(env)
     this.#commands = new Commands(this.#engine)
     this.#jobCommands = new JobCommands(this.#engine, (definition, payload) => this.#commands.encode(definition, payload))
+    this.#operations = new Operations(this.#engine, this.#commands)
+    this.#explainer = new Explainer(this.#engine)
     this.#reads = new Reads(this.#engine)
     this.#recent = new Recent(events)
   }
@@ -170,6 +176,30 @@ export class Punctual implements AsyncDisposable {
     return this.#commands.trigger(job, options)
   }
 
+  /** Runs an ended occurrence again, as a new one linked to it: all of it, or some of its tasks. */
+  async replay(target: OccurrenceTarget, options: ReplayOptions): Promise<EnqueueResult> {
+    this.#checkOpen()
+    return this.#operations.replay(target, options)
+  }
+
+  /** Runs again whatever a filter finds. The id is that of the operation, which shows its progress and can be canceled. */
+  async replayAll(filter: ListFilter, options: { reason: string }): Promise<EnqueueResult> {
+    this.#checkOpen()
+    return this.#operations.replayAll(filter, options)
+  }
+
+  /** What a backfill would do: the exact instants, the count, and what is there already. Writes nothing. */
+  async previewBackfill(job: AnyDefinition | string, options: BackfillOptions): Promise<BackfillPreview> {
+    this.#checkOpen()
+    return this.#operations.previewBackfill(job, options)
+  }
+
+  /** Creates runs for a range of a job's schedule. The id is that of the operation, which shows its progress and can be canceled. */
+  async backfill(job: AnyDefinition | string, options: BackfillOptions): Promise<EnqueueResult & { count: number }> {
+    this.#checkOpen()
+    return this.#operations.backfill(job, options)
+  }
+
   /** Cancels pending work at once and signals running work (`canceling`). */
   async cancel(target: CancelTarget, options?: { reason?: string }): Promise<CancelOutcome> {
     this.#checkOpen()
@@ -213,6 +243,30 @@ export class Punctual implements AsyncDisposable {
   async status(job: AnyDefinition | string, options?: { tenant?: string }): Promise<JobStatus> {
     this.#checkOpen()
     return this.#reads.status(job, options)
+  }
+
+  /** Why a job or an occurrence has not run, or will not. */
+  async explain(target: ExplainTarget): Promise<Explanation> {
+    this.#checkOpen()
+    return this.#explainer.explain(target)
+  }
+
+  /** The versions of a job, oldest first. */
+  async versions(job: AnyDefinition | string, options?: { tenant?: string }): Promise<readonly VersionView[]> {
+    this.#checkOpen()
+    return this.#reads.versions(job, options)
+  }
+
+  /** What differs between two versions of a job, field by field. */
+  async diff(job: AnyDefinition | string, from: number, to: number, options?: { tenant?: string }): Promise<readonly FieldChange[]> {
+    this.#checkOpen()
+    return this.#reads.diff(job, from, to, options)
+  }
+
+  /** Ranges of instants that were passed over and have no records of their own, the newest first. */
+  async ranges(filter?: { tenant?: string; job?: AnyDefinition | string; limit?: number }): Promise<readonly RangeView[]> {
+    this.#checkOpen()
+    return this.#reads.ranges(filter)
   }
 
   /** All jobs by name, those that never ran included. */

@@ -2,9 +2,10 @@
 import { defaultTenant, type Engine } from '../engine/engine.ts'
 import { PunctualError } from '../errors.ts'
 import type { AnyDefinition } from '../model/definition.ts'
-import type { JobRecord } from '../model/job.ts'
+import { isPlannable, type JobOverride, type JobRecord, type JobSpec } from '../model/job.ts'
 import { type OccurrenceState, occurrenceStates } from '../model/lifecycle.ts'
 import { checkKey, checkName, checkOneOf, checkOptions, checkWhole } from '../model/limits.ts'
+import { isPausedAt, type PauseRecord } from '../model/pause.ts'
 import { decodePayload } from '../model/payload.ts'
 import { cascade, type Settings } from '../model/settings.ts'
 import type { TaskNode } from '../model/task-graph.ts'
@@ -57,9 +58,43 @@ export interface JobView {
   readonly payload: unknown
   readonly settings: Settings
   readonly tasks: readonly TaskNode[]
+  readonly enabled: boolean
+  readonly paused: boolean
+  /** Nobody declares it any more. */
+  readonly retired: boolean
+  /** No live node declares it: it may have been removed from the code. */
+  readonly orphaned: boolean
+  /** What a person has changed of what code declares; null for nothing. */
+  readonly override: JobOverride | null
   readonly createdAt: Date
   readonly updatedAt: Date
   readonly nextRun: Date | null
+}
+
+/** One version of a job. It holds from `effectiveAt` on. */
+export interface VersionView {
+  readonly version: number
+  readonly effectiveAt: Date
+  readonly createdAt: Date
+  readonly by: string | null
+  readonly spec: JobSpec
+}
+
+/** One field that differs between two versions. */
+export interface FieldChange {
+  readonly field: string
+  readonly from: unknown
+  readonly to: unknown
+}
+
+export interface RangeView {
+  readonly tenant: string
+  readonly job: string
+  readonly state: 'missed' | 'skipped'
+  readonly reason: string
+  readonly from: Date
+  readonly to: Date
+  readonly count: number
 }
 
 export type Counts = Readonly<Record<OccurrenceState, number>>
@@ -102,8 +137,11 @@ export class Reads {
     const record = await this.#find(tenant, name)
     if (!record) throw new PunctualError('job.unknown', `There is no job ${JSON.stringify(name)} in tenant ${JSON.stringify(tenant)}`, { job: name, tenant })
     const { states, lastRunAt } = await store.counts({ tenant, job: name })
-    const next = nextRun(record, time.now())
-    return { active: next !== null, enabled: true, paused: false, running: states.running > 0, nextRun: next, lastRun: lastRunAt === null ? null : new Date(lastRunAt) }
+    const now = time.now()
+    const pauses = await store.readPauses({ since: now })
+    const isPaused = pauses.some((pause) => isPausedAt(pause, tenant, name, now))
+    const next = isPlannable(record.spec) ? nextRun(record, now) : null
+    return { active: next !== null && !isPaused, enabled: record.spec.isEnabled, paused: isPaused, running: states.running > 0, nextRun: next, lastRun: lastRunAt === null ? null : new Date(lastRunAt) }
   }
 
   async jobs({ tenant, after, limit = 100 }: { tenant?: string; after?: string; limit?: number } = {}): Promise<readonly JobView[]> {
@@ -111,7 +149,34 @@ export class Reads {
     await this.#engine.open()
     const { store, time } = this.#engine.env
     const records = await store.readJobs({ limit, ...(tenant !== undefined && { tenant: checkName(tenant, 'tenant') }), ...(after !== undefined && { after: checkName(after, 'after') }) })
-    return records.map((record) => this.#jobView(record, time.now()))
+    const now = time.now()
+    const facts = { now, pauses: await store.readPauses({ since: now }), nodes: (await store.nodes()).nodes }
+    return records.map((record) => this.#jobView(record, facts))
+  }
+
+  async versions(job: AnyDefinition | string, { tenant = defaultTenant }: { tenant?: string } = {}): Promise<readonly VersionView[]> {
+    const name = nameOf(job)
+    await this.#engine.open()
+    const versions = await this.#engine.env.store.readVersions({ tenant, name })
+    return versions.map((one) => ({ ...one, effectiveAt: new Date(one.effectiveAt), createdAt: new Date(one.createdAt) }))
+  }
+
+  async diff(job: AnyDefinition | string, from: number, to: number, options: { tenant?: string } = {}): Promise<readonly FieldChange[]> {
+    const versions = await this.versions(job, options)
+    const specOf = (version: number) => {
+      const known = versions.find((one) => one.version === version)
+      if (known) return known.spec
+      throw new PunctualError('job.unknown', `Job ${JSON.stringify(nameOf(job))} has no version ${version}; it has ${versions.length}`, { job: nameOf(job), version })
+    }
+    return changes(specOf(from), specOf(to))
+  }
+
+  async ranges({ tenant, job, limit = 100 }: { tenant?: string; job?: AnyDefinition | string; limit?: number } = {}): Promise<readonly RangeView[]> {
+    checkWhole(limit, 'limit', 1, 1000)
+    await this.#engine.open()
+    const query = { limit, ...(tenant !== undefined && { tenant: checkName(tenant, 'tenant') }), ...(job !== undefined && { job: nameOf(job) }) }
+    const ranges = await this.#engine.env.store.listRanges(query)
+    return ranges.map(({ from, to, tenant: of, job: name, state, reason, count }) => ({ tenant: of, job: name, state, reason, count, from: new Date(from), to: new Date(to) }))
   }
 
   async nodes(): Promise<readonly NodeRecord[]> {
@@ -123,8 +188,8 @@ export class Reads {
     return (await this.#engine.env.store.readJobs({ tenant, name, limit: 1 }))[0]
   }
 
-  #jobView(record: JobRecord, now: number): JobView {
-    const { id, tenant, name, version, spec, createdAt, updatedAt } = record
+  #jobView(record: JobRecord, { now, pauses, nodes }: { now: number; pauses: readonly PauseRecord[]; nodes: readonly NodeRecord[] }): JobView {
+    const { id, tenant, name, version, spec, declared, override, createdAt, updatedAt } = record
     return {
       id,
       tenant,
@@ -136,11 +201,25 @@ export class Reads {
       payload: decodePayload(spec.payload),
       settings: cascade(this.#engine.env.options.settings, spec.defaults, spec.settings),
       tasks: spec.tasks,
+      enabled: spec.isEnabled,
+      paused: pauses.some((pause) => isPausedAt(pause, tenant, name, now)),
+      retired: spec.isRetired,
+      orphaned: declared !== null && !spec.isRetired && nodes.length > 0 && !nodes.some(({ declares }) => id in declares),
+      override,
       createdAt: new Date(createdAt),
       updatedAt: new Date(updatedAt),
-      nextRun: nextRun(record, now),
+      nextRun: isPlannable(spec) ? nextRun(record, now) : null,
     }
   }
+}
+
+/** What differs, by dotted field. */
+function changes(from: unknown, to: unknown, field = ''): FieldChange[] {
+  if (JSON.stringify(from) === JSON.stringify(to)) return []
+  const isRecord = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null && !Array.isArray(value)
+  if (!isRecord(from) || !isRecord(to)) return [{ field, from: from ?? null, to: to ?? null }]
+  const fields = new Set([...Object.keys(from), ...Object.keys(to)])
+  return [...fields].sort().flatMap((name) => changes(from[name], to[name], field === '' ? name : `${field}.${name}`))
 }
 
 /** The next instant of the job's schedule; null when it has none, or is of a kind this process does not know. */
@@ -160,7 +239,7 @@ function scheduleOf({ spec, createdAt }: JobRecord): Schedule | null {
   }
 }
 
-function parseFilter(filter: ListFilter): OccurrenceFilter {
+export function parseFilter(filter: ListFilter): OccurrenceFilter {
   checkOptions(filter, filterNames, 'list')
   const { tenant, job, state, key, entity, from, to, limit = 50, cursor } = filter
   const states = state === undefined ? undefined : typeof state === 'string' ? [state] : state

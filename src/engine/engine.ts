@@ -4,7 +4,7 @@ import type { Events, Health } from '../model/events.ts'
 import { type JobRecord, jobSpec } from '../model/job.ts'
 import type { Hint } from '../store/store.ts'
 import { sleep } from '../time/clock.ts'
-import { declarationHash, declareJob } from './declaration.ts'
+import { declareJob, handleOrphans } from './declaration.ts'
 import { Dispatcher } from './dispatcher.ts'
 import type { Env } from './env.ts'
 import type { TurnResult } from './executor.ts'
@@ -245,6 +245,9 @@ export class Engine {
     for (const definition of this.env.registry.definitions) isLeft = !(await this.#declareJob(definition)) || isLeft
     // What was left to a node with newer code is said again later: that node may go, and this be a rollback.
     this.#undeclared = isLeft
+    // The other nodes learn of what is declared here before anything is taken for forgotten.
+    await this.#beatOnce()
+    if (!isLeft) await handleOrphans(this.env)
   }
 
   /** The definition's own job. A schedule that was given to it by `schedule()` stays. */
@@ -252,8 +255,7 @@ export class Engine {
     const inline = definition.options.schedule?.toJSON() ?? null
     const declared = (known: JobRecord | undefined) =>
       jobSpec(definition, inline === null && known?.declared ? known.declared : { schedule: inline })
-    const { outcome, job } = await declareJob(this.env, { tenant: defaultTenant, name: definition.name, declared })
-    if (outcome !== 'left' && job?.declared) this.env.declared.set(job.id, declarationHash(job.declared))
+    const { outcome } = await declareJob(this.env, { tenant: defaultTenant, name: definition.name, declared })
     return outcome !== 'left'
   }
 

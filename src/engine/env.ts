@@ -29,6 +29,8 @@ export interface EngineOptions {
   readonly nodeName: string
   /** Orders deployments: of two, the later release has the say about what is declared. */
   readonly release: number | null
+  /** Whether jobs that no node declares any more are retired, instead of only told of. */
+  readonly retireOrphans: boolean
   /** Occurrences that run at once in the whole cluster; null for no limit. */
   readonly clusterLimit: number | null
   /** Occurrences that run at once on this node. */
@@ -59,6 +61,7 @@ export interface EngineOptions {
 export const defaultOptions: Omit<EngineOptions, 'nodeName' | 'settings' | 'retryFunction'> = {
   release: null,
   clusterLimit: null,
+  retireOrphans: false,
   concurrency: 10,
   claimLimit: 1000,
   pollMs: 1000,

@@ -68,6 +68,18 @@ export class Execution {
     return { debug: line('debug'), info: line('info'), warn: line('warn'), error: line('error') }
   }
 
+  /** Of a replay of single tasks: what the others came to in the original stands. */
+  async takeOver(origin: string, replayed: readonly string[]): Promise<void> {
+    const history = await this.env.store.get({ id: origin })
+    const finished = taskHistories(this.held.graph, history?.turns ?? [], history?.attempts ?? [])
+    for (const run of this.runs) {
+      if (replayed.includes(run.name)) continue
+      const before = finished.find(({ task }) => task === run.name)
+      if (before?.state === 'succeeded') run.takeOver(before.result)
+      else run.cancel(null)
+    }
+  }
+
   checkpoint(what: Omit<CheckpointItem, keyof MemberRef>): Promise<WriteAnswer> {
     return this.#recorder.checkpoint({ ...this.memberRef, ...what })
   }

@@ -69,7 +69,24 @@ export class Executor {
     const result = await this.#settle(outcome)
     if (await this.#wasCanceled(result)) return 'canceled'
     this.#announce(result, outcome)
+    if (result === 'failed' || result === 'dead') await this.#pauseAfterFailures()
     return result
+  }
+
+  /** Pauses the job once it has failed as often in a row as it may. A crash before this leaves it to the next failure. */
+  async #pauseAfterFailures(): Promise<void> {
+    const { settings, record, env } = this.#execution
+    if (settings.autoPause === null) return
+    const { tenant, job } = record
+    try {
+      const { failuresInRow } = await env.store.counts({ tenant, job })
+      if (failuresInRow < settings.autoPause) return
+      const reason = `${failuresInRow} failures in a row`
+      const { outcome } = await env.store.pause({ tenant, job, open: { until: null, reason, by: 'punctual' } })
+      if (outcome === 'paused') env.events.emit('job.paused', { tenant, job, reason })
+    } catch (error) {
+      env.log.error('A job could not be paused after its failures', { tenant, job, error: String(error) })
+    }
   }
 
   /** Notes the start. True when something has to be done before the first handler may run. */
@@ -79,7 +96,7 @@ export class Executor {
     this.#execution.payload = decodePayload(record.payload)
     env.events.has('occurrence.started') && env.events.emit('occurrence.started', { ...this.#execution.event(), latenessMs: this.#startedAt - member.dueAt })
     const { payload, onStart } = runnable.definition.options
-    return member.recoveries > 0 || payload !== undefined || onStart !== undefined
+    return member.recoveries > 0 || payload !== undefined || onStart !== undefined || record.replay?.tasks != null
   }
 
   /** Records the start of an occurrence that was lost before, lets the schema have the payload, and runs `onStart`. */
@@ -90,6 +107,7 @@ export class Executor {
       const start = { startedAt: this.#startedAt as number, deadlineAt: this.deadlineAt }
       if ((await execution.checkpoint({ attempts: [], start })) === 'lost') return ending('abandoned')
     }
+    if (record.replay?.tasks) await execution.takeOver(record.replay.origin, record.replay.tasks)
     const { payload: schema, onStart } = execution.runnable.definition.options
     if (schema) {
       try {

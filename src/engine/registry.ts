@@ -15,15 +15,26 @@ export interface Runnable {
   readonly tasks: readonly RunnableTask[]
 }
 
+/** What the names of built-in definitions begin with. */
+export const builtInPrefix = 'punctual/'
+
 /** Where definitions and handlers, which may come from different modules, find each other by name. */
 export class Registry {
   readonly #definitions = new Map<string, AnyDefinition>()
+  readonly #builtIn = new Map<string, AnyDefinition>()
   readonly #handlers = new Map<string, Map<string | null, Handler>>()
   readonly #runnables = new Map<string, Runnable>()
   #kinds: readonly string[] | null = null
 
+  /** Adds a definition that every node has by itself; it is run, but no job of its own is declared for it. */
+  defineBuiltIn(definition: AnyDefinition): void {
+    this.#builtIn.set(definition.name, definition)
+    this.#forget()
+  }
+
   define(definition: AnyDefinition): void {
     const { name } = definition
+    if (name.startsWith(builtInPrefix)) throw new PunctualError('name.invalid', `Names that begin with ${builtInPrefix} are taken; got ${JSON.stringify(name)}`, { field: 'jobs', job: name })
     if (this.#definitions.has(name)) throw new PunctualError('definition.duplicate', `Two jobs are named ${JSON.stringify(name)}; a name stands for one definition`, { field: 'jobs', job: name })
     this.#definitions.set(name, definition)
     this.#forget()
@@ -42,14 +53,14 @@ export class Registry {
   }
 
   definition(name: string): AnyDefinition | undefined {
-    return this.#definitions.get(name)
+    return this.#definitions.get(name) ?? this.#builtIn.get(name)
   }
 
   /** The definition with all its handlers, or undefined when one is missing. */
   runnable(name: string): Runnable | undefined {
     const known = this.#runnables.get(name)
     if (known) return known
-    const definition = this.#definitions.get(name)
+    const definition = this.definition(name)
     const tasks = definition && this.#withHandlers(definition)
     if (!tasks) return undefined
     const runnable = { definition, tasks }
@@ -59,7 +70,7 @@ export class Registry {
 
   /** The definitions this node can run. */
   kinds(): readonly string[] {
-    this.#kinds ??= [...this.#definitions.keys()].filter((name) => this.runnable(name))
+    this.#kinds ??= [...this.#definitions.keys(), ...this.#builtIn.keys()].filter((name) => this.runnable(name))
     return this.#kinds
   }
 

@@ -67,6 +67,16 @@ export class TaskContext implements Context {
   get startedAt(): Date {
     return new Date(this.#source.startedAt)
   }
+  get lateness(): number {
+    return Math.max(0, this.#source.startedAt - this.#source.record.scheduledAt)
+  }
+  get isRecovery(): boolean {
+    return this.source === 'recovery'
+  }
+  get span(): Context['span'] {
+    const { span } = this.#source.record
+    return span && { from: new Date(span.from), to: new Date(span.to), count: span.count }
+  }
   get lastRunAt(): Date | null {
     return this.#source.lastRunAt === null ? null : new Date(this.#source.lastRunAt)
   }

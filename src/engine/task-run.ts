@@ -66,6 +66,12 @@ export class TaskRun {
     return this.settings.onFailure === 'retry' && this.failures > 0 && !this.isFinished
   }
 
+  /** Its result comes from the occurrence that is replayed. */
+  takeOver(result: string | null): void {
+    this.phase = 'succeeded'
+    this.result = result
+  }
+
   cancel(by: string | null): void {
     this.phase = 'canceled'
     this.canceledBy = by

@@ -43,6 +43,12 @@ export interface Context<Payload = unknown, Results = Readonly<Record<string, un
   readonly attempt: number
   /** When the occurrence was first due. */
   readonly scheduledAt: Date
+  /** How long after `scheduledAt` this attempt began, in ms. */
+  readonly lateness: number
+  /** Whether the instant came due while nobody was there. */
+  readonly isRecovery: boolean
+  /** Of a compressed recovery: the instants this one run stands for. */
+  readonly span: { readonly from: Date; readonly to: Date; readonly count: number } | null
   /** When this attempt began. */
   readonly startedAt: Date
   /** When the job's run before this one began, or null for the first. */

@@ -22,6 +22,16 @@ export function keyedId(tenant: string, job: string, key: string): string {
   return uuidV5(['key', tenant, job, key])
 }
 
+/** The repetition of an occurrence that one request asks for. */
+export function replayId(origin: string, request: string): string {
+  return uuidV5(['replay', origin, request])
+}
+
+/** The repetition of an instant that one backfill asks for. */
+export function fillId(operation: string, tenant: string, job: string, atMs: number): string {
+  return uuidV5(['fill', operation, tenant, job, atMs])
+}
+
 export function taskRunId(occurrence: string, task: string): string {
   return uuidV5(['run', occurrence, task])
 }

@@ -19,8 +19,8 @@ export function claim(state: MemoryState, request: ClaimRequest): ClaimAnswer {
 
 function answer(state: MemoryState, { kinds, clusterLimit }: ClaimRequest, entries: readonly Entry[], passed: readonly PassedOccurrence[]): ClaimAnswer {
   // At the cluster's limit nothing can be claimed before something ends, so that no due instant is worth waking for.
-  const nextDue = clusterLimit !== undefined && running(state) >= clusterLimit ? null : earliest(state.ready.nextDue(kinds), nextWake(state))
-  return { now: state.now, members: entries.map((entry) => member(state, entry)), passed, nextDue }
+  const isFull = clusterLimit !== undefined && running(state) >= clusterLimit
+  return { now: state.now, members: entries.map((entry) => member(state, entry)), passed, nextDue: isFull ? null : nextDue(state, kinds) }
 }
 
 function take(state: MemoryState, { id, token, node, kinds, limit, clusterLimit = Number.POSITIVE_INFINITY }: ClaimRequest, dueBy: number) {
@@ -77,9 +77,10 @@ function running(state: MemoryState): number {
   return count
 }
 
-function nextWake(state: MemoryState): number | null {
-  let next: number | null = null
-  for (const { wait } of state.waiting) next = earliest(next, wait?.wakeAt ?? null)
+/** When something of these kinds is due, or is looked at again by itself. */
+export function nextDue(state: MemoryState, kinds: readonly string[]): number | null {
+  let next = state.ready.nextDue(kinds)
+  for (const { wait, record } of state.waiting) if (kinds.includes(record.definition)) next = earliest(next, wait?.wakeAt ?? null)
   return next
 }
 

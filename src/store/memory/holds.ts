@@ -34,13 +34,15 @@ export function acquire(state: MemoryState, entry: Entry, now: number): Grant {
 
 /** What a taken key means; null when it has become free. */
 function giveWay(state: MemoryState, entry: Entry, hold: Hold): Grant | null {
-  if (hold.policy === 'skip') return { granted: false, skip: firstId(holdersOf(state, hold.key)) }
-  if (hold.policy === 'cancel-previous') {
+  // One that was tried before is a person's wish: it waits for its turn.
+  const policy = entry.turn === 1 ? hold.policy : 'queue'
+  if (policy === 'skip') return { granted: false, skip: firstId(holdersOf(state, hold.key)) }
+  if (policy === 'cancel-previous') {
     for (const holder of [...holdersOf(state, hold.key)]) cancelForNext(state, holder, entry)
     if (!isTaken(state, hold)) return null
   }
   const queued = [...state.waiting].filter((other) => other.wait?.key === hold.key)
-  if (hold.policy !== undefined && hold.policy !== 'queue' && queued.length > 0) return { granted: false, skip: firstId(queued) }
+  if (policy !== undefined && policy !== 'queue' && queued.length > 0) return { granted: false, skip: firstId(queued) }
   return { granted: false, wait: { reason: hold.kind, key: hold.key, wakeAt: null } }
 }
 

@@ -22,7 +22,7 @@ import type {
   Which,
 } from '../store.ts'
 import { beat, prune, rescue } from './care.ts'
-import { claim } from './claim.ts'
+import { claim, nextDue } from './claim.ts'
 import { pause, putJob, readJobs, readPauses, readVersions } from './jobs.ts'
 import { create, jobsToPlan, plan } from './plan.ts'
 import { counts, get, list, listRanges, nodes } from './read.ts'
@@ -65,7 +65,7 @@ export class MemoryStore implements Store {
     return create(this.#state, rows)
   }
   async peek({ kinds }: { kinds: readonly string[] }) {
-    return { now: this.#state.now, nextDue: this.#state.ready.nextDue(kinds) }
+    return { now: this.#state.now, nextDue: nextDue(this.#state, kinds) }
   }
   async claim(request: ClaimRequest) {
     return claim(this.#state, request)

@@ -136,6 +136,6 @@ function resolveConflict(state: MemoryState, entry: Entry, row: NewOccurrence, s
     scheduledAt,
     ...(row.onConflict === 'replace' && { payload: row.payload, priority: row.priority }),
   }
-  state.makeReady(entry, scheduledAt)
+  state.reschedule(entry, scheduledAt)
   return { id, outcome: row.onConflict === 'replace' ? 'replaced' : 'moved', differs: row.onConflict === 'reschedule' && differs }
 }

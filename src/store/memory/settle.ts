@@ -118,7 +118,7 @@ export function move(state: MemoryState, { which, to }: MoveRequest): MoveAnswer
 
 function ready(state: MemoryState, entry: Entry, due: Due): MoveAnswer {
   const dueAt = state.dueAt(due)
-  state.makeReady(entry, dueAt)
+  state.reschedule(entry, dueAt)
   state.hint({ kind: 'due', at: dueAt })
   return 'moved'
 }

@@ -122,6 +122,14 @@ export class MemoryState {
     entry.place = 'waiting'
     entry.wait = wait
     this.waiting.add(entry)
+    this.#passOn(entry)
+  }
+
+  /** Puts an entry off by somebody's wish: one that has not begun gives up its place with its time. */
+  reschedule(entry: Entry, dueAt: number): void {
+    this.makeReady(entry, dueAt)
+    if (entry.turn === 1) this.#freeHolds(entry)
+    else this.#passOn(entry)
   }
 
   /** Writes the end row of the entry's turn; a further turn, if any, is the caller's to begin. */
@@ -148,16 +156,28 @@ export class MemoryState {
     for (const listener of this.listeners) listener(hint)
   }
 
-  /** Frees what the entry holds, and for each key lets the oldest that waits for it try again. */
   #freeHolds(entry: Entry): void {
-    for (const key of entry.holding) this.free(entry, key)
+    for (const key of [...entry.holding]) this.free(entry, key)
+    this.#passOn(entry)
   }
 
   free(entry: Entry, key: string): void {
     entry.holding.delete(key)
     this.holders.get(key)?.delete(entry)
-    const next = [...this.waiting].filter((other) => other.wait?.key === key).sort((a, b) => a.dueAt - b.dueAt || a.ref - b.ref)[0]
-    if (!next) return
+    this.#wake(key)
+  }
+
+  /** One that was let try for a key and does not take it leaves the chance to the next. */
+  #passOn(entry: Entry): void {
+    for (const { key, perMs } of entry.record.holds ?? [])
+      if (perMs === undefined && !entry.holding.has(key) && entry.wait?.key !== key) this.#wake(key)
+  }
+
+  /** Lets the oldest that waits for the key try again, if there is room for it. */
+  #wake(key: string): void {
+    const [next] = [...this.waiting].filter(({ wait }) => wait?.key === key).sort((a, b) => a.dueAt - b.dueAt || a.ref - b.ref)
+    const limit = next?.record.holds?.find((hold) => hold.key === key)?.limit ?? 0
+    if (!next || (this.holders.get(key)?.size ?? 0) >= limit) return
     this.makeReady(next, next.dueAt)
     this.hint({ kind: 'due', at: this.now })
   }

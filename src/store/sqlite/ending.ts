@@ -1,24 +1,10 @@
-// The moves of an occurrence between the tables: into ready, out of it, and to the end of a turn.
+// The end of a turn, and what comes after it.
 import { isEnd, type OccurrenceState, stateAfter } from '../../model/lifecycle.ts'
 import type { AttemptRecord, TurnRecord } from '../../model/occurrence.ts'
+import { freeAll } from './keys.ts'
+import { type Member, putReady } from './place.ts'
 import { toJson } from './records.ts'
 import type { Transaction } from './transaction.ts'
-
-/** What must be known of an occurrence in order to move it. */
-export interface Member {
-  readonly ref: number
-  readonly series: number
-  readonly kind: number
-  readonly priority: number
-  /** The turn it is in, or will be in next. */
-  readonly turn: number
-  readonly dueAt: number
-  readonly firstDueAt: number
-  /** Its key, where that is taken only until its end. */
-  readonly liveKey: string | null
-  /** Whether it is a scheduled instant. */
-  readonly isPlanned: boolean
-}
 
 // A claim that was never given back may outlive a member that has ended and been pruned: for that one nothing may be written.
 const insertTurn = `INSERT INTO punctual_turn
@@ -33,7 +19,7 @@ export function endTurn(
   { end, ...row }: Omit<TurnRecord, 'turn'>,
   from: OccurrenceState = 'running',
 ): boolean {
-  const { series, ref, turn, dueAt, firstDueAt, liveKey } = member
+  const { series, ref, turn, dueAt, firstDueAt, liveKey, hasHolds } = member
   const { node, startedAt, endedAt, attempt, settings, tasks, reason, error, result } = row
   const due = dueAt === firstDueAt ? null : dueAt
   const inserted = tx
@@ -56,10 +42,13 @@ export function endTurn(
     )
   if (inserted.changes === 0) return false
   const state = stateAfter[end]
+  const isOver = isEnd(state) || state === 'dead'
   tx.tally(series, from, state)
   // A turn that another follows is not a run yet: an occurrence must not see itself as the run before it.
-  if (startedAt !== null && (isEnd(state) || state === 'dead')) tx.noteRun(series, startedAt)
+  if (startedAt !== null && isOver) tx.noteRun(series, startedAt)
+  if (end === 'completed' || end === 'failed' || end === 'dead') tx.noteSuccess(series, end === 'completed')
   if (isEnd(state)) tx.blocks.noteEnd(ref, endedAt)
+  if (hasHolds && isOver) freeAll(tx, ref)
   if (from === 'running') forgetTurn(tx, ref)
   if (end === 'dead') tx.run('INSERT INTO punctual_dead (series, ref) VALUES (?, ?)', series, ref)
   if (liveKey !== null && isEnd(state))
@@ -94,22 +83,6 @@ function forgetTurn(tx: Transaction, ref: number): void {
 export function nextTurn(tx: Transaction, member: Member, dueAt: number, end: TurnRecord['end']): void {
   putReady(tx, { ...member, turn: member.turn + 1, dueAt }, stateAfter[end] !== 'pending')
   tx.hints.push({ kind: 'due', at: dueAt })
-}
-
-export function putReady(
-  tx: Transaction,
-  { kind, priority, dueAt, ref, turn, series, isPlanned }: Member,
-  isRetrying: boolean,
-): void {
-  tx.statement(
-    'INSERT INTO punctual_ready (kind, priority, due_at, ref, turn, series, planned, retrying) VALUES (?, ?, ?, ?, ?, ?, ?, ?)',
-  ).run(kind, priority, dueAt, ref, turn, series, isPlanned && turn === 1 ? 1 : 0, isRetrying ? 1 : 0)
-}
-
-/** Takes an occurrence out of wherever it waits. */
-export function takeOut(tx: Transaction, place: 'ready' | 'waiting', { kind, priority, dueAt, ref, series }: Member): void {
-  if (place === 'waiting') tx.run('DELETE FROM punctual_waiting WHERE series = ? AND ref = ?', series, ref)
-  else tx.run('DELETE FROM punctual_ready WHERE kind = ? AND priority = ? AND due_at = ? AND ref = ?', kind, priority, dueAt, ref)
 }
 
 export function addAttempts(tx: Transaction, ref: number, attempts: readonly AttemptRecord[]): void {

@@ -1,10 +1,10 @@
-// Rows and the records they hold. Empty refs and absent settings are NULL, since most rows have none.
+// Rows and the records they hold. What most rows have none of (refs, settings, holds and the like) is NULL then.
 import type { AttemptState, Source, TurnEnd } from '../../model/lifecycle.ts'
 import type { AttemptRecord, OccurrenceRecord, TurnRecord, UniqueKind } from '../../model/occurrence.ts'
 import type { Dictionary } from './dictionary.ts'
 
 export const occurrenceColumns =
-  'o.ref, o.id, o.series, o.kind, o.version, o.source, o.key, o.uniqueness, o.entity, o.refs, o.settings, o.priority, o.scheduled_at, o.created_at, o.payload'
+  'o.ref, o.id, o.series, o.kind, o.version, o.source, o.key, o.uniqueness, o.entity, o.refs, o.settings, o.priority, o.holds, o.span, o.replay, o.start_within_ms, o.scheduled_at, o.created_at, o.payload'
 
 export type OccurrenceRow = [
   ref: number,
@@ -19,14 +19,37 @@ export type OccurrenceRow = [
   refs: string | null,
   settings: string | null,
   priority: number,
+  holds: string | null,
+  span: string | null,
+  replay: string | null,
+  startWithinMs: number | null,
   scheduledAt: number,
   createdAt: number,
   payload: string | null,
 ]
 
 export function occurrenceRecord(dictionary: Dictionary, row: readonly [...OccurrenceRow, ...unknown[]]): OccurrenceRecord {
-  const [, id, series, kind, version, source, key, unique, entity, refs, settings, priority, scheduledAt, createdAt, payload] =
-    row
+  const [
+    ,
+    id,
+    series,
+    kind,
+    version,
+    source,
+    key,
+    unique,
+    entity,
+    refs,
+    settings,
+    priority,
+    holds,
+    span,
+    replay,
+    startWithinMs,
+    scheduledAt,
+    createdAt,
+    payload,
+  ] = row
   const { tenant, job } = dictionary.seriesByRef(series)
   return {
     id,
@@ -42,6 +65,10 @@ export function occurrenceRecord(dictionary: Dictionary, row: readonly [...Occur
     payload,
     settings: fromJson(settings),
     priority,
+    holds: fromJson(holds),
+    span: fromJson(span),
+    replay: fromJson(replay),
+    startWithinMs,
     scheduledAt,
     createdAt,
   }

@@ -3,7 +3,7 @@
 // Instants are REAL: callers may hand in fractions of a millisecond, and whole ones are stored as integers anyway.
 import { PunctualError } from '../../errors.ts'
 import { attemptStates, occurrenceStates, sources, turnEnds } from '../../model/lifecycle.ts'
-import { uniqueKinds } from '../../model/occurrence.ts'
+import { uniqueKinds, type WaitRecord } from '../../model/occurrence.ts'
 import type { Connection } from './connection.ts'
 
 /** One step of the schema. Steps are only ever added, never changed. */
@@ -16,26 +16,31 @@ export interface Migration {
 const oneOf = (column: string, values: readonly string[]) =>
   `CHECK (${values.map((value) => `${column} = '${value}'`).join(' OR ')})`
 
+const waitReasons = ['stranded', 'pause', 'overlap', 'concurrency', 'rate', 'catch-up'] satisfies WaitRecord['reason'][]
+
 export const migrations: readonly Migration[] = [
   {
     number: 1,
     statements: [
       'CREATE TABLE punctual_meta (name TEXT PRIMARY KEY, value REAL NOT NULL) STRICT, WITHOUT ROWID',
-      "INSERT INTO punctual_meta VALUES ('schema', 0), ('alive_since', 0), ('last_ref', 0)",
+      "INSERT INTO punctual_meta VALUES ('schema', 0), ('alive_since', 0), ('last_ref', 0), ('pause_revision', 0)",
 
       // Definitions and (tenant, job) pairs as small numbers; a pair also keeps how many of its occurrences stand where.
       'CREATE TABLE punctual_kind (ref INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE) STRICT',
       `CREATE TABLE punctual_series (
         ref INTEGER PRIMARY KEY, tenant TEXT NOT NULL, slot INTEGER NOT NULL, job TEXT NOT NULL,
         ${occurrenceStates.map((state) => `${state} INTEGER NOT NULL DEFAULT 0`).join(', ')},
-        last_run_at REAL, UNIQUE (tenant, job)
+        missed_in_ranges INTEGER NOT NULL DEFAULT 0, skipped_in_ranges INTEGER NOT NULL DEFAULT 0,
+        last_run_at REAL, failures_in_row INTEGER NOT NULL DEFAULT 0, UNIQUE (tenant, job)
       ) STRICT`,
       'CREATE INDEX punctual_series_job ON punctual_series (job, tenant)',
+      'CREATE INDEX punctual_series_running ON punctual_series (running) WHERE running > 0',
 
       `CREATE TABLE punctual_occurrence (
         ref INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, series INTEGER NOT NULL, kind INTEGER NOT NULL, version INTEGER NOT NULL,
         source TEXT NOT NULL ${oneOf('source', sources)}, key TEXT, uniqueness TEXT NOT NULL ${oneOf('uniqueness', uniqueKinds)},
         entity TEXT, refs TEXT, settings TEXT, priority INTEGER NOT NULL CHECK (priority BETWEEN 0 AND 9),
+        holds TEXT, span TEXT, replay TEXT, start_within_ms REAL,
         scheduled_at REAL NOT NULL, created_at REAL NOT NULL, payload TEXT
       ) STRICT`,
       'CREATE INDEX punctual_occurrence_series ON punctual_occurrence (series)',
@@ -46,17 +51,37 @@ export const migrations: readonly Migration[] = [
       'CREATE TABLE punctual_block (block INTEGER PRIMARY KEY, first_at REAL NOT NULL, last_at REAL NOT NULL, first_end_at REAL) STRICT',
 
       // planned: the first turn of a scheduled instant. retrying: whether this wait is one between tries.
+      // expires_at: after which the first turn may no longer begin.
       `CREATE TABLE punctual_ready (
         kind INTEGER NOT NULL, priority INTEGER NOT NULL, due_at REAL NOT NULL, ref INTEGER NOT NULL, turn INTEGER NOT NULL,
-        series INTEGER NOT NULL, planned INTEGER NOT NULL, retrying INTEGER NOT NULL, PRIMARY KEY (kind, priority, due_at, ref)
+        series INTEGER NOT NULL, planned INTEGER NOT NULL, retrying INTEGER NOT NULL, expires_at REAL,
+        PRIMARY KEY (kind, priority, due_at, ref)
       ) STRICT, WITHOUT ROWID`,
       'CREATE UNIQUE INDEX punctual_ready_series ON punctual_ready (series, ref)',
       'CREATE INDEX punctual_ready_retrying ON punctual_ready (series, ref) WHERE retrying = 1',
       'CREATE INDEX punctual_ready_planned ON punctual_ready (series, due_at) WHERE planned = 1',
+      'CREATE INDEX punctual_ready_expires ON punctual_ready (expires_at, ref) WHERE expires_at IS NOT NULL',
+
+      // A row of ready that may not run: why, for which key, and when it is looked at again by itself. Kept in the order of coming.
       `CREATE TABLE punctual_waiting (
-        series INTEGER NOT NULL, ref INTEGER NOT NULL, kind INTEGER NOT NULL, priority INTEGER NOT NULL, due_at REAL NOT NULL,
-        turn INTEGER NOT NULL, reason TEXT NOT NULL ${oneOf('reason', ['stranded'])}, PRIMARY KEY (series, ref)
-      ) STRICT, WITHOUT ROWID`,
+        seq INTEGER PRIMARY KEY, kind INTEGER NOT NULL, priority INTEGER NOT NULL, due_at REAL NOT NULL, ref INTEGER NOT NULL,
+        turn INTEGER NOT NULL, series INTEGER NOT NULL, planned INTEGER NOT NULL, retrying INTEGER NOT NULL, expires_at REAL,
+        reason TEXT NOT NULL ${oneOf('reason', waitReasons)}, key TEXT, wake_at REAL, UNIQUE (series, ref)
+      ) STRICT`,
+      'CREATE INDEX punctual_waiting_first ON punctual_waiting (key) WHERE key IS NOT NULL',
+      'CREATE INDEX punctual_waiting_oldest ON punctual_waiting (key, due_at, ref) WHERE key IS NOT NULL',
+      'CREATE INDEX punctual_waiting_wake ON punctual_waiting (wake_at) WHERE wake_at IS NOT NULL',
+      "CREATE INDEX punctual_waiting_expires ON punctual_waiting (expires_at, ref) WHERE expires_at IS NOT NULL AND reason <> 'stranded'",
+      "CREATE INDEX punctual_waiting_stranded ON punctual_waiting (series) WHERE reason = 'stranded'",
+      "CREATE INDEX punctual_waiting_paused ON punctual_waiting (series) WHERE reason = 'pause'",
+
+      // Who holds which key, the earlier first; and when occurrences with a limited rate were started.
+      'CREATE TABLE punctual_hold (seq INTEGER PRIMARY KEY, key TEXT NOT NULL, ref INTEGER NOT NULL, UNIQUE (ref, key)) STRICT',
+      'CREATE INDEX punctual_hold_key ON punctual_hold (key)',
+      'CREATE TABLE punctual_rate_start (seq INTEGER PRIMARY KEY, key TEXT NOT NULL, at REAL NOT NULL, until REAL NOT NULL) STRICT',
+      'CREATE INDEX punctual_rate_start_key ON punctual_rate_start (key)',
+      'CREATE INDEX punctual_rate_start_until ON punctual_rate_start (until)',
+
       'CREATE TABLE punctual_dead (series INTEGER NOT NULL, ref INTEGER NOT NULL, PRIMARY KEY (series, ref)) STRICT, WITHOUT ROWID',
 
       // members: [[ref, turn, due_at when it is not the first due], …] as JSON
@@ -81,18 +106,27 @@ export const migrations: readonly Migration[] = [
       'CREATE INDEX punctual_tombstone_until ON punctual_tombstone (until)',
 
       `CREATE TABLE punctual_job (
-        ref INTEGER PRIMARY KEY, series INTEGER NOT NULL UNIQUE, version INTEGER NOT NULL, cursor REAL NOT NULL, next_at REAL,
-        created_at REAL NOT NULL, updated_at REAL NOT NULL
+        ref INTEGER PRIMARY KEY, series INTEGER NOT NULL UNIQUE, version INTEGER NOT NULL, declared TEXT, override TEXT, tz TEXT,
+        cursor REAL NOT NULL, next_at REAL, created_at REAL NOT NULL, updated_at REAL NOT NULL
       ) STRICT`,
       'CREATE INDEX punctual_job_next ON punctual_job (next_at) WHERE next_at IS NOT NULL',
       `CREATE TABLE punctual_job_version (
-        seq INTEGER PRIMARY KEY, series INTEGER NOT NULL, version INTEGER NOT NULL, spec TEXT NOT NULL, created_at REAL NOT NULL,
-        UNIQUE (series, version)
+        seq INTEGER PRIMARY KEY, series INTEGER NOT NULL, version INTEGER NOT NULL, spec TEXT NOT NULL, effective_at REAL NOT NULL,
+        created_at REAL NOT NULL, by_whom TEXT, UNIQUE (series, version)
+      ) STRICT`,
+      // Instants that were passed over, many at a time.
+      `CREATE TABLE punctual_range (
+        seq INTEGER PRIMARY KEY, series INTEGER NOT NULL, version INTEGER NOT NULL, from_at REAL NOT NULL, to_at REAL NOT NULL,
+        count INTEGER NOT NULL, state TEXT NOT NULL ${oneOf('state', ['missed', 'skipped'])}, reason TEXT NOT NULL, recorded_at REAL NOT NULL
+      ) STRICT`,
+      'CREATE INDEX punctual_range_series ON punctual_range (series)',
+      `CREATE TABLE punctual_pause (
+        id INTEGER PRIMARY KEY, tenant TEXT, job TEXT, from_at REAL NOT NULL, to_at REAL, reason TEXT, by_whom TEXT
       ) STRICT`,
       `CREATE TABLE punctual_node (
         ref INTEGER PRIMARY KEY, boot TEXT NOT NULL UNIQUE, name TEXT NOT NULL, pid INTEGER NOT NULL, concurrency INTEGER NOT NULL,
-        kinds TEXT NOT NULL, version TEXT NOT NULL, tz TEXT NOT NULL, ttl_ms REAL NOT NULL, started_at REAL NOT NULL, beat_at REAL NOT NULL,
-        beats INTEGER NOT NULL, running INTEGER NOT NULL
+        kinds TEXT NOT NULL, version TEXT NOT NULL, tz TEXT NOT NULL, ttl_ms REAL NOT NULL, release REAL, declares TEXT NOT NULL,
+        started_at REAL NOT NULL, beat_at REAL NOT NULL, beats INTEGER NOT NULL, running INTEGER NOT NULL
       ) STRICT`,
     ],
   },

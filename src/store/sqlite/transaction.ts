@@ -12,6 +12,10 @@ export class Transaction {
   readonly now: number
   readonly hints: Hint[] = []
   readonly blocks = new Blocks(this)
+  /** How often keys are held, as far as was asked. */
+  readonly held = new Map<string, number>()
+  /** How many rows that waited were made ready: what was read of such rows before may no longer be so. */
+  woken = 0
   readonly #tallies = new Map<number, Tally>()
   readonly #filled = new Map<string, boolean>()
   #lastRef: number | null = null
@@ -64,6 +68,17 @@ export class Transaction {
     if (to) deltas[to]++
   }
 
+  /** Counts failures since the last success. */
+  noteSuccess(series: number, isSuccess: boolean): void {
+    const tally = this.#tallyOf(series)
+    if (isSuccess) {
+      tally.succeeded = true
+      tally.failures = 0
+    } else {
+      tally.failures++
+    }
+  }
+
   noteRun(series: number, startedAt: number): void {
     const tally = this.#tallyOf(series)
     if (startedAt > tally.lastRunAt) tally.lastRunAt = startedAt
@@ -73,14 +88,16 @@ export class Transaction {
   flush(): void {
     this.blocks.flush()
     if (this.#lastRef !== null) this.run("UPDATE punctual_meta SET value = ? WHERE name = 'last_ref'", this.#lastRef)
-    for (const [series, { deltas, lastRunAt }] of this.#tallies)
-      this.run(addTally, ...occurrenceStates.map((state) => deltas[state]), lastRunAt, lastRunAt, series)
+    for (const [series, { deltas, lastRunAt, succeeded, failures }] of this.#tallies) {
+      const changes = occurrenceStates.map((state) => deltas[state])
+      this.run(addTally, ...changes, lastRunAt, lastRunAt, succeeded ? 0 : 1, failures, series)
+    }
   }
 
   #tallyOf(series: number): Tally {
     const known = this.#tallies.get(series)
     if (known) return known
-    const tally = { deltas: noStates(), lastRunAt: -1 }
+    const tally = { deltas: noStates(), lastRunAt: -1, succeeded: false, failures: 0 }
     this.#tallies.set(series, tally)
     return tally
   }
@@ -89,6 +106,9 @@ export class Transaction {
 interface Tally {
   readonly deltas: Record<OccurrenceState, number>
   lastRunAt: number
+  succeeded: boolean
+  /** Since the last success, if there was one. */
+  failures: number
 }
 
 export function noStates(): Record<OccurrenceState, number> {
@@ -96,4 +116,5 @@ export function noStates(): Record<OccurrenceState, number> {
 }
 
 const addTally = `UPDATE punctual_series SET ${occurrenceStates.map((state) => `${state} = ${state} + ?`).join(', ')},
-  last_run_at = CASE WHEN ? >= 0 THEN max(coalesce(last_run_at, 0), ?) ELSE last_run_at END WHERE ref = ?`
+  last_run_at = CASE WHEN ? >= 0 THEN max(coalesce(last_run_at, 0), ?) ELSE last_run_at END, failures_in_row = failures_in_row * ? + ?
+  WHERE ref = ?`

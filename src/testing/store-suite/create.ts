@@ -29,6 +29,7 @@ export const createCases = topic('create', {
       attempts: [],
       progress: null,
       wait: null,
+      blockers: [],
     })
   },
   'TM-2 a job that no code has declared to the store can be enqueued': async (scene) => {

@@ -245,6 +245,7 @@ function newRow(world: ModelWorld, a: number, b: number, c: number): NewOccurren
     holds: null,
     replay: null,
     startWithinMs: null,
+    version: null,
     due: pick([{ in: 0 }, { in: 0 }, world.now - 1000, { in: 500 }, world.now + 5000], c >> 3),
     onConflict: pick(['keep', 'reschedule', 'replace'] satisfies OnConflict[], c >> 4),
   }

@@ -184,6 +184,7 @@ export class Scene {
       holds: null,
       replay: null,
       startWithinMs: null,
+      version: null,
       due: { in: 0 },
       onConflict: 'keep',
       ...over,

@@ -1,0 +1,197 @@
+// Why something has not run, or will not.
+import { defaultTenant, type Engine } from '../engine/engine.ts'
+import { isTransient } from '../engine/transient.ts'
+import { PunctualError } from '../errors.ts'
+import { type AnyDefinition, Definition } from '../model/definition.ts'
+import { isPlannable, type JobRecord } from '../model/job.ts'
+import type { OccurrenceHistory } from '../model/occurrence.ts'
+import { covers, type PauseRecord } from '../model/pause.ts'
+import { bind } from '../schedule/interval.ts'
+import { restoreSchedule } from '../schedule/restore.ts'
+import { neverFires, nextMs } from '../schedule/schedule.ts'
+import { isoText } from '../time/instant.ts'
+import { nameOf, type OccurrenceTarget, whichOf } from './commands.ts'
+
+export const reasonCodes = [
+  'ended',
+  'running',
+  'not-due',
+  'retrying',
+  'overlap',
+  'concurrency',
+  'rate',
+  'catch-up',
+  'recovery',
+  'paused',
+  'disabled',
+  'retired',
+  'no-schedule',
+  'never-fires',
+  'window-ahead',
+  'window-over',
+  'unknown-schedule',
+  'no-node',
+  'no-handler',
+  'slots-full',
+  'next-run',
+  'store-unreachable',
+] as const
+export type ReasonCode = (typeof reasonCodes)[number]
+
+export interface Reason {
+  readonly code: ReasonCode
+  readonly message: string
+  readonly details: Readonly<Record<string, unknown>>
+}
+
+export interface Explanation {
+  readonly subject: 'job' | 'occurrence' | 'store'
+  readonly id: string
+  /** The most telling first. */
+  readonly reasons: readonly Reason[]
+}
+
+export type ExplainTarget = AnyDefinition | OccurrenceTarget | { tenant?: string; job: AnyDefinition | string }
+
+const rankedStates = ['pending', 'retrying'] as const
+const rankedAtMost = 500
+
+export class Explainer {
+  readonly #engine: Engine
+
+  constructor(engine: Engine) {
+    this.#engine = engine
+  }
+
+  /** Asks the store about a job (by name, definition or `{ tenant, job }`) or an occurrence (by id or `{ job, key }`). */
+  async explain(target: ExplainTarget): Promise<Explanation> {
+    try {
+      await this.#engine.open()
+      return await this.#explain(target)
+    } catch (error) {
+      if (!isTransient(error)) throw error
+      return { subject: 'store', id: this.#engine.env.store.name, reasons: [reason('store-unreachable', `The store does not answer: ${(error as Error).message}`)] }
+    }
+  }
+
+  async #explain(target: ExplainTarget): Promise<Explanation> {
+    const { store } = this.#engine.env
+    if (typeof target === 'string' || (!(target instanceof Definition) && 'key' in target)) {
+      const history = await store.get(whichOf(target))
+      if (history) return { subject: 'occurrence', id: history.record.id, reasons: await this.#ofOccurrence(history) }
+      if (typeof target !== 'string') throw new PunctualError('occurrence.unknown', `There is no occurrence with key ${JSON.stringify(target.key)}`, { target })
+    }
+    const scope = typeof target === 'string' || target instanceof Definition ? { tenant: defaultTenant, name: nameOf(target) } : { tenant: target.tenant ?? defaultTenant, name: nameOf(target.job) }
+    const [job] = await store.readJobs({ ...scope, limit: 1 })
+    if (!job) throw new PunctualError('job.unknown', `There is neither a job nor an occurrence ${JSON.stringify(scope.name)}`, { target: scope.name })
+    return { subject: 'job', id: job.id, reasons: await this.#ofJob(job) }
+  }
+
+  async #ofOccurrence(history: OccurrenceHistory): Promise<Reason[]> {
+    const { record, state, dueAt, node, wait, turns } = history
+    const now = this.#engine.env.time.now()
+    const last = turns.at(-1)
+    if (state === 'running') return [reason('running', `It runs on node ${node}`, { node })]
+    if (state === 'waiting') return [await this.#ofWait(history)]
+    if (state !== 'pending' && state !== 'retrying') {
+      const why = last?.reason ?? last?.error?.message
+      return [reason('ended', `It ended as ${state}${last ? ` at ${isoText(last.endedAt)}` : ''}${why ? `: ${why}` : ''}`, { state, reason: last?.reason ?? null, error: last?.error ?? null })]
+    }
+    if (state === 'retrying' && dueAt > now) return [reason('retrying', `Parked for its next try until ${isoText(dueAt)}${last?.error ? `: ${last.error.message}` : ''}`, { until: isoText(dueAt), error: last?.error ?? null })]
+    if (dueAt > now) return [reason('not-due', `It is due at ${isoText(dueAt)}`, { dueAt: isoText(dueAt) })]
+    const pauses = await this.#pausesOf(record.tenant, record.job, now)
+    if (pauses.length > 0) return pauses.map(pausedReason)
+    const lacking = await this.#withoutNode(record.definition)
+    return lacking ? [lacking] : [await this.#queued(history)]
+  }
+
+  async #ofWait({ record, wait, blockers }: OccurrenceHistory): Promise<Reason> {
+    const details = { key: wait?.key ?? null, blockers, until: wait?.wakeAt == null ? null : isoText(wait.wakeAt) }
+    const by = blockers.length > 0 ? ` with ${blockers.join(', ')}` : ''
+    switch (wait?.reason) {
+      case 'overlap':
+        return reason('overlap', `It overlaps${by}, and starts when that has ended`, details)
+      case 'concurrency':
+        return reason('concurrency', `Its concurrency key is taken${by ? `: it shares it${by}` : ''}`, details)
+      case 'rate':
+        return reason('rate', `Its rate limit is reached until ${details.until}`, details)
+      case 'catch-up':
+        return reason('catch-up', `It waits for other work that is caught up${by}`, details)
+      case 'pause': {
+        const [pause] = await this.#pausesOf(record.tenant, record.job, this.#engine.env.time.now())
+        return pause ? pausedReason(pause) : reason('paused', 'It was paused and is looked at again at once', details)
+      }
+      default:
+        return reason('recovery', 'It came due while no node was there, and waits for the planner to apply the recovery strategy', details)
+    }
+  }
+
+  /** It is due, may run and a node could run it: all slots are taken by others. */
+  async #queued({ record, dueAt }: OccurrenceHistory): Promise<Reason> {
+    const { items } = await this.#engine.env.store.list({ states: rankedStates, limit: rankedAtMost })
+    const ahead = items.filter((other) => other.id !== record.id && other.dueAt <= dueAt).length
+    const position = ahead + 1
+    return reason('slots-full', `It is due and waits for a free slot, at about position ${position}`, { position, dueAt: isoText(dueAt) })
+  }
+
+  async #ofJob(job: JobRecord): Promise<Reason[]> {
+    const { time, store } = this.#engine.env
+    const now = time.now()
+    const reasons: Reason[] = []
+    if (job.spec.isRetired) reasons.push(reason('retired', 'Nobody declares it any more'))
+    if (!job.spec.isEnabled) reasons.push(reason('disabled', 'It is disabled: no instants are generated'))
+    reasons.push(...(await this.#pausesOf(job.tenant, job.name, now)).map(pausedReason))
+    const { items } = await store.list({ tenant: job.tenant, job: job.name, states: ['running', 'waiting', 'retrying'], limit: 10 })
+    const [under] = items
+    if (under?.state === 'running') reasons.push(reason('running', `Occurrence ${under.id} runs now`, { id: under.id }))
+    const lacking = await this.#withoutNode(job.spec.definition)
+    if (lacking) reasons.push(lacking)
+    reasons.push(scheduleReason(job, now))
+    return reasons
+  }
+
+  async #pausesOf(tenant: string, job: string, now: number): Promise<PauseRecord[]> {
+    const pauses = await this.#engine.env.store.readPauses({ since: now })
+    return pauses.filter((pause) => covers(pause, tenant, job) && pause.from <= now)
+  }
+
+  async #withoutNode(definition: string): Promise<Reason | null> {
+    const { nodes } = await this.#engine.env.store.nodes()
+    if (nodes.length === 0) return reason('no-node', 'No node is running')
+    if (nodes.some(({ kinds }) => kinds.includes(definition))) return null
+    return reason('no-handler', `No node has all handlers of ${JSON.stringify(definition)}`, { definition, nodes: nodes.map(({ name }) => name) })
+  }
+}
+
+function scheduleReason(job: JobRecord, now: number): Reason {
+  if (!job.spec.schedule) return reason('no-schedule', 'It has no schedule: it runs when it is triggered or enqueued')
+  try {
+    const schedule = bind(restoreSchedule(job.spec.schedule), job.createdAt)
+    if (neverFires(schedule)) return reason('never-fires', `Its schedule never fires: ${schedule.describe()}`)
+    const next = nextMs(schedule, now)
+    if (next === null) return reason('window-over', 'Its schedule has no further instant: its window or its count is over')
+    const { start } = job.spec.schedule as { start?: unknown }
+    const startsAt = typeof start === 'string' ? Date.parse(start) : typeof start === 'number' ? start : null
+    if (startsAt !== null && startsAt > now) return reason('window-ahead', `Its window begins at ${isoText(startsAt)}; the first instant is ${isoText(next)}`, { nextRun: isoText(next) })
+    if (!isPlannable(job.spec)) return reason('next-run', `Its schedule would next fire at ${isoText(next)}`, { nextRun: isoText(next) })
+    return reason('next-run', `It runs next at ${isoText(next)}`, { nextRun: isoText(next) })
+  } catch (error) {
+    if (error instanceof PunctualError && error.code === 'schedule.unknown') return reason('unknown-schedule', `This process does not know schedules of the kind ${job.spec.schedule.kind}`, { kind: job.spec.schedule.kind })
+    throw error
+  }
+}
+
+function pausedReason({ tenant, job, from, to, reason: why, by }: PauseRecord): Reason {
+  const what = job !== null ? 'The job' : tenant !== null ? `Tenant ${tenant}` : 'Everything'
+  const until = to === null ? '' : ` until ${isoText(to)}`
+  return reason('paused', `${what} is paused since ${isoText(from)}${until}${by ? ` by ${by}` : ''}${why ? `: ${why}` : ''}`, {
+    from: isoText(from),
+    until: to === null ? null : isoText(to),
+    reason: why,
+    by,
+  })
+}
+
+function reason(code: ReasonCode, message: string, details: Readonly<Record<string, unknown>> = {}): Reason {
+  return { code, message, details }
+}

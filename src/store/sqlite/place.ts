@@ -1,0 +1,109 @@
+// Where an occurrence stands that does not run and has not ended: ready, or waiting. A row goes from one to the other as it is.
+import type { WaitRecord } from '../../model/occurrence.ts'
+import type { Transaction } from './transaction.ts'
+
+/** What must be known of an occurrence in order to move it. */
+export interface Member {
+  readonly ref: number
+  readonly series: number
+  readonly kind: number
+  readonly priority: number
+  /** The turn it is in, or will be in next. */
+  readonly turn: number
+  readonly dueAt: number
+  readonly firstDueAt: number
+  /** Its key, where that is taken only until its end. */
+  readonly liveKey: string | null
+  /** Whether it is a scheduled instant. */
+  readonly isPlanned: boolean
+  readonly startWithinMs: number | null
+  /** Whether it may hold keys, which its end has to free. */
+  readonly hasHolds: boolean
+}
+
+const columns = 'kind, priority, due_at, ref, turn, series, planned, retrying, expires_at'
+
+export function putReady(tx: Transaction, member: Member, isRetrying: boolean): void {
+  const { kind, priority, dueAt, ref, turn, series, isPlanned, startWithinMs } = member
+  const isFirst = turn === 1
+  tx.statement(`INSERT INTO punctual_ready (${columns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`).run(
+    kind,
+    priority,
+    dueAt,
+    ref,
+    turn,
+    series,
+    isPlanned && isFirst ? 1 : 0,
+    isRetrying ? 1 : 0,
+    isFirst && startWithinMs !== null ? dueAt + startWithinMs : null,
+  )
+}
+
+/** Takes an occurrence out of where it stands. */
+export function takeOut(tx: Transaction, place: 'ready' | 'waiting', { kind, priority, dueAt, ref, series }: Member): void {
+  if (place === 'waiting') tx.run('DELETE FROM punctual_waiting WHERE series = ? AND ref = ?', series, ref)
+  else tx.run('DELETE FROM punctual_ready WHERE kind = ? AND priority = ? AND due_at = ? AND ref = ?', kind, priority, dueAt, ref)
+}
+
+/** A row of ready or waiting. */
+export type Row = [series: number, ref: number, retrying: number]
+
+/** Holds a row of ready back. */
+export function makeWait(tx: Transaction, [series, ref, retrying]: Row, { reason, key, wakeAt }: WaitRecord): void {
+  tx.run(
+    `INSERT INTO punctual_waiting (${columns}, reason, key, wake_at)
+      SELECT ${columns}, ?, ?, ? FROM punctual_ready WHERE series = ? AND ref = ?`,
+    reason,
+    key,
+    wakeAt,
+    series,
+    ref,
+  )
+  tx.run('DELETE FROM punctual_ready WHERE series = ? AND ref = ?', series, ref)
+  tx.tally(series, retrying ? 'retrying' : 'pending', 'waiting')
+}
+
+/** Lets a row that waits be looked at again. */
+export function wake(tx: Transaction, [series, ref, retrying]: Row): void {
+  tx.run(
+    `INSERT INTO punctual_ready (${columns}) SELECT ${columns} FROM punctual_waiting WHERE series = ? AND ref = ?`,
+    series,
+    ref,
+  )
+  tx.run('DELETE FROM punctual_waiting WHERE series = ? AND ref = ?', series, ref)
+  tx.tally(series, 'waiting', retrying ? 'retrying' : 'pending')
+  tx.woken++
+}
+
+/** Of the rows that wait for a key, wakes the oldest. */
+export function wakeOldest(tx: Transaction, key: string): void {
+  const row = tx.one<Row>(
+    'SELECT series, ref, retrying FROM punctual_waiting WHERE key = ? ORDER BY due_at, ref LIMIT 1',
+    key,
+  )
+  if (!row) return
+  wake(tx, row)
+  tx.hints.push({ kind: 'due', at: tx.now })
+}
+
+/** When the next row wakes by itself. */
+export function nextWake(tx: Transaction): number | null {
+  const row = tx.one<[number]>('SELECT wake_at FROM punctual_waiting WHERE wake_at IS NOT NULL ORDER BY wake_at LIMIT 1')
+  return row ? row[0] : null
+}
+
+/** Wakes the rows whose time has come. */
+export function wakeTimely(tx: Transaction, limit: number): void {
+  const rows = tx.all<Row>(
+    'SELECT series, ref, retrying FROM punctual_waiting WHERE wake_at <= ? ORDER BY wake_at LIMIT ?',
+    tx.now,
+    limit,
+  )
+  for (const row of rows) wake(tx, row)
+}
+
+/** Wakes all that waits for the end of a pause. */
+export function wakePaused(tx: Transaction): void {
+  const rows = tx.all<Row>("SELECT series, ref, retrying FROM punctual_waiting WHERE reason = 'pause'")
+  for (const row of rows) wake(tx, row)
+}
