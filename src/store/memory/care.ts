@@ -26,15 +26,16 @@ export function beat(state: MemoryState, { node, claims, inFlight, long, phase }
 /** Nobody was there until now: what was planned and came due meanwhile waits for the planner's word. */
 function noteBreak(state: MemoryState, now: number): void {
   state.aliveSince = now
-  for (const entry of state.entries.values()) {
-    const { source, tenant, job } = entry.record
-    if (entry.place !== 'ready' || entry.turn !== 1 || entry.dueAt > now || (source !== 'schedule' && source !== 'recovery'))
-      continue
+  for (const entry of [...state.entries.values()].filter((one) => isStranded(one, now))) {
     state.makeWait(entry, { reason: 'stranded', key: null, wakeAt: null })
-    const key = jobKey(tenant, job)
+    const key = jobKey(entry.record.tenant, entry.record.job)
     const record = state.jobs.get(key)
     if (record) state.jobs.set(key, { ...record, nextAt: Math.min(record.nextAt ?? now, now) })
   }
+}
+
+function isStranded({ place, turn, dueAt, record: { source } }: Entry, now: number): boolean {
+  return place === 'ready' && turn === 1 && dueAt <= now && (source === 'schedule' || source === 'recovery')
 }
 
 /** A claim whose answer never reached its node: nothing of it was started. */

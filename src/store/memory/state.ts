@@ -157,8 +157,9 @@ export class MemoryState {
   }
 
   #freeHolds(entry: Entry): void {
-    for (const key of [...entry.holding]) this.free(entry, key)
+    const held = [...entry.holding]
     this.#passOn(entry)
+    for (const key of held) this.free(entry, key)
   }
 
   free(entry: Entry, key: string): void {
