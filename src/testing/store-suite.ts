@@ -7,6 +7,7 @@ import { claimCases } from './store-suite/claim.ts'
 import { createCases } from './store-suite/create.ts'
 import { fenceCases } from './store-suite/fence.ts'
 import { hintCases } from './store-suite/hints.ts'
+import { holdCases } from './store-suite/holds.ts'
 import { jobCases } from './store-suite/jobs.ts'
 import { lifeCases } from './store-suite/life.ts'
 import { modelCases } from './store-suite/model.ts'
@@ -50,6 +51,7 @@ const drafts: readonly Draft[] = [
   claimCases,
   checkpointCases,
   settleCases,
+  holdCases,
   fenceCases,
   cancelCases,
   moveCases,
