@@ -4,9 +4,9 @@ import type { HandlerMap } from '../engine/registry.ts'
 import { PunctualError } from '../errors.ts'
 import type { Logger } from '../model/context.ts'
 import type { AnyDefinition } from '../model/definition.ts'
-import { checkName, checkOptions, checkWhole } from '../model/limits.ts'
+import { checkName, checkOneOf, checkOptions, checkWhole } from '../model/limits.ts'
 import { parseSettings, retryFunction, type SettingsOptions, settingNames } from '../model/settings.ts'
-import type { Store } from '../store/store.ts'
+import type { Quota, Store, WaitingGroup } from '../store/store.ts'
 import type { Clock } from '../time/clock.ts'
 import { type DurationInput, parseDuration } from '../time/duration.ts'
 
@@ -23,6 +23,11 @@ export interface PunctualOptions extends Omit<SettingsOptions, 'concurrency'> {
   concurrency?: number
   /** Occurrences that run at once in the whole cluster. Default: no limit. */
   clusterConcurrency?: number
+  /**
+   * What is claimed first of all that is due: by `priority` (default), `fair` across tenants, or by quotas that a function makes of what
+   * waits. One that throws, or returns none, claims nothing until the next look.
+   */
+  pick?: 'priority' | 'fair' | ((waiting: readonly WaitingGroup[]) => readonly Quota[])
   /** Retires jobs that no node declares any more. Default: they are told of. */
   prune?: boolean
   /** Orders deployments: what code of a later release declares is not undone by code of an earlier one. */
@@ -65,7 +70,7 @@ const synonyms: Readonly<Record<string, (value: never) => Partial<PunctualOption
   staleJobClaimCheckInterval: (watch: DurationInput) => ({ watch }),
 }
 
-const ownNames = ['store', 'jobs', 'handlers', 'name', 'concurrency', 'clusterConcurrency', 'prune', 'release', 'claimLimit', 'poll', 'beat', 'ttl', 'watch', 'grace', 'writeOff', 'retention', 'keyRetention', 'log', 'clock', 'random']
+const ownNames = ['store', 'jobs', 'handlers', 'name', 'concurrency', 'clusterConcurrency', 'pick', 'prune', 'release', 'claimLimit', 'poll', 'beat', 'ttl', 'watch', 'grace', 'writeOff', 'retention', 'keyRetention', 'log', 'clock', 'random']
 
 export function parseOptions(given: PunctualOptions): { options: PunctualOptions; engine: EngineOptions } {
   checkOptions(given, [...ownNames, ...settingNames, ...Object.keys(synonyms)], 'createPunctual')
@@ -75,6 +80,7 @@ export function parseOptions(given: PunctualOptions): { options: PunctualOptions
   }
   const settings = Object.fromEntries(Object.entries(options).filter(([name]) => name !== 'concurrency' && (settingNames as readonly string[]).includes(name)))
   const engine: EngineOptions = {
+    pick: typeof options.pick === 'function' ? options.pick : checkOneOf<'priority' | 'fair'>(options.pick ?? 'priority', 'pick', ['priority', 'fair']),
     retireOrphans: options.prune ?? false,
     release: options.release === undefined ? null : checkWhole(options.release, 'release', 0, Number.MAX_SAFE_INTEGER),
     clusterLimit: options.clusterConcurrency === undefined ? null : checkWhole(options.clusterConcurrency, 'clusterConcurrency', 1, 1_000_000),

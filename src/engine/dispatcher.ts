@@ -1,7 +1,7 @@
 import { PunctualError } from '../errors.ts'
 import type { AbortReason } from '../model/context.ts'
 import { uuidV7 } from '../model/ids.ts'
-import type { ClaimMember, ClaimRef } from '../store/store.ts'
+import type { ClaimMember, ClaimRef, ClaimPick, ClaimRequest } from '../store/store.ts'
 import type { Env } from './env.ts'
 import { Executor, type TurnResult } from './executor.ts'
 import type { Wait } from './loop.ts'
@@ -97,8 +97,16 @@ export class Dispatcher {
     const { clusterLimit } = env.options
     session.inFlight.add(claim.id)
     try {
-      const request = { ...claim, node: session.boot, kinds: env.registry.kinds(), limit: this.#pending.limit, ...(clusterLimit !== null && { clusterLimit }) }
-      const { now, members, passed, nextDue } = await env.store.claim(dueBy === undefined ? request : { ...request, dueBy })
+      const request: ClaimRequest = {
+        ...claim,
+        node: session.boot,
+        kinds: env.registry.kinds(),
+        limit: this.#pending.limit,
+        ...(clusterLimit !== null && { clusterLimit }),
+        ...(dueBy !== undefined && { dueBy }),
+        ...(await this.#pick()),
+      }
+      const { now, members, passed, nextDue } = await env.store.claim(request)
       env.time.observe(now)
       for (const one of passed) env.events.emit('occurrence.passed', one)
       this.#pending = null
@@ -153,6 +161,13 @@ export class Dispatcher {
     this.#suspects = this.#suspects.filter(kept)
     for (const executor of this.#live.values()) if (claimIds.has(executor.claimId)) executor.abort('lost')
     this.#checkIdle()
+  }
+
+  async #pick(): Promise<{ readonly pick?: ClaimPick }> {
+    const { options, store, registry } = this.#env
+    if (options.pick === 'priority') return {}
+    if (options.pick === 'fair') return { pick: { kind: 'fair' } }
+    return { pick: { kind: 'quotas', quotas: options.pick(await store.waiting({ kinds: registry.kinds() })) } }
   }
 
   #newClaim(): ClaimRef {

@@ -2,7 +2,7 @@ import type { Logger } from '../model/context.ts'
 import type { Emitter } from '../model/events.ts'
 import type { RetryFunction } from '../model/retry.ts'
 import type { SettingsDiff } from '../model/settings.ts'
-import type { Store } from '../store/store.ts'
+import type { Quota, Store, WaitingGroup } from '../store/store.ts'
 import type { Clock } from '../time/clock.ts'
 import type { Registry } from './registry.ts'
 import type { StoreTime } from './store-time.ts'
@@ -29,6 +29,8 @@ export interface EngineOptions {
   readonly nodeName: string
   /** Orders deployments: of two, the later release has the say about what is declared. */
   readonly release: number | null
+  /** What is claimed first of all that is due. */
+  readonly pick: 'priority' | 'fair' | ((waiting: readonly WaitingGroup[]) => readonly Quota[])
   /** Whether jobs that no node declares any more are retired, instead of only told of. */
   readonly retireOrphans: boolean
   /** Occurrences that run at once in the whole cluster; null for no limit. */
@@ -62,6 +64,7 @@ export const defaultOptions: Omit<EngineOptions, 'nodeName' | 'settings' | 'retr
   release: null,
   clusterLimit: null,
   retireOrphans: false,
+  pick: 'priority',
   concurrency: 10,
   claimLimit: 1000,
   pollMs: 1000,

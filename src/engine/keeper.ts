@@ -98,7 +98,7 @@ export class Keeper {
 
   #nodeInfo({ boot }: Session): NodeInfo {
     const { options, registry } = this.#env
-    return { boot, name: options.nodeName, pid: process.pid, concurrency: options.concurrency, kinds: registry.kinds(), version, tz: tzVersion(), ttlMs: options.ttlMs, release: options.release, declares: Object.fromEntries(this.#env.declared) }
+    return { boot, name: options.nodeName, pid: process.pid, concurrency: options.concurrency, kinds: registry.kinds(), version, tz: tzVersion(), ttlMs: options.ttlMs, release: options.release, declares: Object.fromEntries(this.#env.declared), picks: options.pick !== 'priority' }
   }
 
   #longTurns() {

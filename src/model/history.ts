@@ -49,8 +49,8 @@ export function taskHistories(
   }
   add((turns.at(-1)?.turn ?? 0) + 1)
   const retriedSince = turns.findLast((turn, at) => turn.end === 'dead' && (goesOn || at < turns.length - 1))?.turn ?? 0
-  const canceled = new Set(turns.at(-1)?.tasks?.flatMap((report) => (report.state === 'canceled' ? [report.task] : [])))
-  return [...graph.keys()].map((task) => summary(task, tries.get(task) as AttemptHistory[], retriedSince, canceled.has(task)))
+  const reported = new Map(turns.at(-1)?.tasks?.map((report) => [report.task, report.state]))
+  return [...graph.keys()].map((task) => summary(task, tries.get(task) as AttemptHistory[], retriedSince, reported.get(task)))
 }
 
 function untried(task: string): TaskHistory {
@@ -79,12 +79,14 @@ function addImplied(attempts: AttemptHistory[], turn: TurnRecord): void {
   attempts.push({ n: attempts.length + 1, turn: turn.turn, state, startedAt, endedAt, result, error, retryAt })
 }
 
-function summary(task: string, attempts: readonly AttemptHistory[], retriedSince: number, canceled: boolean): TaskHistory {
+function summary(task: string, attempts: readonly AttemptHistory[], retriedSince: number, reported: TaskRunState | undefined): TaskHistory {
   const success = attempts.find((attempt) => attempt.state === 'succeeded')
   const recent = attempts.filter((attempt) => attempt.turn > retriedSince)
   const failures = recent.filter((attempt) => failedStates.includes(attempt.state)).length
   const last = recent.at(-1)
-  const state = success ? 'succeeded' : unfinishedState(last, canceled)
+  // A task without any try of its own can still have succeeded: a replay of other tasks takes its result over.
+  const hasSucceeded = success || (attempts.length === 0 && reported === 'succeeded')
+  const state = hasSucceeded ? 'succeeded' : unfinishedState(last, reported === 'canceled')
   return { task, state, attempts, failures, retryAt: last?.retryAt ?? null, result: success?.result ?? null }
 }
 

@@ -49,6 +49,8 @@ export interface Store {
 
   /** The next due instant of these kinds, and the store's time: a hint for when to wake. */
   peek(query: { kinds: readonly string[] }): Promise<{ now: number; nextDue: number | null }>
+  /** What is due and may be claimed, by tenant, job and priority. */
+  waiting(query: { kinds: readonly string[] }): Promise<readonly WaitingGroup[]>
   /**
    * Takes due occurrences. Claiming again under the same id returns the same members, those already ended left out.
    * A node that has not joined, and who claims again with another token, gets `claim.lost`.
@@ -201,7 +203,7 @@ export interface NewOccurrence {
   readonly payload: string | null
   readonly settings: SettingsDiff | null
   readonly priority: number
-  /** `declared`: the caller does not know the job; its limits and `startWithinMs` are those of the job's version in force. */
+  /** `declared`: the caller does not know the job; its definition, limits and `startWithinMs` are those of the version in force. */
   readonly holds: readonly Hold[] | 'declared' | null
   readonly replay: Replay | null
   readonly startWithinMs: number | null
@@ -235,6 +237,27 @@ export interface ClaimRequest extends ClaimRef {
   readonly dueBy?: number
   /** The most occurrences that may run at once in the whole cluster. */
   readonly clusterLimit?: number
+  /** What is taken first of all that is due. Default: by priority, then due, then age. */
+  readonly pick?: ClaimPick
+}
+
+/** `fair`: within a priority one of each tenant in turn. `quotas`: only as many as the first quota that matches allows. */
+export type ClaimPick = { readonly kind: 'fair' } | { readonly kind: 'quotas'; readonly quotas: readonly Quota[] }
+
+/** How many of a group one claim may take. A field that is left out matches all. */
+export interface Quota {
+  readonly tenant?: string
+  readonly job?: string
+  readonly priority?: number
+  readonly limit: number
+}
+
+/** How many occurrences of a group are due and wait to be claimed; counted up to 1,000. */
+export interface WaitingGroup {
+  readonly tenant: string
+  readonly job: string
+  readonly priority: number
+  readonly count: number
 }
 
 export interface ClaimAnswer {
@@ -242,7 +265,7 @@ export interface ClaimAnswer {
   readonly members: readonly ClaimMember[]
   /** What was found due and ended without a run: skipped by overlap or pause, missed by its own deadline. */
   readonly passed: readonly PassedOccurrence[]
-  /** The next due instant of these kinds that is left. */
+  /** The next due instant of these kinds that is left; with `pick`, of those that are not due yet. */
   readonly nextDue: number | null
 }
 
@@ -339,6 +362,8 @@ export interface NodeInfo {
   readonly release: number | null
   /** What the node's code declares: a hash by job id. */
   readonly declares: Readonly<Record<string, string>>
+  /** Whether the node claims by `pick`, so that a store may keep its kinds in an order that suits it. */
+  readonly picks: boolean
 }
 
 export interface NodeRecord extends NodeInfo {

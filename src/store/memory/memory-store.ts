@@ -24,6 +24,7 @@ import type {
 import { beat, prune, rescue } from './care.ts'
 import { claim, nextDue } from './claim.ts'
 import { pause, putJob, readJobs, readPauses, readVersions } from './jobs.ts'
+import { waiting } from './pick.ts'
 import { create, jobsToPlan, plan } from './plan.ts'
 import { counts, get, list, listRanges, nodes } from './read.ts'
 import { cancel, checkpoint, move, settle } from './settle.ts'
@@ -66,6 +67,9 @@ export class MemoryStore implements Store {
   }
   async peek({ kinds }: { kinds: readonly string[] }) {
     return { now: this.#state.now, nextDue: nextDue(this.#state, kinds) }
+  }
+  async waiting(query: { kinds: readonly string[] }) {
+    return waiting(this.#state, query)
   }
   async claim(request: ClaimRequest) {
     return claim(this.#state, request)

@@ -117,6 +117,8 @@ function createNew(state: MemoryState, row: NewOccurrence, scheduledAt: number):
   const record: OccurrenceRecord = {
     ...given,
     ...limits,
+    // A process that does not know the job may name it by itself; the definition is the job's.
+    definition: row.holds === 'declared' ? (versions && versionAt(versions, state.now).spec.definition) ?? row.definition : row.definition,
     span: null,
     version: row.version ?? (versions ? versionAt(versions, state.now).version : 0),
     scheduledAt,

@@ -25,18 +25,27 @@ export class ReadyQueue<T extends Queued> {
     up(heaps[priority] as Item<T>[], { dueAt: value.dueAt, ref: value.ref, ticket: value.ticket, value })
   }
 
-  /** Takes what is due by `now`, by priority, then due, then age. */
-  take(kinds: readonly string[], now: number, limit: number): T[] {
-    const taken: T[] = []
-    for (let priority = 0; priority < 10 && taken.length < limit; priority++) {
-      const heaps = kinds.flatMap((kind) => (this.#heaps.has(kind) ? [this.#heaps.get(kind)?.[priority] as Item<T>[]] : []))
-      while (taken.length < limit) {
-        const heap = this.#first(heaps)
-        if (!heap || (heap[0] as Item<T>).dueAt > now) break
-        taken.push(down(heap).value)
-      }
+  /** What comes first of all that is due, by priority, then due, then age. It stays first until its ticket is void. */
+  first(kinds: readonly string[], now: number): T | null {
+    for (let priority = 0; priority < 10; priority++) {
+      const heaps = kinds.flatMap((kind) => this.#heaps.get(kind)?.slice(priority, priority + 1) ?? [])
+      const head = this.#first(heaps)?.[0]
+      if (head && head.dueAt <= now) return head.value
     }
-    return taken
+    return null
+  }
+
+  /** Everything that is due, in the order in which it would be taken; nothing is removed. */
+  due(kinds: readonly string[], now: number): T[] {
+    const heaps = kinds.flatMap((kind) => this.#heaps.get(kind) ?? [])
+    const items = heaps.flatMap((heap, at) => heap.filter((item) => item.ticket === item.value.ticket && item.dueAt <= now).map((item) => ({ item, priority: at % 10 })))
+    return items.sort((a, b) => a.priority - b.priority || (before(a.item, b.item) ? -1 : 1)).map(({ item }) => item.value)
+  }
+
+  /** The next due instant after `now`. */
+  nextDueAfter(kinds: readonly string[], now: number): number | null {
+    const dues = kinds.flatMap((kind) => this.#heaps.get(kind) ?? []).flatMap((heap) => heap.filter((item) => item.ticket === item.value.ticket && item.dueAt > now).map((item) => item.dueAt))
+    return dues.length === 0 ? null : Math.min(...dues)
   }
 
   nextDue(kinds: readonly string[]): number | null {
