@@ -285,6 +285,7 @@ function nodeInfo(boot: string): NodeInfo {
     ttlMs: 15_000,
     release: null,
     declares: {},
+    picks: false,
   }
 }
 
