@@ -14,6 +14,7 @@ import { modelCases } from './store-suite/model.ts'
 import { moveCases } from './store-suite/move.ts'
 import { passedCases } from './store-suite/passed.ts'
 import { pauseCases } from './store-suite/pause.ts'
+import { pickCases } from './store-suite/pick.ts'
 import { planCases } from './store-suite/plan.ts'
 import { pruneCases } from './store-suite/prune.ts'
 import { readCases } from './store-suite/read.ts'
@@ -55,6 +56,7 @@ const drafts: readonly Draft[] = [
   pauseCases,
   createCases,
   claimCases,
+  pickCases,
   checkpointCases,
   settleCases,
   holdCases,
