@@ -274,6 +274,18 @@ export const pauseCases = topic('pause', {
     await scene.plan([], { through: scene.now + 1000 })
     assert.deepEqual(await told(), [tenant, all], 'the first has ended by the cursor')
   },
+  'the planner is told of pauses that stranded instants lie in, though they are over': async (scene) => {
+    await scene.putJob()
+    const at = scene.now + 1000
+    const { pause: over } = await scene.pause({ open: { until: at + 1, reason: null, by: null } })
+    await scene.plan([at, at + 1], { through: at + minute })
+    await scene.clock.advance(hour)
+    await scene.join()
+    const told = async () => (await scene.store.jobsToPlan({ horizonMs: hour, limit: 1 })).jobs[0]?.pauses
+    assert.deepEqual(await told(), [over])
+    await scene.plan([], { drop: [{ at, state: 'skipped', reason: 'paused' }] })
+    assert.deepEqual(await told(), [], 'the instant that is left is after the pause')
+  },
   'a pause and a resume are told, so that planners and nodes look again': async (scene) => {
     for (const open of [{ until: null, reason: null, by: null }, null]) {
       const hints: string[] = []
