@@ -15,7 +15,7 @@ export function printError(error: Error, asJson: boolean): void {
   const { code, details } = error instanceof PunctualError ? error : { code: 'command.failed', details: {} }
   const text = asJson
     ? JSON.stringify({ error: { code, message: error.message, details } }, null, 2)
-    : `${styleText('red', 'error:', { stream: process.stderr })} ${visible(error.message)} (${code})`
+    : `${styleText('red', 'error:', { stream: process.stderr })} ${error.message.split('\n').map(visible).join('\n')} (${code})`
   process.stderr.write(`${text}\n`)
 }
 
