@@ -66,6 +66,7 @@ describe('what bad input gets', () => {
   })
 
   test('no address and no parameter makes it fail (S11, S13)', async () => {
+    const handle = createHandler(punctual, { log: silent })
     const text = fc.oneof(
       fc.string({ unit: 'binary' }),
       fc.constantFrom('..', '%', '%00', '%E0%A4%A', "' OR 1=1 --", '{{1}}', '1e400', '-0'),
@@ -80,9 +81,9 @@ describe('what bad input gets', () => {
     )
     await fc.assert(
       fc.asyncProperty(path, async (path) => {
-        const { status, response } = await ask(path)
+        const { status, headers } = await handle(new Request(`http://localhost${path}`))
         expect(status).toBeLessThan(500)
-        if (status !== 200) expect(response.headers.get('content-type')).toBe('application/json')
+        if (status !== 200) expect(headers.get('content-type')).toBe('application/json')
       }),
       { numRuns: 500 },
     )
