@@ -19,6 +19,11 @@ export function printError(error: Error, asJson: boolean): void {
   process.stderr.write(`${text}\n`)
 }
 
+/** Something worth knowing that is no part of the answer. */
+export function printNote(text: string): void {
+  process.stderr.write(`${styleText('yellow', 'note:', { stream: process.stderr })} ${visible(text)}\n`)
+}
+
 /** Columns under their titles, as wide as their longest cell; the last one is left ragged. */
 export function table(titles: readonly string[], rows: readonly (readonly string[])[]): string {
   const cells = rows.map((row) => row.map(visible))
