@@ -8,9 +8,10 @@ onEachStore('F17, F20 a node that cannot beat', (newDatabase) => {
   it('aborts its handlers with the reason lost before others may take over, and comes back under a new boot id', async () => {
     const { node, clock, pass } = newCluster({ connect: newDatabase() })
     const codes: [string, number][] = []
-    const job = defineJob('long').task('only', (ctx) =>
-      ctx.attempt === 1 ? untilAborted(ctx).catch(() => codes.push([ctx.signal.reason.code, clock.mono()])) : 'second',
-    )
+    const job = defineJob('long').task('only', async (ctx) => {
+      if (ctx.attempt === 1) await untilAborted(ctx).catch(() => codes.push([ctx.signal.reason.code, clock.mono()]))
+      return `try ${ctx.attempt}`
+    })
     const first = await node({ jobs: [job] })
     const { id } = await first.punctual.enqueue(job, undefined)
     await first.probe.next('task.started')
@@ -32,7 +33,7 @@ onEachStore('F17, F20 a node that cannot beat', (newDatabase) => {
     expect(boots).toHaveLength(2)
     expect(boots).not.toContain(before?.boot)
     expect(await occurrence(first.punctual, id)).toMatchObject({
-      result: 'second',
+      result: 'try 2',
       turns: [{ end: 'lost' }, { end: 'completed' }],
     })
   })
@@ -55,7 +56,7 @@ onEachStore('F17, F20 a node that cannot beat', (newDatabase) => {
     const ran: unknown[] = []
     const job = defineJob('queue').task('only', ({ payload, attempt }) => {
       ran.push([payload, attempt])
-      if (payload === 'first' && attempt === 1) return work.promise
+      return payload === 'first' && attempt === 1 ? work.promise : undefined
     })
     const { punctual, probe, store } = await node({ jobs: [job], concurrency: 1 })
     await punctual.enqueue(['first', 'second'].map((payload) => ({ job, payload })))
