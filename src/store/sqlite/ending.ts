@@ -35,26 +35,9 @@ export function endTurn(
 ): boolean {
   const { series, ref, turn, dueAt, firstDueAt, liveKey } = member
   const { node, startedAt, endedAt, attempt, settings, tasks, reason, error, result } = row
-  const due = dueAt === firstDueAt ? null : dueAt
-  const inserted = tx
-    .statement(insertTurn)
-    .run(
-      series,
-      ref,
-      turn,
-      end,
-      node,
-      startedAt,
-      endedAt,
-      due,
-      attempt,
-      toJson(settings),
-      toJson(tasks),
-      reason,
-      toJson(error),
-      result,
-    )
-  if (inserted.changes === 0) return false
+  const first = [series, ref, turn, end, node, startedAt, endedAt, dueAt === firstDueAt ? null : dueAt] as const
+  const insert = tx.statement(insertTurn)
+  if (insert.run(...first, attempt, toJson(settings), toJson(tasks), reason, toJson(error), result).changes === 0) return false
   const state = stateAfter[end]
   tx.tally(series, from, state)
   // A turn that another follows is not a run yet: an occurrence must not see itself as the run before it.
