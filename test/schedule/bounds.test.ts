@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { cron } from '../../src/schedule/cron.ts'
-import { interval } from '../../src/schedule/interval.ts'
+import { bind, interval } from '../../src/schedule/interval.ts'
 import { once } from '../../src/schedule/once.ts'
 import { rrule } from '../../src/schedule/rrule.ts'
 import type { Schedule } from '../../src/schedule/schedule.ts'
@@ -155,6 +155,14 @@ describe('JB-4 union', () => {
       '05:30Z',
       '06:00Z',
     ])
+  })
+
+  it('binds the parts that have no start, and stays itself when all have one', () => {
+    const anchored = union([cron('0 0 * * *')])
+    expect(bind(anchored, 0)).toBe(anchored)
+    expect(
+      bind(union([interval('PT1H'), cron('0 0 1 * *')]), at('2026-01-02T00:30:00Z').getTime()).next(at('2026-01-02T02:00:00Z')),
+    ).toEqual(at('2026-01-02T02:30:00Z'))
   })
 
   it('ends when all parts have ended', () => {
