@@ -89,6 +89,7 @@ export class Connection {
       tx.flush()
       this.run('COMMIT')
       tx.blocks.committed()
+      this.dictionary.keepNew()
       return { answer, hints: tx.hints }
     } catch (error) {
       this.#undo()

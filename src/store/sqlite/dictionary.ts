@@ -73,6 +73,11 @@ export class Dictionary {
     return this.#noteSeries({ ref, tenant, job })
   }
 
+  /** Called after a commit: what was made stands. */
+  keepNew(): void {
+    this.#hasNew = false
+  }
+
   /** Called when a transaction ends without a commit: numbers that it made are not to be kept. */
   forgetNew(): void {
     if (!this.#hasNew) return
