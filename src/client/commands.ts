@@ -8,13 +8,14 @@ import { type AnyDefinition, checkSchedule, Definition } from '../model/definiti
 import { jobId, keyedId, uuidV7 } from '../model/ids.ts'
 import { type JobSpec, jobSpec } from '../model/job.ts'
 import type { Source } from '../model/lifecycle.ts'
-import { checkKey, checkName, checkOneOf, checkOptions, checkWhole } from '../model/limits.ts'
+import { checkKey, checkName, checkObject, checkOneOf, checkOptions, checkWhole } from '../model/limits.ts'
 import { type UniqueKind, uniqueKinds } from '../model/occurrence.ts'
 import { decodePayload, encodePayload, validatePayload } from '../model/payload.ts'
+import { retryStrategies } from '../model/retry.ts'
 import { cascade, parseSettings, type SettingsDiff, type SettingsOptions, type TaskSettingsOptions } from '../model/settings.ts'
 import { nextMs, type Schedule } from '../schedule/schedule.ts'
 import { bind } from '../schedule/interval.ts'
-import type { CreateAnswer, Due, MoveAnswer, NewOccurrence, OnConflict, Which } from '../store/store.ts'
+import type { CancelRequest, CreateAnswer, Due, MoveAnswer, NewOccurrence, OnConflict, Which } from '../store/store.ts'
 import { type DurationInput, parseDuration } from '../time/duration.ts'
 import { type InstantInput, parseInstant } from '../time/instant.ts'
 
@@ -97,7 +98,10 @@ export class Commands {
   /** All or none are valid; the store takes them in as few calls as its limit allows. */
   async enqueueAll(requests: readonly EnqueueRequest[]): Promise<EnqueueResult[]> {
     const rows: NewOccurrence[] = []
-    for (const request of requests) rows.push(await this.#newOccurrence(request))
+    for (const [at, request] of requests.entries()) {
+      checkObject(request, `requests[${at}]`)
+      rows.push(await this.#newOccurrence(request))
+    }
     await this.#engine.open()
     const { store } = this.#engine.env
     const answers: EnqueueResult[] = []
@@ -106,13 +110,14 @@ export class Commands {
   }
 
   async schedule(definition: AnyDefinition | string, schedule: Schedule, options: ScheduleOptions = {}): Promise<ScheduleResult> {
+    checkObject(options, 'options of schedule')
     const declared = this.#declared(definition)
     const { name = declared.name, payload, tenant = defaultTenant, ...settings } = options
     const where = `job ${JSON.stringify(name)}`
     checkName(name, 'name')
     checkName(tenant, 'tenant')
     checkSchedule(schedule, where)
-    const spec = jobSpec(declared, { schedule: schedule.toJSON(), payload: await this.#encode(declared, payload), settings: parseSettings(settings, where) })
+    const spec = jobSpec(declared, { schedule: schedule.toJSON(), payload: await this.#encode(declared, payload), settings: parseSettings(storable(settings, where), where) })
     await this.#engine.open()
     const { outcome, job } = await this.#engine.env.store.putJob({ tenant, name, spec })
     if (!job || outcome === 'conflict') throw new PunctualError('job.conflict', `Job ${JSON.stringify(name)} was changed by another at the same time`, { job: name, tenant })
@@ -135,10 +140,10 @@ export class Commands {
     return this.#creations.add(row)
   }
 
-  async cancel(target: CancelTarget, { reason }: { reason?: string } = {}): Promise<CancelOutcome> {
-    const which = typeof target === 'object' && 'entity' in target ? { tenant: target.tenant ?? defaultTenant, job: nameOf(target.job), entity: checkKey(target.entity, 'entity') } : whichOf(target)
+  async cancel(target: CancelTarget, options: { reason?: string } = {}): Promise<CancelOutcome> {
+    const request = { which: cancelTarget(target), reason: reasonOf(options, 'options of cancel') }
     await this.#engine.open()
-    const answers = await this.#engine.env.store.cancel({ which, reason: reason === undefined ? null : checkKey(reason, 'reason') })
+    const answers = await this.#engine.env.store.cancel(request)
     const canceled = answers.filter(({ outcome }) => outcome === 'canceled')
     if (canceled.length > 0 && isEndNoticed(this.#engine.env)) for (const { id } of canceled) await announceUnattendedEnd(this.#engine.env, { id }, { unlessRun: true })
     const outcomes = answers.map((answer) => answer.outcome)
@@ -151,13 +156,16 @@ export class Commands {
   }
 
   /** Gives a dead occurrence another chance. */
-  async retry(target: OccurrenceTarget, { runAt = 0 }: { runAt?: RunAt } = {}): Promise<void> {
+  async retry(target: OccurrenceTarget, options: { runAt?: RunAt } = {}): Promise<void> {
+    checkObject(options, 'options of retry')
+    checkOptions(options, ['runAt'], 'options of retry')
+    const { runAt = 0 } = options
     await this.#move(target, { retry: parseRunAt(runAt) })
   }
 
   /** Ends a dead occurrence for good. */
-  async discard(target: OccurrenceTarget, { reason }: { reason?: string } = {}): Promise<void> {
-    await this.#move(target, { discard: reason === undefined ? null : checkKey(reason, 'reason') })
+  async discard(target: OccurrenceTarget, options: { reason?: string } = {}): Promise<void> {
+    await this.#move(target, { discard: reasonOf(options, 'options of discard') })
     if (isEndNoticed(this.#engine.env)) await announceUnattendedEnd(this.#engine.env, whichOf(target))
   }
 
@@ -226,13 +234,38 @@ export function nameOf(job: AnyDefinition | string): string {
 
 export function whichOf(target: OccurrenceTarget): Which {
   if (typeof target === 'string') return { id: checkKey(target, 'id') }
-  checkOptions(target, ['tenant', 'job', 'key'], 'an occurrence is named by its id, or by { tenant?, job, key }; the target')
-  return { tenant: target.tenant ?? defaultTenant, job: nameOf(target.job), key: checkKey(target.key, 'key') }
+  const where = 'an occurrence is named by its id, or by { tenant?, job, key }; the target'
+  checkObject(target, where)
+  checkOptions(target, ['tenant', 'job', 'key'], where)
+  return { tenant: tenantOf(target), job: nameOf(target.job), key: checkKey(target.key, 'key') }
+}
+
+export function tenantOf({ tenant = defaultTenant }: { tenant?: string }): string {
+  return checkName(tenant, 'tenant')
+}
+
+function cancelTarget(target: CancelTarget): CancelRequest['which'] {
+  if (typeof target !== 'object' || target === null || !('entity' in target)) return whichOf(target)
+  checkOptions(target, ['tenant', 'job', 'entity'], 'the target')
+  return { tenant: tenantOf(target), job: nameOf(target.job), entity: checkKey(target.entity, 'entity') }
+}
+
+function reasonOf(options: { reason?: string }, where: string): string | null {
+  checkObject(options, where)
+  checkOptions(options, ['reason'], where)
+  return options.reason === undefined ? null : checkKey(options.reason, 'reason')
+}
+
+/** Settings that go to the store; a function of one's own can only be kept by code. */
+function storable<Given extends TaskSettingsOptions>(settings: Given, where: string): Given {
+  if (typeof settings.retry?.strategy !== 'function') return settings
+  throw new PunctualError('option.invalid', `${where}.retry.strategy must be one of ${retryStrategies.join(', ')} here: a function cannot be stored; give it to defineJob or createPunctual`, { field: 'retry.strategy' })
 }
 
 function occurrenceSettings(options: EnqueueOptions, job: string): SettingsDiff | null {
   const given = Object.fromEntries(Object.entries(options).filter(([name, value]) => (occurrenceSettingNames as readonly string[]).includes(name) && value !== undefined))
-  return Object.keys(given).length === 0 ? null : parseSettings(given, `enqueue of job ${JSON.stringify(job)}`)
+  const where = `enqueue of job ${JSON.stringify(job)}`
+  return Object.keys(given).length === 0 ? null : parseSettings(storable(given, where), where)
 }
 
 function parseRunAt(runAt: RunAt): Due {
