@@ -46,7 +46,8 @@ export class Connection {
           { path },
         )
       this.db.exec(
-        `PRAGMA synchronous = ${durability}; PRAGMA cache_size = -32000; PRAGMA temp_store = MEMORY; PRAGMA wal_autocheckpoint = 4000; PRAGMA journal_size_limit = 67108864`,
+        `PRAGMA synchronous = ${durability}; PRAGMA cache_size = -32000; PRAGMA temp_store = MEMORY;
+          PRAGMA wal_autocheckpoint = 4000; PRAGMA journal_size_limit = 67108864`,
       )
       checkWhole(this)
       migrate(this)

@@ -8,7 +8,7 @@ export interface Series {
 }
 
 /**
- * Small numbers for long texts: definitions (kinds), and pairs of tenant and job (series). Rows of both are never deleted or changed,
+ * Small numbers for long texts: definitions (kinds), and pairs of tenant and job (series). Rows of both are never deleted,
  * so that what was read once holds for as long as the connection.
  */
 export class Dictionary {

@@ -23,7 +23,8 @@ export interface Member {
 // A claim that was never given back may outlive a member that has ended and been pruned: for that one nothing may be written.
 const insertTurn = `INSERT INTO punctual_turn
   (series, ref, turn, end, node, started_at, ended_at, due_at, attempt, settings, tasks, reason, error, result)
-  SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14 WHERE EXISTS (SELECT 1 FROM punctual_occurrence WHERE ref = ?2)
+  SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14
+  WHERE EXISTS (SELECT 1 FROM punctual_occurrence WHERE ref = ?2)
   ON CONFLICT DO NOTHING`
 
 /** Writes the end row of the member's turn: the fence. False: the turn has ended before, and nothing was changed. */
@@ -98,7 +99,8 @@ export function takeOut(tx: Transaction, place: 'ready' | 'waiting', { kind, pri
 export function addAttempts(tx: Transaction, ref: number, attempts: readonly AttemptRecord[]): void {
   for (const { turn, task, n, state, startedAt, endedAt, retryAt, error, result } of attempts) {
     tx.run(
-      'INSERT INTO punctual_attempt (ref, turn, task, n, state, started_at, ended_at, retry_at, error, result) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING',
+      `INSERT INTO punctual_attempt (ref, turn, task, n, state, started_at, ended_at, retry_at, error, result)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
       ref,
       turn,
       task,
