@@ -67,11 +67,11 @@ function take(tx: Transaction, known: KnownClaims, { id, token, node, kinds, lim
     throw new PunctualError('claim.lost', `Node ${node} is not known to the store and cannot claim`, { node })
   const rows = dueRows(tx, kinds, dueBy, limit)
   if (rows.length === 0) return []
+  removeReady(tx, rows)
   const members = new Map<number, Member>()
-  const remove = tx.statement('DELETE FROM punctual_ready WHERE kind = ? AND priority = ? AND due_at = ? AND ref = ?')
   for (const row of rows) {
-    const [ref, , series, kind, , , key, unique, , , , priority, firstDueAt, , , dueAt, turn, retrying] = row
-    remove.run(kind, priority, dueAt, ref)
+    // By number: a pattern with brackets would make an iterator for each row.
+    const { 0: ref, 2: series, 3: kind, 6: key, 7: unique, 11: priority, 12: firstDueAt, 15: dueAt, 16: turn, 17: retrying } = row
     tx.tally(series, retrying ? 'retrying' : 'pending', 'running')
     members.set(ref, {
       ref,
@@ -89,6 +89,22 @@ function take(tx: Transaction, known: KnownClaims, { id, token, node, kinds, lim
   insertClaim(tx, claim)
   known.add(claim)
   return rows
+}
+
+/** Of each lane the first rows were taken, without a gap: all up to the last of them go at once. */
+function removeReady(tx: Transaction, rows: readonly ClaimRow[]): void {
+  const lasts = new Map<number, ClaimRow>()
+  for (const row of rows) lasts.set(row[3] * 10 + row[11], row)
+  let removed = 0
+  for (const { 0: ref, 3: kind, 11: priority, 15: dueAt } of lasts.values())
+    removed += tx.run(
+      'DELETE FROM punctual_ready WHERE kind = ? AND priority = ? AND (due_at, ref) <= (?, ?)',
+      kind,
+      priority,
+      dueAt,
+      ref,
+    )
+  if (removed !== rows.length) throw new Error(`${removed} rows were removed where ${rows.length} were taken`)
 }
 
 /** What is due, by priority, then due, then age. */

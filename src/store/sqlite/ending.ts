@@ -31,14 +31,18 @@ const insertTurn = `INSERT INTO punctual_turn
 export function endTurn(
   tx: Transaction,
   member: Member,
-  { end, ...row }: Omit<TurnRecord, 'turn'>,
+  row: Omit<TurnRecord, 'turn'>,
   from: OccurrenceState = 'running',
 ): boolean {
   const { series, ref, turn, dueAt, firstDueAt, liveKey } = member
-  const { node, startedAt, endedAt, attempt, settings, tasks, reason, error, result } = row
-  const first = [series, ref, turn, end, node, startedAt, endedAt, dueAt === firstDueAt ? null : dueAt] as const
-  const insert = tx.statement(insertTurn)
-  if (insert.run(...first, attempt, toJson(settings), toJson(tasks), reason, toJson(error), result).changes === 0) return false
+  const { end, node, startedAt, endedAt, attempt, settings, tasks, reason, error, result } = row
+  const due = dueAt === firstDueAt ? null : dueAt
+  // biome-ignore format: in the order of the columns, a few on a line
+  const { changes } = tx.statement(insertTurn).run(
+    series, ref, turn, end, node, startedAt, endedAt, due, attempt,
+    toJson(settings), toJson(tasks), reason, toJson(error), result,
+  )
+  if (changes === 0) return false
   const state = stateAfter[end]
   tx.tally(series, from, state)
   // A turn that another follows is not a run yet: an occurrence must not see itself as the run before it.
