@@ -186,7 +186,8 @@ export class Dispatcher {
     const { isFenced, isOverdue } = this.#session()
     if (isFenced || isOverdue) return
     while (this.#running < concurrency && this.#queue.length > 0) this.#start(this.#queue.shift() as Queued)
-    if (this.#running < concurrency && this.#suspects.length > 0 && this.#runningSuspects === 0) this.#start(this.#suspects.shift() as Queued)
+    if (this.#running < concurrency && this.#suspects.length > 0 && this.#runningSuspects === 0)
+      this.#start(this.#suspects.shift() as Queued)
   }
 
   #start({ claim, member, runnable, queuedAt, isLastOfBatch }: Queued, before: (executor: Executor) => void = () => {}): void {
@@ -208,13 +209,10 @@ export class Dispatcher {
       this.#ended(member.ref, executor, result)
       if (isSuspect) this.#fill()
     }
-    executor.run().then(
-      ended,
-      (error: unknown) => {
-        this.#env.log.error('An execution ended in an error of its own', { error: String(error), occurrence: member.record.id })
-        ended('abandoned')
-      },
-    )
+    executor.run().then(ended, (error: unknown) => {
+      this.#env.log.error('An execution ended in an error of its own', { error: String(error), occurrence: member.record.id })
+      ended('abandoned')
+    })
   }
 
   #ended(ref: number, executor: Executor, result: TurnResult): void {
@@ -236,7 +234,17 @@ export class Dispatcher {
   }
 
   async #release({ claim, member: { ref, turn } }: Queued): Promise<void> {
-    const end = { end: 'released', startedAt: null, endedAt: this.#env.time.now(), result: null, error: null, attempt: null, settings: null, tasks: null, reason: null } as const
+    const end = {
+      end: 'released',
+      startedAt: null,
+      endedAt: this.#env.time.now(),
+      result: null,
+      error: null,
+      attempt: null,
+      settings: null,
+      tasks: null,
+      reason: null,
+    } as const
     await this.#recorder.settle({ claim, ref, turn, end, attempts: [], delayMs: 0 })
   }
 

@@ -77,7 +77,8 @@ export class Executor {
     const { member, record, env, runnable } = this.#execution
     this.#startedAt = env.time.now()
     this.#execution.payload = decodePayload(record.payload)
-    env.events.has('occurrence.started') && env.events.emit('occurrence.started', { ...this.#execution.event(), latenessMs: this.#startedAt - member.dueAt })
+    env.events.has('occurrence.started') &&
+      env.events.emit('occurrence.started', { ...this.#execution.event(), latenessMs: this.#startedAt - member.dueAt })
     const { payload, onStart } = runnable.definition.options
     return member.recoveries > 0 || payload !== undefined || onStart !== undefined
   }
@@ -122,7 +123,8 @@ export class Executor {
     this.#endedAt = this.#env.time.now()
     const end = outcome.end === 'failed' && goesToDeadLetters(execution.settings, execution.record.source) ? 'dead' : outcome.end
     const { onComplete } = execution.runnable.definition.options
-    if (onComplete && end !== 'parked' && end !== 'released') await runHook(this.#env.clock, this.#hookRun('onComplete'), () => onComplete(this.#report(end)))
+    if (onComplete && end !== 'parked' && end !== 'released')
+      await runHook(this.#env.clock, this.#hookRun('onComplete'), () => onComplete(this.#report(end)))
     await execution.progressWritten()
     const answer = await this.#recorder.settle({
       ...execution.memberRef,

@@ -1,9 +1,9 @@
 import { scheduledId } from '../model/ids.ts'
 import type { JobRecord } from '../model/job.ts'
 import { cascade } from '../model/settings.ts'
-import { nextMs, type Schedule } from '../schedule/schedule.ts'
 import { bind } from '../schedule/interval.ts'
 import { restoreSchedule } from '../schedule/restore.ts'
+import { nextMs, type Schedule } from '../schedule/schedule.ts'
 import type { JobPlan, PlanCandidate, PlannedOccurrence } from '../store/store.ts'
 import type { Env } from './env.ts'
 
@@ -31,7 +31,11 @@ export class Planner {
       const answers = await store.plan(plans)
       plans.forEach((plan, at) => this.#announce(plan, answers[at]?.outcome === 'planned'))
     }
-    if (plans.some((plan) => plan.nextAt !== null && plan.nextAt <= work.now + options.horizonMs) || work.jobs.length === jobsPerPass) return plans.length > 0 ? 0 : options.pollMs
+    if (
+      plans.some((plan) => plan.nextAt !== null && plan.nextAt <= work.now + options.horizonMs) ||
+      work.jobs.length === jobsPerPass
+    )
+      return plans.length > 0 ? 0 : options.pollMs
     const next = [work.nextAt, ...plans.map((plan) => plan.nextAt && plan.nextAt - options.horizonMs)].filter((at) => at !== null)
     return Math.min(Math.max(1, Math.min(...next, work.now + idleMs) - work.now), idleMs)
   }
@@ -48,7 +52,16 @@ export class Planner {
     }
     const isWhole = at === null || at > horizon
     const through = isWhole ? Math.max(horizon, job.cursor) : (rows.at(-1) as PlannedOccurrence).at
-    return { tenant: job.tenant, job: job.name, version: job.version, cursor: job.cursor, through, nextAt: at, rows, revive: stranded }
+    return {
+      tenant: job.tenant,
+      job: job.name,
+      version: job.version,
+      cursor: job.cursor,
+      through,
+      nextAt: at,
+      rows,
+      revive: stranded,
+    }
   }
 
   /** The job's schedule, bound to the job's creation; null when this node does not know its kind and leaves the job to others. */
@@ -62,7 +75,13 @@ export class Planner {
       return schedule
     } catch (error) {
       const { kind } = job.spec.schedule
-      if (!this.#unknownKinds.has(kind)) this.#env.log.warn('A schedule cannot be read here; its job is left to other nodes', { tenant: job.tenant, job: job.name, kind, error: String(error) })
+      if (!this.#unknownKinds.has(kind))
+        this.#env.log.warn('A schedule cannot be read here; its job is left to other nodes', {
+          tenant: job.tenant,
+          job: job.name,
+          kind,
+          error: String(error),
+        })
       this.#unknownKinds.add(kind)
       return null
     }
