@@ -91,9 +91,9 @@ export class Execution {
     this.#progressing ??= this.#writeProgress()
   }
 
-  /** Resolves when the newest progress is written. */
-  async progressWritten(): Promise<void> {
-    await this.#progressing
+  /** Resolves when the newest progress is written; null when none is on its way. */
+  get progressing(): Promise<unknown> | null {
+    return this.#progressing
   }
 
   event(): OccurrenceEvent {

@@ -28,7 +28,7 @@ export interface TasksOutcome {
 export class TaskRunner {
   readonly #execution: Execution
   readonly #runs: readonly TaskRun[]
-  readonly #byName: ReadonlyMap<string, TaskRun>
+  #byName: ReadonlyMap<string, TaskRun> | null = null
   #unsaved: AttemptRecord[] = []
   #stopping: AbortReason | null = null
   #cancelTimer: (() => void) | null = null
@@ -38,7 +38,6 @@ export class TaskRunner {
   constructor(execution: Execution) {
     this.#execution = execution
     this.#runs = execution.runs
-    this.#byName = new Map(execution.runs.map((run) => [run.name, run]))
   }
 
   run(): Promise<TasksOutcome> {
@@ -49,7 +48,7 @@ export class TaskRunner {
       )
     return new Promise((resolve) => {
       this.#resolve = resolve
-      this.#makeRetryDue()
+      if (this.#execution.member.turn > 1) this.#makeRetryDue()
       this.#pump()
     })
   }
@@ -106,7 +105,12 @@ export class TaskRunner {
   }
 
   #predecessors(run: TaskRun): TaskRun[] {
-    return run.after.map((name) => this.#byName.get(name) as TaskRun)
+    return run.after.map((name) => this.#runOf(name))
+  }
+
+  #runOf(name: string): TaskRun {
+    this.#byName ??= new Map(this.#runs.map((run) => [run.name, run]))
+    return this.#byName.get(name) as TaskRun
   }
 
   #start(run: TaskRun): void {
@@ -144,7 +148,7 @@ export class TaskRunner {
   #resultsFor(run: TaskRun): Readonly<Record<string, unknown>> {
     const results: Record<string, unknown> = {}
     for (const name of run.task.after ?? []) {
-      const { phase, result } = this.#byName.get(name) as TaskRun
+      const { phase, result } = this.#runOf(name)
       results[name] = phase === 'succeeded' && result !== null ? JSON.parse(result) : undefined
     }
     return results
