@@ -203,7 +203,8 @@ export class Dispatcher {
     const { isFenced, isOverdue } = this.#session()
     if (isFenced || isOverdue) return
     while (this.#running < concurrency && this.#queue.length > 0) this.#start(this.#queue.shift() as Queued)
-    if (this.#running < concurrency && this.#suspects.length > 0 && this.#runningSuspects === 0) this.#start(this.#suspects.shift() as Queued)
+    if (this.#running < concurrency && this.#suspects.length > 0 && this.#runningSuspects === 0)
+      this.#start(this.#suspects.shift() as Queued)
   }
 
   #start({ claim, member, runnable, queuedAt, isLastOfBatch }: Queued, before: (executor: Executor) => void = () => {}): void {
@@ -215,18 +216,20 @@ export class Dispatcher {
     if (isSuspect) this.#runningSuspects += 1
     executor.onHandlersEnded = () => {
       this.#running -= 1
-      if (isSuspect) this.#runningSuspects -= 1
       this.#fill()
       if (this.#queue.length <= this.#batch / 2) this.onRoom()
     }
     before(executor)
-    executor.run().then(
-      (result) => this.#ended(member.ref, executor, result),
-      (error: unknown) => {
-        this.#env.log.error('An execution ended in an error of its own', { error: String(error), occurrence: member.record.id })
-        this.#ended(member.ref, executor, 'abandoned')
-      },
-    )
+    const ended = (result: TurnResult) => {
+      // Only now, since one whose end is not written yet would go down with the next.
+      if (isSuspect) this.#runningSuspects -= 1
+      this.#ended(member.ref, executor, result)
+      if (isSuspect) this.#fill()
+    }
+    executor.run().then(ended, (error: unknown) => {
+      this.#env.log.error('An execution ended in an error of its own', { error: String(error), occurrence: member.record.id })
+      ended('abandoned')
+    })
   }
 
   #ended(ref: number, executor: Executor, result: TurnResult): void {
@@ -248,7 +251,17 @@ export class Dispatcher {
   }
 
   async #release({ claim, member: { ref, turn } }: Queued): Promise<void> {
-    const end = { end: 'released', startedAt: null, endedAt: this.#env.time.now(), result: null, error: null, attempt: null, settings: null, tasks: null, reason: null } as const
+    const end = {
+      end: 'released',
+      startedAt: null,
+      endedAt: this.#env.time.now(),
+      result: null,
+      error: null,
+      attempt: null,
+      settings: null,
+      tasks: null,
+      reason: null,
+    } as const
     await this.#recorder.settle({ claim, ref, turn, end, attempts: [], delayMs: 0 })
   }
 

@@ -1,11 +1,13 @@
+import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { cron } from '../../src/schedule/cron.ts'
-import { interval } from '../../src/schedule/interval.ts'
+import { bind, interval } from '../../src/schedule/interval.ts'
 import { once } from '../../src/schedule/once.ts'
 import { rrule } from '../../src/schedule/rrule.ts'
 import type { Schedule } from '../../src/schedule/schedule.ts'
 import { spreadMs } from '../../src/schedule/spread.ts'
 import { union } from '../../src/schedule/union.ts'
+import { wallClock } from './wall-scan.ts'
 
 const at = (text: string) => new Date(text)
 
@@ -96,16 +98,62 @@ describe('JB-4 exclusions take instants out of the set', () => {
     ])
   })
 
+  it('are a filter over the instants, whatever is combined', () => {
+    const day = fc.integer({ min: 20, max: 31 }).map((date) => `2026-10-${date}`)
+    const instant = fc.integer({ min: 0, max: 12 * 24 * 4 }).map((quarter) => new Date(Date.UTC(2026, 9, 20) + quarter * 900_000))
+    const range = fc
+      .tuple(instant, instant)
+      .filter(([from, to]) => from < to)
+      .map(([from, to]) => ({ from, to }))
+    const zone = fc.constantFrom('Europe/Oslo', 'America/Nuuk', 'UTC')
+    const text = fc.constantFrom('*/30 * * * *', '0 */5 * * *', '15 2,23 * * *', '0 12 * * 1-5')
+    const excluded = fc.record({
+      days: fc.array(day, { maxLength: 4 }),
+      ranges: fc.array(range, { maxLength: 3 }),
+      hour: fc.constantFrom('0 0', '30 2', '0 12'),
+    })
+    fc.assert(
+      fc.property(text, zone, excluded, range, (cronText, timezone, { days, ranges, hour }, window) => {
+        const instants = cron(`${hour} * * *`, { timezone })
+        const schedule = cron(cronText, {
+          timezone,
+          start: window.from,
+          end: window.to,
+          exclude: [...days, ...ranges, { instants }],
+        })
+        const wallAt = wallClock(timezone)
+        const isLeft = (date: Date) =>
+          date >= window.from &&
+          date < window.to &&
+          !days.includes(new Date(wallAt(date.getTime())).toISOString().slice(0, 10)) &&
+          !ranges.some(({ from, to }) => date >= from && date < to) &&
+          instants.nextMs(date.getTime() - 1) !== date.getTime()
+        const all = [...cron(cronText, { timezone }).between(at('2026-10-19T00:00:00Z'), at('2026-11-03T00:00:00Z'))]
+        const expected = all.filter(isLeft).map((date) => date.toISOString().replace(':00.000Z', 'Z'))
+        expect(within(schedule, '2026-10-19T00:00:00Z', '2026-11-03T00:00:00Z')).toEqual(expected)
+      }),
+      { numRuns: 300, seed: 31 },
+    )
+  })
+
   it('over a date that the clock begins twice', () => {
     // In Cairo 31 October 2024 has its last hour twice.
     const schedule = cron('30 * * * *', { timezone: 'Africa/Cairo', exclude: ['2024-10-31'] })
     expect(within(schedule, '2024-10-31T18:00:00Z', '2024-10-31T23:00:00Z')).toEqual(['2024-10-31T22:30Z'])
   })
 
+  it('over a date that is shown in two pieces', () => {
+    // In St. John's the clock went from 00:01 on 7 November 2010 back to 23:01 on the 6th.
+    const schedule = cron('*/30 * * * *', { timezone: 'America/St_Johns', exclude: ['2010-11-06'] })
+    expect(within(schedule, '2010-11-06T12:00:00Z', '2010-11-07T04:00:00Z')).toEqual(['2010-11-07T02:30Z', '2010-11-07T03:30Z'])
+  })
+
   it('end a search that they leave without an instant', () => {
-    const schedule = cron('* * * * * *', { exclude: [{ instants: cron('* * * * * *') }] })
-    expect(schedule.next(at('2026-01-01T00:00:00Z'))).toBeNull()
-    expect(schedule.previous(at('2026-01-01T00:00:00Z'))).toBeNull()
+    for (const exclude of [[{ instants: cron('* * * * * *') }], [cron('0 0 * * *')]]) {
+      const schedule = cron('* * * * * *', { exclude })
+      expect(schedule.next(at('2026-01-01T00:00:00Z'))).toBeNull()
+      expect(schedule.previous(at('2026-01-01T00:00:00Z'))).toBeNull()
+    }
   })
 
   it.each([['2026-02-30'], ['soon'], [5], [null], [{ from: '2026-01-02', to: '2026-01-01' }], [{ on: '2026-01-02' }]])(
@@ -155,6 +203,14 @@ describe('JB-4 union', () => {
       '05:30Z',
       '06:00Z',
     ])
+  })
+
+  it('binds the parts that have no start, and stays itself when all have one', () => {
+    const anchored = union([cron('0 0 * * *')])
+    expect(bind(anchored, 0)).toBe(anchored)
+    expect(
+      bind(union([interval('PT1H'), cron('0 0 1 * *')]), at('2026-01-02T00:30:00Z').getTime()).next(at('2026-01-02T02:00:00Z')),
+    ).toEqual(at('2026-01-02T02:30:00Z'))
   })
 
   it('ends when all parts have ended', () => {
