@@ -332,7 +332,7 @@ function randomPlan(candidate: PlanCandidate, pauseRevision: number, { a, b, c }
     pauseRevision: c % 13 === 0 ? pauseRevision + 1 : pauseRevision,
     through,
     nextAt: c % 17 === 0 ? null : through + 2000,
-    tz: pick([null, null, { version: '2026a', from: cursor, to: through, rules: 'r' }], b >> 3),
+    tz: pick(['', '', '2026a 2026 00c0ffee'], b >> 3),
     rows,
     ranges: b % 6 === 0 ? [range] : [],
     revive: words.flatMap(({ at, word }) => (word === 'revive' ? [{ at, holds: pick(holdSets, b), span: null }] : [])),
