@@ -72,6 +72,8 @@ async function isOutdated(env: Env, known: JobRecord, declared: JobSpec): Promis
   if (release !== null && others.some((other) => other.release !== null && other.release > release)) return true
   if (release !== null && others.every((other) => other.release === null || other.release <= release)) return false
   if (!others.some(({ hash }) => hash === declarationHash(known.declared as JobSpec))) return false
+  // What a person has changed since is in neither: older versions are compared as if it had always been so.
   const text = specText(withOverride(declared, known.override))
-  return (await env.store.readVersions(known)).some(({ spec, version }) => version < known.version && specText(spec) === text)
+  const versions = await env.store.readVersions(known)
+  return versions.some(({ spec, version }) => version < known.version && specText(withOverride(spec, known.override)) === text)
 }

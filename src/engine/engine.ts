@@ -250,15 +250,20 @@ export class Engine {
 
   /** Writes what the definitions declare, once the store answers; saying the same again writes nothing. */
   async #declare(): Promise<void> {
-    if (!this.#undeclared && !this.#mayHaveOrphans) return
+    if (this.#undeclared) await this.#declareAll()
+    if (this.#undeclared || !this.#mayHaveOrphans) return
     this.#mayHaveOrphans = false
+    await handleOrphans(this.env, this.#toldOrphans)
+  }
+
+  async #declareAll(): Promise<void> {
     let isLeft = false
     for (const definition of this.env.registry.definitions) isLeft = !(await this.#declareJob(definition)) || isLeft
     // What was left to a node with newer code is said again later: that node may go, and this be a rollback.
     this.#undeclared = isLeft
     // The other nodes learn of what is declared here before anything is taken for forgotten.
     await this.#beatOnce()
-    if (!isLeft) await handleOrphans(this.env, this.#toldOrphans)
+    this.#mayHaveOrphans = true
   }
 
   /** With a node that has gone, what only its code declared has become nobody's. */
