@@ -49,6 +49,17 @@ onStores('JB-8 limits of the whole cluster', (scene) => {
     expect(seen.starts).toHaveLength(3)
   })
 
+  it('limits given with work of a job that nobody has declared yet hold once somebody has', async () => {
+    const { node, client, clock } = scene()
+    const stranger = client().punctual
+    for (let n = 0; n < 3; n++) await stranger.enqueue('api', n, { concurrency: { key: 'vendor', limit: 1 } })
+    const { job, seen, endAll } = counting('api')
+    await node({ jobs: [job] })
+    await clock.advance('2s')
+    expect(seen.atOnce).toBe(1)
+    endAll()
+  })
+
   it('rate: no more than the limit starts in any window, over two nodes, and nothing is lost', async () => {
     const { node, client, clock } = scene()
     const { job, seen, endAll } = counting('mail', { rate: { key: 'smtp', limit: 3, per: '10s' } })
