@@ -34,6 +34,7 @@ export class TaskRunner {
   #cancelTimer: (() => void) | null = null
   #cancelDeadline: (() => void) | null = null
   #resolve: ((outcome: TasksOutcome) => void) | null = null
+  #reject: ((error: unknown) => void) | null = null
 
   constructor(execution: Execution) {
     this.#execution = execution
@@ -46,8 +47,9 @@ export class TaskRunner {
       this.#cancelDeadline = env.clock.timer(settings.executionTimeoutMs, () =>
         this.abort('timeout', `execution, ${settings.executionTimeoutMs} ms`),
       )
-    return new Promise((resolve) => {
+    return new Promise((resolve, reject) => {
       this.#resolve = resolve
+      this.#reject = reject
       if (this.#execution.member.turn > 1) this.#makeRetryDue()
       this.#pump()
     })
@@ -263,9 +265,9 @@ export class TaskRunner {
 
   /** The store refuses to record what was done, and not because it is away: nothing that follows could be recorded either. */
   #giveUp(error: unknown): void {
+    this.#reject?.(error)
     this.#end('abandoned')
     for (const run of this.#runs) run.attempt?.abort('lost')
-    this.#execution.log.error('The end of an attempt could not be recorded', { error: errorRecord(error) })
   }
 
   async #transaction<Tx, Value>(run: TaskRun, startedAt: number, work: (tx: Tx) => Value): Promise<Value> {
