@@ -15,6 +15,7 @@ export class Transaction {
   readonly #tallies = new Map<number, Tally>()
   readonly #filled = new Map<string, boolean>()
   #lastRef: number | null = null
+  #prunedThrough: number | null = null
 
   constructor(connection: Connection, now: number) {
     this.connection = connection
@@ -55,6 +56,20 @@ export class Transaction {
     const filled = this.one(`SELECT 1 FROM ${table} LIMIT 1`) !== undefined
     this.#filled.set(table, filled)
     return filled
+  }
+
+  /** Whether an occurrence that was there once is gone. Those newer than all that were ever pruned need not be looked for. */
+  wasPruned(ref: number): boolean {
+    this.#prunedThrough ??= this.one<[number]>("SELECT value FROM punctual_meta WHERE name = 'pruned_through'")?.[0] ?? 0
+    return ref <= this.#prunedThrough && this.one('SELECT 1 FROM punctual_occurrence WHERE ref = ?', ref) === undefined
+  }
+
+  notePruned(ref: number): void {
+    this.run(
+      `INSERT INTO punctual_meta (name, value) VALUES ('pruned_through', ?)
+        ON CONFLICT (name) DO UPDATE SET value = max(value, excluded.value)`,
+      ref,
+    )
   }
 
   /** Counts an occurrence that goes from one state to another; null stands for not being there. */
