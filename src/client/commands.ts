@@ -13,8 +13,8 @@ import { type UniqueKind, uniqueKinds } from '../model/occurrence.ts'
 import { decodePayload, encodePayload, validatePayload } from '../model/payload.ts'
 import { retryStrategies } from '../model/retry.ts'
 import { cascade, parseSettings, type SettingsDiff, type SettingsOptions, type TaskSettingsOptions } from '../model/settings.ts'
-import { nextMs, type Schedule } from '../schedule/schedule.ts'
 import { bind } from '../schedule/interval.ts'
+import { nextMs, type Schedule } from '../schedule/schedule.ts'
 import type { CancelRequest, CreateAnswer, Due, MoveAnswer, NewOccurrence, OnConflict, Which } from '../store/store.ts'
 import { type DurationInput, parseDuration } from '../time/duration.ts'
 import { type InstantInput, parseInstant } from '../time/instant.ts'
@@ -68,7 +68,10 @@ export interface ScheduleResult {
   readonly nextRun: Date | null
 }
 
-export type CancelTarget = string | { tenant?: string; job: AnyDefinition | string; key: string } | { tenant?: string; job: AnyDefinition | string; entity: string }
+export type CancelTarget =
+  | string
+  | { tenant?: string; job: AnyDefinition | string; key: string }
+  | { tenant?: string; job: AnyDefinition | string; entity: string }
 export type CancelOutcome = 'canceled' | 'canceling' | 'ended' | 'unknown'
 export type OccurrenceTarget = string | { tenant?: string; job: AnyDefinition | string; key: string }
 
@@ -105,7 +108,8 @@ export class Commands {
     await this.#engine.open()
     const { store } = this.#engine.env
     const answers: EnqueueResult[] = []
-    for (let at = 0; at < rows.length; at += store.batchLimit) answers.push(...(await store.create(rows.slice(at, at + store.batchLimit))))
+    for (let at = 0; at < rows.length; at += store.batchLimit)
+      answers.push(...(await store.create(rows.slice(at, at + store.batchLimit))))
     return answers
   }
 
@@ -117,24 +121,41 @@ export class Commands {
     checkName(name, 'name')
     checkName(tenant, 'tenant')
     checkSchedule(schedule, where)
-    const spec = jobSpec(declared, { schedule: schedule.toJSON(), payload: await this.#encode(declared, payload), settings: parseSettings(storable(settings, where), where) })
+    const spec = jobSpec(declared, {
+      schedule: schedule.toJSON(),
+      payload: await this.#encode(declared, payload),
+      settings: parseSettings(storable(settings, where), where),
+    })
     await this.#engine.open()
     const { outcome, job } = await this.#engine.env.store.putJob({ tenant, name, spec })
-    if (!job || outcome === 'conflict') throw new PunctualError('job.conflict', `Job ${JSON.stringify(name)} was changed by another at the same time`, { job: name, tenant })
+    if (!job || outcome === 'conflict')
+      throw new PunctualError('job.conflict', `Job ${JSON.stringify(name)} was changed by another at the same time`, {
+        job: name,
+        tenant,
+      })
     this.#engine.wakePlanner()
     const next = nextMs(bind(schedule, job.createdAt), this.#engine.env.time.now())
     return { id: jobId(tenant, name), job: name, version: job.version, outcome, nextRun: next === null ? null : new Date(next) }
   }
 
   /** Runs a job once, now, whatever its schedule says. */
-  async trigger(job: AnyDefinition | string, options: { payload?: unknown; key?: string; tenant?: string } = {}): Promise<EnqueueResult> {
+  async trigger(
+    job: AnyDefinition | string,
+    options: { payload?: unknown; key?: string; tenant?: string } = {},
+  ): Promise<EnqueueResult> {
     checkOptions(options, ['payload', 'key', 'tenant'], 'trigger')
     const name = nameOf(job)
     const tenant = options.tenant ?? defaultTenant
     await this.#engine.open()
     const [known] = await this.#engine.env.store.readJobs({ tenant, name, limit: 1 })
-    const definition = known?.spec.definition ?? (this.#engine.env.registry.definition(name) ?? (job instanceof Definition ? job : undefined))?.name
-    if (definition === undefined) throw new PunctualError('job.unknown', `There is no job ${JSON.stringify(name)} in tenant ${JSON.stringify(tenant)}`, { job: name, tenant })
+    const definition =
+      known?.spec.definition ??
+      (this.#engine.env.registry.definition(name) ?? (job instanceof Definition ? job : undefined))?.name
+    if (definition === undefined)
+      throw new PunctualError('job.unknown', `There is no job ${JSON.stringify(name)} in tenant ${JSON.stringify(tenant)}`, {
+        job: name,
+        tenant,
+      })
     const payload = 'payload' in options ? options.payload : decodePayload(known?.spec.payload ?? null)
     const row = await this.#newOccurrence({ ...options, job: name, payload }, { source: 'manual', definition, spec: known?.spec })
     return this.#creations.add(row)
@@ -145,7 +166,8 @@ export class Commands {
     await this.#engine.open()
     const answers = await this.#engine.env.store.cancel(request)
     const canceled = answers.filter(({ outcome }) => outcome === 'canceled')
-    if (canceled.length > 0 && isEndNoticed(this.#engine.env)) for (const { id } of canceled) await announceUnattendedEnd(this.#engine.env, { id }, { unlessRun: true })
+    if (canceled.length > 0 && isEndNoticed(this.#engine.env))
+      for (const { id } of canceled) await announceUnattendedEnd(this.#engine.env, { id }, { unlessRun: true })
     const outcomes = answers.map((answer) => answer.outcome)
     return (['canceling', 'canceled', 'ended'] as const).find((outcome) => outcomes.includes(outcome)) ?? 'unknown'
   }
@@ -176,7 +198,10 @@ export class Commands {
     if (answer !== 'moved') throw moveError(answer, target)
   }
 
-  async #newOccurrence({ job, payload, ...options }: EnqueueRequest, from: { source: Source; definition: string; spec?: JobSpec | undefined } = { source: 'deferred', definition: nameOf(job) }): Promise<NewOccurrence> {
+  async #newOccurrence(
+    { job, payload, ...options }: EnqueueRequest,
+    from: { source: Source; definition: string; spec?: JobSpec | undefined } = { source: 'deferred', definition: nameOf(job) },
+  ): Promise<NewOccurrence> {
     const { clock, randomBytes, registry } = this.#engine.env
     const name = nameOf(job)
     checkOptions(options, enqueueNames, `enqueue of job ${JSON.stringify(name)}`)
@@ -224,7 +249,11 @@ export class Commands {
     if (definition instanceof Definition) return definition
     const known = this.#engine.env.registry.definition(nameOf(definition))
     if (known) return known
-    throw new PunctualError('definition.unknown', `No definition is named ${JSON.stringify(definition)} in this process; give it to createPunctual in jobs`, { field: 'definition', given: definition })
+    throw new PunctualError(
+      'definition.unknown',
+      `No definition is named ${JSON.stringify(definition)} in this process; give it to createPunctual in jobs`,
+      { field: 'definition', given: definition },
+    )
   }
 }
 
@@ -259,11 +288,19 @@ function reasonOf(options: { reason?: string }, where: string): string | null {
 /** Settings that go to the store; a function of one's own can only be kept by code. */
 function storable<Given extends TaskSettingsOptions>(settings: Given, where: string): Given {
   if (typeof settings.retry?.strategy !== 'function') return settings
-  throw new PunctualError('option.invalid', `${where}.retry.strategy must be one of ${retryStrategies.join(', ')} here: a function cannot be stored; give it to defineJob or createPunctual`, { field: 'retry.strategy' })
+  throw new PunctualError(
+    'option.invalid',
+    `${where}.retry.strategy must be one of ${retryStrategies.join(', ')} here: a function cannot be stored; give it to defineJob or createPunctual`,
+    { field: 'retry.strategy' },
+  )
 }
 
 function occurrenceSettings(options: EnqueueOptions, job: string): SettingsDiff | null {
-  const given = Object.fromEntries(Object.entries(options).filter(([name, value]) => (occurrenceSettingNames as readonly string[]).includes(name) && value !== undefined))
+  const given = Object.fromEntries(
+    Object.entries(options).filter(
+      ([name, value]) => (occurrenceSettingNames as readonly string[]).includes(name) && value !== undefined,
+    ),
+  )
   const where = `enqueue of job ${JSON.stringify(job)}`
   return Object.keys(given).length === 0 ? null : parseSettings(storable(given, where), where)
 }
@@ -278,7 +315,11 @@ function checkRefs(refs: Refs | undefined): Refs {
   if (refs === undefined) return {}
   checkOptions(refs, Object.keys(refs ?? {}), 'refs')
   const entries = Object.entries(refs)
-  if (entries.length > 20) throw new PunctualError('option.invalid', `refs must have at most 20 entries; it has ${entries.length}`, { field: 'refs', max: 20 })
+  if (entries.length > 20)
+    throw new PunctualError('option.invalid', `refs must have at most 20 entries; it has ${entries.length}`, {
+      field: 'refs',
+      max: 20,
+    })
   return Object.fromEntries(entries.map(([name, value]) => [checkName(name, 'name of a ref'), checkKey(value, `refs.${name}`)]))
 }
 

@@ -79,7 +79,10 @@ export class Reads {
     const history = await this.#engine.env.store.get(which)
     if (!history) return null
     const { tenant, job, definition } = history.record
-    return occurrenceView(history, (await this.#find(tenant, job))?.spec ?? (await this.#find(defaultTenant, definition))?.spec ?? null)
+    return occurrenceView(
+      history,
+      (await this.#find(tenant, job))?.spec ?? (await this.#find(defaultTenant, definition))?.spec ?? null,
+    )
   }
 
   async list(filter: ListFilter = {}): Promise<Page<OccurrenceLine>> {
@@ -92,7 +95,10 @@ export class Reads {
   async counts(filter: { tenant?: string; job?: AnyDefinition | string } = {}): Promise<Counts> {
     checkOptions(filter, ['tenant', 'job'], 'counts')
     const { tenant, job } = filter
-    const query = { ...(tenant !== undefined && { tenant: checkName(tenant, 'tenant') }), ...(job !== undefined && { job: nameOf(job) }) }
+    const query = {
+      ...(tenant !== undefined && { tenant: checkName(tenant, 'tenant') }),
+      ...(job !== undefined && { job: nameOf(job) }),
+    }
     await this.#engine.open()
     return (await this.#engine.env.store.counts(query)).states
   }
@@ -104,10 +110,21 @@ export class Reads {
     await this.#engine.open()
     const { store, time } = this.#engine.env
     const record = await this.#find(tenant, name)
-    if (!record) throw new PunctualError('job.unknown', `There is no job ${JSON.stringify(name)} in tenant ${JSON.stringify(tenant)}`, { job: name, tenant })
+    if (!record)
+      throw new PunctualError('job.unknown', `There is no job ${JSON.stringify(name)} in tenant ${JSON.stringify(tenant)}`, {
+        job: name,
+        tenant,
+      })
     const { states, lastRunAt } = await store.counts({ tenant, job: name })
     const next = nextRun(record, time.now())
-    return { active: next !== null, enabled: true, paused: false, running: states.running > 0, nextRun: next, lastRun: lastRunAt === null ? null : new Date(lastRunAt) }
+    return {
+      active: next !== null,
+      enabled: true,
+      paused: false,
+      running: states.running > 0,
+      nextRun: next,
+      lastRun: lastRunAt === null ? null : new Date(lastRunAt),
+    }
   }
 
   async jobs(filter: { tenant?: string; after?: string; limit?: number } = {}): Promise<readonly JobView[]> {
@@ -116,7 +133,11 @@ export class Reads {
     checkWhole(limit, 'limit', 1, 1000)
     await this.#engine.open()
     const { store, time } = this.#engine.env
-    const records = await store.readJobs({ limit, ...(tenant !== undefined && { tenant: checkName(tenant, 'tenant') }), ...(after !== undefined && { after: checkName(after, 'after') }) })
+    const records = await store.readJobs({
+      limit,
+      ...(tenant !== undefined && { tenant: checkName(tenant, 'tenant') }),
+      ...(after !== undefined && { after: checkName(after, 'after') }),
+    })
     return records.map((record) => this.#jobView(record, time.now()))
   }
 

@@ -136,9 +136,9 @@ export class Dispatcher {
 
   abort(ref: number, turn: number, reason: AbortReason, detail: string | null): void {
     const executor = this.#live.get(ref)
-    if (executor?.turn === turn) return executor.abort(reason, detail)
     const queued = [...this.#queue, ...this.#suspects].find(({ member }) => member.ref === ref && member.turn === turn)
-    if (queued) this.#start(this.#take(queued), (waiting) => waiting.abort(reason, detail))
+    if (executor?.turn === turn) executor.abort(reason, detail)
+    else if (queued) this.#start(this.#take(queued), (waiting) => waiting.abort(reason, detail))
   }
 
   abortAll(reason: AbortReason): void {

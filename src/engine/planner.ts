@@ -29,7 +29,7 @@ export class Planner {
     const plans = work.jobs.flatMap((candidate) => this.#plan(candidate, work.now, work.aliveSince) ?? [])
     if (plans.length > 0) {
       const answers = await store.plan(plans)
-      plans.forEach((plan, at) => this.#announce(plan, answers[at]?.outcome === 'planned'))
+      for (const [at, plan] of plans.entries()) this.#announce(plan, answers[at]?.outcome === 'planned')
     }
     if (
       plans.some((plan) => plan.nextAt !== null && plan.nextAt <= work.now + options.horizonMs) ||

@@ -325,16 +325,18 @@ export class TaskRunner {
 
   /** None runs any more: the turn ends, one way or another. */
   #conclude(): void {
-    if (this.#stopping === 'cancel') {
-      for (const run of this.#runs) if (!run.isFinished) run.cancel(null)
-      return this.#end('canceled')
-    }
+    if (this.#stopping === 'cancel') for (const run of this.#runs) if (!run.isFinished) run.cancel(null)
     const open = this.#runs.filter((run) => !run.isFinished)
-    if (open.length === 0) return this.#end(this.#runs.some((run) => run.hasFailed && run.isVital) ? 'failed' : 'completed')
-    if (this.#stopping === 'shutdown' && this.#canGoOn()) return this.#end('released')
+    if (this.#stopping === 'cancel') this.#end('canceled')
+    else if (open.length === 0) this.#end(this.#runs.some((run) => run.hasFailed && run.isVital) ? 'failed' : 'completed')
+    else if (this.#stopping === 'shutdown' && this.#canGoOn()) this.#end('released')
+    else this.#end('parked', this.#parkMs(open))
+  }
+
+  /** How long until the earliest retry. */
+  #parkMs(open: readonly TaskRun[]): number {
     const retries = open.filter((run) => run.phase === 'retrying').map((run) => run.retryAt)
-    const delayMs = retries.length === 0 ? 0 : Math.max(0, Math.min(...retries) - this.#execution.env.time.now())
-    this.#end('parked', delayMs)
+    return retries.length === 0 ? 0 : Math.max(0, Math.min(...retries) - this.#execution.env.time.now())
   }
 
   #end(end: TasksOutcome['end'], delayMs = 0): void {

@@ -136,8 +136,8 @@ class Siege {
   }
 }
 
-const seeds = Number(process.env['SEEDS'] ?? 12)
-const first = Number(process.env['SEED'] ?? 1)
+const seeds = Number(process.env.SEEDS ?? 12)
+const first = Number(process.env.SEED ?? 1)
 
 describe('a cluster under cuts, crashes, restarts and lost answers', () => {
   it.each(Array.from({ length: seeds }, (_, at) => first + at))(
