@@ -1,13 +1,21 @@
 // The public form of what the store knows: dates instead of numbers, values instead of JSON text.
+
+import type { Refs } from '../model/context.ts'
 import { type TaskHistory, taskHistories } from '../model/history.ts'
 import type { JobSpec } from '../model/job.ts'
-import { type AttemptState, isEnd, type OccurrenceState, type Source, type TaskRunState, type TurnEnd } from '../model/lifecycle.ts'
+import {
+  type AttemptState,
+  isEnd,
+  type OccurrenceState,
+  type Source,
+  type TaskRunState,
+  type TurnEnd,
+} from '../model/lifecycle.ts'
 import type { OccurrenceHistory, OccurrenceSummary } from '../model/occurrence.ts'
 import { decodePayload } from '../model/payload.ts'
 import type { ErrorRecord } from '../model/report.ts'
 import { cascade, type Settings } from '../model/settings.ts'
 import { type TaskGraph, taskGraph } from '../model/task-graph.ts'
-import type { Refs } from '../model/context.ts'
 
 /** One intended run of a job, with all that became of it. */
 export interface Occurrence {
@@ -86,14 +94,19 @@ export interface OccurrenceLine {
   readonly error: ErrorRecord | null
 }
 
-export function occurrenceView({ record, state, dueAt, node, turns, attempts, progress }: OccurrenceHistory, spec: Pick<JobSpec, 'tasks'> | null): Occurrence {
+export function occurrenceView(
+  { record, state, dueAt, node, turns, attempts, progress }: OccurrenceHistory,
+  spec: Pick<JobSpec, 'tasks'> | null,
+): Occurrence {
   const last = turns.at(-1)
   const started = turns.find((turn) => turn.startedAt !== null)
   const frozen = turns.find((turn) => turn.attempt !== null || turn.tasks !== null)
   const settings = frozen ? cascade(frozen.settings) : null
   const graph = taskGraph(spec?.tasks ?? [], settings?.mode ?? 'sequential')
   const hasEnded = isEnd(state) || state === 'dead'
-  const tasks = taskHistories(graph, turns, attempts, !hasEnded).map((task, _, all) => (state === 'running' && mayRun(task, graph, all) ? { ...task, state: 'running' as const } : task))
+  const tasks = taskHistories(graph, turns, attempts, !hasEnded).map((task, _, all) =>
+    state === 'running' && mayRun(task, graph, all) ? { ...task, state: 'running' as const } : task,
+  )
   return {
     ...record,
     state,
@@ -110,14 +123,30 @@ export function occurrenceView({ record, state, dueAt, node, turns, attempts, pr
     failedTasks: tasks.filter((task) => task.state === 'failed' || task.state === 'timeout').length,
     progress: progress && { ...progress, at: new Date(progress.at) },
     settings,
-    tasks: tasks.map((task) => ({ name: task.task, state: task.state, result: decodePayload(task.result), attempts: task.attempts.map(attemptView) })),
-    turns: turns.map((turn) => ({ turn: turn.turn, end: turn.end, node: turn.node, startedAt: date(turn.startedAt), endedAt: new Date(turn.endedAt), error: turn.error, reason: turn.reason })),
+    tasks: tasks.map((task) => ({
+      name: task.task,
+      state: task.state,
+      result: decodePayload(task.result),
+      attempts: task.attempts.map(attemptView),
+    })),
+    turns: turns.map((turn) => ({
+      turn: turn.turn,
+      end: turn.end,
+      node: turn.node,
+      startedAt: date(turn.startedAt),
+      endedAt: new Date(turn.endedAt),
+      error: turn.error,
+      reason: turn.reason,
+    })),
   }
 }
 
 /** Whatever may start is started at once, so that on a node it runs. */
 function mayRun({ task, state }: TaskHistory, graph: TaskGraph, all: readonly TaskHistory[]): boolean {
-  return state === 'pending' && (graph.get(task) ?? []).every((before) => all.find((other) => other.task === before)?.state !== 'pending')
+  return (
+    state === 'pending' &&
+    (graph.get(task) ?? []).every((before) => all.find((other) => other.task === before)?.state !== 'pending')
+  )
 }
 
 export function occurrenceLine(line: OccurrenceSummary): OccurrenceLine {
@@ -131,7 +160,21 @@ export function occurrenceLine(line: OccurrenceSummary): OccurrenceLine {
   }
 }
 
-function attemptView({ n, state, turn, startedAt, endedAt, error }: { n: number; state: AttemptState; turn: number; startedAt: number | null; endedAt: number | null; error: ErrorRecord | null }): AttemptView {
+function attemptView({
+  n,
+  state,
+  turn,
+  startedAt,
+  endedAt,
+  error,
+}: {
+  n: number
+  state: AttemptState
+  turn: number
+  startedAt: number | null
+  endedAt: number | null
+  error: ErrorRecord | null
+}): AttemptView {
   return { n, state, turn, startedAt: date(startedAt), endedAt: date(endedAt), error }
 }
 

@@ -114,7 +114,10 @@ export class Reads {
     const history = await this.#engine.env.store.get(which)
     if (!history) return null
     const { tenant, job, definition } = history.record
-    return occurrenceView(history, (await this.#find(tenant, job))?.spec ?? (await this.#find(defaultTenant, definition))?.spec ?? null)
+    return occurrenceView(
+      history,
+      (await this.#find(tenant, job))?.spec ?? (await this.#find(defaultTenant, definition))?.spec ?? null,
+    )
   }
 
   async list(filter: ListFilter = {}): Promise<Page<OccurrenceLine>> {
@@ -127,7 +130,10 @@ export class Reads {
   async counts(filter: { tenant?: string; job?: AnyDefinition | string } = {}): Promise<Counts> {
     checkOptions(filter, ['tenant', 'job'], 'counts')
     const { tenant, job } = filter
-    const query = { ...(tenant !== undefined && { tenant: checkName(tenant, 'tenant') }), ...(job !== undefined && { job: nameOf(job) }) }
+    const query = {
+      ...(tenant !== undefined && { tenant: checkName(tenant, 'tenant') }),
+      ...(job !== undefined && { job: nameOf(job) }),
+    }
     await this.#engine.open()
     return (await this.#engine.env.store.counts(query)).states
   }
@@ -139,7 +145,11 @@ export class Reads {
     await this.#engine.open()
     const { store, time } = this.#engine.env
     const record = await this.#find(tenant, name)
-    if (!record) throw new PunctualError('job.unknown', `There is no job ${JSON.stringify(name)} in tenant ${JSON.stringify(tenant)}`, { job: name, tenant })
+    if (!record)
+      throw new PunctualError('job.unknown', `There is no job ${JSON.stringify(name)} in tenant ${JSON.stringify(tenant)}`, {
+        job: name,
+        tenant,
+      })
     const { states, lastRunAt } = await store.counts({ tenant, job: name })
     const now = time.now()
     const pauses = await store.readPauses({ since: now })

@@ -1,5 +1,6 @@
 import { PunctualError } from '../errors.ts'
 import type { AbortReason } from '../model/context.ts'
+import { errorRecord } from '../model/error-record.ts'
 import { uuidV7 } from '../model/ids.ts'
 import type { ClaimMember, ClaimRef, ClaimPick, ClaimRequest } from '../store/store.ts'
 import type { Env } from './env.ts'
@@ -33,7 +34,7 @@ export class Dispatcher {
   readonly #env: Env
   readonly #recorder: Recorder
   readonly #session: () => Session
-  readonly #onUnknownNode: () => void
+  readonly #fence: (reason: string) => void
   readonly #live = new Map<number, Executor>()
   #queue: Queued[] = []
   #suspects: Queued[] = []
@@ -48,11 +49,11 @@ export class Dispatcher {
   onRoom: () => void = () => {}
   onTurnEnd: (claimId: string, result: TurnResult) => void = () => {}
 
-  constructor(env: Env, recorder: Recorder, session: () => Session, onUnknownNode: () => void) {
+  constructor(env: Env, recorder: Recorder, session: () => Session, fence: (reason: string) => void) {
     this.#env = env
     this.#recorder = recorder
     this.#session = session
-    this.#onUnknownNode = onUnknownNode
+    this.#fence = fence
   }
 
   /** How many run, and how many claimed ones wait for a slot. */
@@ -118,7 +119,7 @@ export class Dispatcher {
     } catch (error) {
       if (!(error instanceof PunctualError && error.code === 'claim.lost')) throw error
       this.#pending = null
-      this.#onUnknownNode()
+      this.#fence('the store refused a claim of this node')
       return null
     }
   }
@@ -145,9 +146,9 @@ export class Dispatcher {
 
   abort(ref: number, turn: number, reason: AbortReason, detail: string | null): void {
     const executor = this.#live.get(ref)
-    if (executor?.turn === turn) return executor.abort(reason, detail)
     const queued = [...this.#queue, ...this.#suspects].find(({ member }) => member.ref === ref && member.turn === turn)
-    if (queued) this.#start(this.#take(queued), (waiting) => waiting.abort(reason, detail))
+    if (executor?.turn === turn) executor.abort(reason, detail)
+    else if (queued) this.#start(this.#take(queued), (waiting) => waiting.abort(reason, detail))
   }
 
   abortAll(reason: AbortReason): void {
@@ -227,8 +228,13 @@ export class Dispatcher {
       if (isSuspect) this.#fill()
     }
     executor.run().then(ended, (error: unknown) => {
-      this.#env.log.error('An execution ended in an error of its own', { error: String(error), occurrence: member.record.id })
+      this.#env.log.error('What an execution did could not be recorded', {
+        error: errorRecord(error),
+        occurrence: member.record.id,
+      })
       ended('abandoned')
+      // It would stay this node's for ever. Like one that takes its node down it is tried again, and after three times dead.
+      this.#fence('the store refused a record of this node')
     })
   }
 

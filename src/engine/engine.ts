@@ -61,7 +61,7 @@ export class Engine {
     this.#session = this.#newSession()
     const session = () => this.#session
     this.#recorder = new Recorder(env, session)
-    this.#dispatcher = new Dispatcher(env, this.#recorder, session, () => this.#fence('the store refused a claim of this node'))
+    this.#dispatcher = new Dispatcher(env, this.#recorder, session, (reason) => this.#fence(reason))
     this.#planner = new Planner(env)
     this.#keeper = new Keeper(env, this.#dispatcher, session, (reason) => this.#fence(reason))
     this.#keeper.onBreak = () => this.wakePlanner()

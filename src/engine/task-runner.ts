@@ -34,6 +34,7 @@ export class TaskRunner {
   #cancelTimer: (() => void) | null = null
   #cancelDeadline: (() => void) | null = null
   #resolve: ((outcome: TasksOutcome) => void) | null = null
+  #reject: ((error: unknown) => void) | null = null
 
   constructor(execution: Execution) {
     this.#execution = execution
@@ -46,8 +47,9 @@ export class TaskRunner {
       this.#cancelDeadline = env.clock.timer(settings.executionTimeoutMs, () =>
         this.abort('timeout', `execution, ${settings.executionTimeoutMs} ms`),
       )
-    return new Promise((resolve) => {
+    return new Promise((resolve, reject) => {
       this.#resolve = resolve
+      this.#reject = reject
       if (this.#execution.member.turn > 1) this.#makeRetryDue()
       this.#pump()
     })
@@ -263,9 +265,9 @@ export class TaskRunner {
 
   /** The store refuses to record what was done, and not because it is away: nothing that follows could be recorded either. */
   #giveUp(error: unknown): void {
+    this.#reject?.(error)
     this.#end('abandoned')
     for (const run of this.#runs) run.attempt?.abort('lost')
-    this.#execution.log.error('The end of an attempt could not be recorded', { error: errorRecord(error) })
   }
 
   async #transaction<Tx, Value>(run: TaskRun, startedAt: number, work: (tx: Tx) => Value): Promise<Value> {
@@ -323,16 +325,18 @@ export class TaskRunner {
 
   /** None runs any more: the turn ends, one way or another. */
   #conclude(): void {
-    if (this.#stopping === 'cancel') {
-      for (const run of this.#runs) if (!run.isFinished) run.cancel(null)
-      return this.#end('canceled')
-    }
+    if (this.#stopping === 'cancel') for (const run of this.#runs) if (!run.isFinished) run.cancel(null)
     const open = this.#runs.filter((run) => !run.isFinished)
-    if (open.length === 0) return this.#end(this.#runs.some((run) => run.hasFailed && run.isVital) ? 'failed' : 'completed')
-    if (this.#stopping === 'shutdown' && this.#canGoOn()) return this.#end('released')
+    if (this.#stopping === 'cancel') this.#end('canceled')
+    else if (open.length === 0) this.#end(this.#runs.some((run) => run.hasFailed && run.isVital) ? 'failed' : 'completed')
+    else if (this.#stopping === 'shutdown' && this.#canGoOn()) this.#end('released')
+    else this.#end('parked', this.#parkMs(open))
+  }
+
+  /** How long until the earliest retry. */
+  #parkMs(open: readonly TaskRun[]): number {
     const retries = open.filter((run) => run.phase === 'retrying').map((run) => run.retryAt)
-    const delayMs = retries.length === 0 ? 0 : Math.max(0, Math.min(...retries) - this.#execution.env.time.now())
-    this.#end('parked', delayMs)
+    return retries.length === 0 ? 0 : Math.max(0, Math.min(...retries) - this.#execution.env.time.now())
   }
 
   #end(end: TasksOutcome['end'], delayMs = 0): void {

@@ -7,6 +7,7 @@ import { interval } from '../../src/schedule/interval.ts'
 import { seededRandom } from '../../src/testing/store-suite/seeded-random.ts'
 import { sleep } from '../../src/time/clock.ts'
 import { type Cluster, type Node, newCluster, occurrence } from '../support/cluster.ts'
+import { type Connect, inFile, inMemory } from '../support/each-store.ts'
 
 /** One node and what the nemesis has done to it. */
 interface Victim extends Node {
@@ -31,8 +32,8 @@ class Siege {
   readonly #victims: Victim[] = []
   readonly #running = new Map<string, Running>()
 
-  constructor(seed: number) {
-    this.cluster = newCluster()
+  constructor(seed: number, connect: Connect) {
+    this.cluster = newCluster({ connect })
     this.#random = seededRandom(seed)
   }
 
@@ -136,33 +137,37 @@ class Siege {
   }
 }
 
-const seeds = Number(process.env['SEEDS'] ?? 12)
-const first = Number(process.env['SEED'] ?? 1)
+const seeds = Number(process.env.SEEDS ?? 8)
+const first = Number(process.env.SEED ?? 1)
 
-describe('a cluster under cuts, crashes, restarts and lost answers', () => {
-  it.each(Array.from({ length: seeds }, (_, at) => first + at))(
-    'ends every occurrence once, and runs none on two nodes at once (seed %i)',
-    async (seed) => {
-      const siege = new Siege(seed)
-      await siege.run(120)
-      const { punctual } = await siege.calm()
-      expect(siege.faults).toEqual([])
-      for (const found of await all(punctual)) {
-        siege.created.delete(found.id)
-        if (found.job === 'tick' && found.scheduledAt.getTime() > siege.cluster.clock.wall() - 60_000) continue
-        const losses = found.turns.filter((turn) => turn.end === 'lost' || turn.reason === 'lost').length
-        if (found.state === 'dead' && losses === 3) continue
-        expect([found.id, found.state]).toEqual([found.id, 'completed'])
-        expect(found.turns.filter((turn) => turn.end === 'completed')).toHaveLength(1)
-        for (const { attempts } of found.tasks) {
-          expect(attempts.filter((attempt) => attempt.state === 'succeeded')).toHaveLength(1)
-          expect(attempts.at(-1)?.state).toBe('succeeded')
-        }
+describe.each([
+  ['memory', inMemory, seeds],
+  ['sqlite', inFile, Math.ceil(seeds / 8)],
+] as const)('a cluster under cuts, crashes, restarts and lost answers (%s)', (_, newDatabase, count) => {
+  it.each(seedsFrom(first, count))('ends every occurrence once, and runs none on two nodes at once (seed %i)', async (seed) => {
+    const siege = new Siege(seed, newDatabase())
+    await siege.run(120)
+    const { punctual } = await siege.calm()
+    expect(siege.faults).toEqual([])
+    for (const found of await all(punctual)) {
+      siege.created.delete(found.id)
+      if (found.job === 'tick' && found.scheduledAt.getTime() > siege.cluster.clock.wall() - 150_000) continue
+      const losses = found.turns.filter((turn) => turn.end === 'lost' || turn.reason === 'lost').length
+      if (found.state === 'dead' && losses === 3) continue
+      expect([found.id, found.state]).toEqual([found.id, 'completed'])
+      expect(found.turns.filter((turn) => turn.end === 'completed')).toHaveLength(1)
+      for (const { attempts } of found.tasks) {
+        expect(attempts.filter((attempt) => attempt.state === 'succeeded')).toHaveLength(1)
+        expect(attempts.at(-1)?.state).toBe('succeeded')
       }
-      expect([...siege.created]).toEqual([])
-    },
-  )
+    }
+    expect([...siege.created]).toEqual([])
+  })
 })
+
+function seedsFrom(start: number, count: number): number[] {
+  return Array.from({ length: count }, (_, at) => start + at)
+}
 
 async function all(punctual: Punctual): Promise<Occurrence[]> {
   const found: Occurrence[] = []

@@ -136,4 +136,38 @@ onEachStore('F17, F20 a node that cannot beat', (newDatabase) => {
     await pass(10)
     expect((await occurrence(second.punctual, id)).state).toBe('completed')
   })
+
+  it('or whose record the store refuses: it is tried again, after three times dead, and its neighbours complete', async () => {
+    const { node, pass } = newCluster({ connect: newDatabase() })
+    const runs: unknown[] = []
+    const job = defineJob('odd').task('only', ({ payload }) => {
+      runs.push(payload)
+      return payload
+    })
+    const { punctual, store, probe } = await node({ jobs: [job] })
+    store.refuse('settle', (items: readonly { end: { result: string | null } }[]) =>
+      items.some(({ end }) => end.result === '"refused"'),
+    )
+    const answers = await punctual.enqueue(['fine', 'refused', 'also fine'].map((payload) => ({ job, payload })))
+    await pass(120)
+    const states = await Promise.all(answers.map(async ({ id }) => (await occurrence(punctual, id)).state))
+    expect(states).toEqual(['completed', 'dead', 'completed'])
+    expect(runs.filter((payload) => payload === 'refused')).toHaveLength(3)
+    expect(probe.seen('node.fenced')).toHaveLength(3)
+    expect(punctual.depth).toEqual({ running: 0, queued: 0 })
+    expect(punctual.health.state).toBe('ok')
+  })
+
+  it('or whose checkpoint the store refuses: its slot is freed, and nothing falls over', async () => {
+    const { node, pass } = newCluster({ connect: newDatabase() })
+    const job = defineJob('steps')
+      .task('one', () => 1)
+      .task('two', () => 2)
+    const { punctual, store } = await node({ jobs: [job], concurrency: 1 })
+    let refusals = 1
+    store.refuse('checkpoint', () => refusals-- > 0)
+    const { id } = await punctual.enqueue(job, undefined)
+    await pass(25)
+    expect(await occurrence(punctual, id)).toMatchObject({ state: 'completed', turns: [{ end: 'lost' }, { end: 'completed' }] })
+  })
 })

@@ -20,6 +20,7 @@ export class Transaction {
   readonly #filled = new Map<string, boolean>()
   #laned: ReadonlySet<number> | null = null
   #lastRef: number | null = null
+  #prunedThrough: number | null = null
 
   constructor(connection: Connection, now: number) {
     this.connection = connection
@@ -74,6 +75,20 @@ export class Transaction {
     this.run('UPDATE punctual_kind SET laned = 1 WHERE ref = ?', kind)
     this.run('UPDATE punctual_ready SET lane = series WHERE kind = ?', kind)
     this.#laned = null
+  }
+
+  /** Whether an occurrence that was there once is gone. Those newer than all that were ever pruned need not be looked for. */
+  wasPruned(ref: number): boolean {
+    this.#prunedThrough ??= this.one<[number]>("SELECT value FROM punctual_meta WHERE name = 'pruned_through'")?.[0] ?? 0
+    return ref <= this.#prunedThrough && this.one('SELECT 1 FROM punctual_occurrence WHERE ref = ?', ref) === undefined
+  }
+
+  notePruned(ref: number): void {
+    this.run(
+      `INSERT INTO punctual_meta (name, value) VALUES ('pruned_through', ?)
+        ON CONFLICT (name) DO UPDATE SET value = max(value, excluded.value)`,
+      ref,
+    )
   }
 
   /** Counts an occurrence that goes from one state to another; null stands for not being there. */
