@@ -112,7 +112,7 @@ class Siege {
         .task('a', { after: [] }, work)
         .task('b', { after: [] }, work)
         .task('c', { after: ['a', 'b'] }, work),
-      defineJob('tick', { schedule: interval('PT7S'), retry }).task('only', work),
+      defineJob('tick', { schedule: interval('PT7S'), overlap: 'allow', retry }).task('only', work),
     ]
   }
 
