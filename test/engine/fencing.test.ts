@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest'
 import { defineJob } from '../../src/model/definition.ts'
+import type { Clock } from '../../src/time/clock.ts'
 import { newCluster, occurrence } from '../support/cluster.ts'
 import { onEachStore } from '../support/each-store.ts'
 import { untilAborted } from '../support/until-aborted.ts'
@@ -74,6 +75,33 @@ onEachStore('F17, F20 a node that cannot beat', (newDatabase) => {
     await punctual.idle()
     expect(ran).toContainEqual(['second', 2])
     expect(await punctual.counts({ job })).toMatchObject({ completed: 2 })
+  })
+
+  it('F02 starts nothing right after its loop was blocked, before any timer could fence it', async () => {
+    const { node, clock } = newCluster({ connect: newDatabase() })
+    let blockedMs = 0
+    const stalling: Clock = {
+      wall: () => clock.wall() + blockedMs,
+      mono: () => clock.mono() + blockedMs,
+      timer: (ms, fn) => clock.timer(ms, fn),
+      poll: (ms, fn) => clock.poll(ms, fn),
+      soon: (fn) => clock.soon(fn),
+    }
+    const work = Promise.withResolvers<void>()
+    const ran: unknown[] = []
+    const job = defineJob('queue').task('only', async ({ payload }) => {
+      ran.push(payload)
+      await work.promise
+      blockedMs = 13_000
+    })
+    const { punctual, probe } = await node({ jobs: [job], concurrency: 1, clock: stalling })
+    await punctual.enqueue(['first', 'second'].map((payload) => ({ job, payload })))
+    await probe.next('task.started')
+    await clock.advance('2s')
+    expect(punctual.depth).toEqual({ running: 1, queued: 1 })
+    work.resolve()
+    await clock.settle()
+    expect(ran).toEqual(['first'])
   })
 
   it('F01 every late write of the old owner is refused and counted, and the record is the new owner’s', async () => {
