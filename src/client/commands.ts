@@ -262,7 +262,7 @@ function reasonOf(options: { reason?: string }, where: string): string | null {
 }
 
 /** Settings that go to the store; a function of one's own can only be kept by code. */
-function storable<Given extends TaskSettingsOptions>(settings: Given, where: string): Given {
+export function storable<Given extends TaskSettingsOptions>(settings: Given, where: string): Given {
   if (typeof settings.retry?.strategy !== 'function') return settings
   throw new PunctualError(
     'option.invalid',

@@ -11,7 +11,7 @@ import {
   type TaskRunState,
   type TurnEnd,
 } from '../model/lifecycle.ts'
-import type { OccurrenceHistory, OccurrenceSummary } from '../model/occurrence.ts'
+import type { OccurrenceHistory, OccurrenceSummary, Replay, WaitRecord } from '../model/occurrence.ts'
 import { decodePayload } from '../model/payload.ts'
 import type { ErrorRecord } from '../model/report.ts'
 import { cascade, type Settings } from '../model/settings.ts'
@@ -43,6 +43,12 @@ export interface Occurrence {
   readonly node: string | null
   readonly reason: string | null
   readonly failedTasks: number
+  /** Of a compressed recovery: the instants it stands for. */
+  readonly span: { readonly from: Date; readonly to: Date; readonly count: number } | null
+  /** What it repeats, when it is a replay. */
+  readonly replay: Replay | null
+  /** What it waits for, while it is due and does not run. `punctual.explain` says more. */
+  readonly wait: { readonly reason: WaitRecord['reason']; readonly until: Date | null } | null
   readonly progress: { readonly task: string; readonly done: number; readonly message: string | null; readonly at: Date } | null
   /** What held at its first start; null before it. */
   readonly settings: Settings | null
@@ -95,9 +101,10 @@ export interface OccurrenceLine {
 }
 
 export function occurrenceView(
-  { record, state, dueAt, node, turns, attempts, progress }: OccurrenceHistory,
+  { record, state, dueAt, node, turns, attempts, progress, wait }: OccurrenceHistory,
   spec: Pick<JobSpec, 'tasks'> | null,
 ): Occurrence {
+  const { holds: _, startWithinMs: __, span, ...shown } = record
   const last = turns.at(-1)
   const started = turns.find((turn) => turn.startedAt !== null)
   const frozen = turns.find((turn) => turn.attempt !== null || turn.tasks !== null)
@@ -108,7 +115,9 @@ export function occurrenceView(
     state === 'running' && mayRun(task, graph, all) ? { ...task, state: 'running' as const } : task,
   )
   return {
-    ...record,
+    ...shown,
+    span: span && { from: new Date(span.from), to: new Date(span.to), count: span.count },
+    wait: wait && { reason: wait.reason, until: date(wait.wakeAt) },
     state,
     dueAt: new Date(dueAt),
     scheduledAt: new Date(record.scheduledAt),

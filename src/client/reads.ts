@@ -1,5 +1,6 @@
 // What only reads. Lists are the truth; events are hints.
 import { defaultTenant, type Engine } from '../engine/engine.ts'
+import { builtInPrefix } from '../engine/registry.ts'
 import { PunctualError } from '../errors.ts'
 import type { AnyDefinition } from '../model/definition.ts'
 import { isPlannable, type JobOverride, type JobRecord, type JobSpec } from '../model/job.ts'
@@ -197,7 +198,8 @@ export class Reads {
 
   async nodes(): Promise<readonly NodeRecord[]> {
     await this.#engine.open()
-    return (await this.#engine.env.store.nodes()).nodes
+    const { nodes } = await this.#engine.env.store.nodes()
+    return nodes.map((node) => ({ ...node, kinds: node.kinds.filter((kind) => !kind.startsWith(builtInPrefix)) }))
   }
 
   async #find(tenant: string, name: string): Promise<JobRecord | undefined> {

@@ -41,6 +41,9 @@ onEachStore('JS-4 reads', (newDatabase) => {
       node: boot,
       reason: null,
       failedTasks: 0,
+      span: null,
+      replay: null,
+      wait: null,
       progress: null,
       settings: expect.objectContaining({ mode: 'sequential', retry: expect.objectContaining({ max: 0 }) }),
       tasks: [
