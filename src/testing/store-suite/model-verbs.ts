@@ -18,7 +18,8 @@ import type {
 import type { Step, StepVerb } from './model-step.ts'
 import type { KnownClaim, ModelWorld } from './model-world.ts'
 
-const kinds = ['mail', 'report']
+const jobs = ['mail', 'report']
+const kinds = [...jobs, 'report\t2']
 const entities = [null, 'e1', 'e2']
 const tenants = ['acme', 'globex']
 
@@ -32,6 +33,7 @@ export const doStep: Readonly<Record<StepVerb, (world: ModelWorld, step: Step) =
   putJob: (world, { a, b, c }) => {
     const spec = {
       definition: 'report',
+      ...(b % 4 === 0 && { edition: 2 }),
       schedule: c % 8 === 0 ? null : { kind: 'cron', text: '* * * * *' },
       payload: pick([null, '1', '2'], b),
       settings: pick([{}, { priority: 3 }, { concurrency: { key: 'k', limit: 2 }, startWithinMs: 4000 }], c >> 3),
@@ -88,7 +90,7 @@ export const doStep: Readonly<Record<StepVerb, (world: ModelWorld, step: Step) =
     const request = {
       ...ref,
       node,
-      kinds: b % 4 === 0 ? ['mail'] : kinds,
+      kinds: pick([['mail'], jobs, kinds, kinds], b),
       limit: 1 + (b % 4),
       ...dueBy,
       ...clusterLimit,
@@ -233,7 +235,7 @@ export const doStep: Readonly<Record<StepVerb, (world: ModelWorld, step: Step) =
 
 function newRow(world: ModelWorld, a: number, b: number, c: number): NewOccurrence {
   const tenant = pick(tenants, a)
-  const job = pick(kinds, b >> 3)
+  const job = pick(jobs, b >> 3)
   const [key, unique] = pick(
     [
       [null, 'ever'],
@@ -361,12 +363,12 @@ function settled(world: ModelWorld, end: TurnEnd, c: number): Pick<SettleItem, '
 function whichOne({ ids }: ModelWorld, a: number, b: number): MoveRequest['which'] {
   const id = pick(ids, a)
   if (id === undefined || b % 4 === 0)
-    return { tenant: pick(tenants, a), job: pick(kinds, b >> 2), key: pick(['k1', 'k2', 'l1', 'l2'], a >> 1) }
+    return { tenant: pick(tenants, a), job: pick(jobs, b >> 2), key: pick(['k1', 'k2', 'l1', 'l2'], a >> 1) }
   return b % 5 === 0 ? { id, tenant: pick(tenants, b) } : { id }
 }
 
 function whichToCancel(world: ModelWorld, a: number, b: number): CancelRequest['which'] {
-  if (b % 3 === 0) return { tenant: pick(tenants, a), job: pick(kinds, b), entity: pick(['e1', 'e2'], a) }
+  if (b % 3 === 0) return { tenant: pick(tenants, a), job: pick(jobs, b), entity: pick(['e1', 'e2'], a) }
   return whichOne(world, a, b)
 }
 
