@@ -82,6 +82,7 @@ export class Punctual implements AsyncDisposable {
       time: new StoreTime(clock),
       timeouts: new Timeouts(clock),
       declared: new Map(),
+      unopposedSince: new Map(),
       options: engine,
     }
     this.#engine = new Engine(env)

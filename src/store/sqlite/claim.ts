@@ -6,6 +6,7 @@ import { bareEnd, endTurn } from './ending.ts'
 import { Judge, type Verdict } from './judge.ts'
 import { keysOf, passOn } from './keys.ts'
 import { describe, readRow } from './members.ts'
+import { Pauses } from './pauses.ts'
 import { picked } from './pick.ts'
 import { type Member, makeWait, takeOut, wakeTimely } from './place.ts'
 import { fromJson } from './records.ts'
@@ -32,12 +33,9 @@ export function claim(tx: Transaction, known: KnownClaims, request: ClaimRequest
   return { now, members: describe(tx, taken), passed, nextDue: isCut && taken.length < left ? now : next(taken.length) }
 }
 
-/** How many run in the whole cluster. */
+/** How many run in the whole cluster: read only under such a limit, since an index for it would cost every claim. */
 function running(tx: Transaction): number {
-  const [count] = tx.one<[number]>(
-    'SELECT coalesce(sum(running), 0) FROM punctual_series INDEXED BY punctual_series_running WHERE running > 0',
-  ) as [number]
-  return count
+  return (tx.one<[number]>('SELECT coalesce(sum(running), 0) FROM punctual_series') as [number])[0]
 }
 
 interface Taken {
@@ -53,10 +51,10 @@ function take(
   { id, token, node, kinds, pick, dueBy = tx.now }: ClaimRequest,
   room: number,
 ): Taken {
-  if (!tx.one('SELECT 1 FROM punctual_node WHERE boot = ?', node))
-    throw new PunctualError('claim.lost', `Node ${node} is not known to the store and cannot claim`, { node })
-  wakeTimely(tx, mostMoved)
-  const judge = new Judge(tx)
+  const { isKnown, wakeAt, revision } = look(tx, node)
+  if (!isKnown) throw new PunctualError('claim.lost', `Node ${node} is not known to the store and cannot claim`, { node })
+  if (wakeAt !== null && wakeAt <= tx.now) wakeTimely(tx, mostMoved)
+  const judge = new Judge(tx, Pauses.of(tx, revision))
   const members = new Map<number, Member>()
   const taken: DueRow[] = []
   const passed: PassedOccurrence[] = []
@@ -87,20 +85,32 @@ function take(
   return { taken, passed, isCut }
 }
 
+/** What a claim has to know first, in one statement: whether the node has joined, when something wakes, and what is paused. */
+function look(tx: Transaction, node: string): { isKnown: boolean; wakeAt: number | null; revision: number } {
+  const [known, wakeAt, revision] = tx.one<[number | null, number | null, number]>(
+    `SELECT (SELECT 1 FROM punctual_node WHERE boot = ?),
+      (SELECT wake_at FROM punctual_waiting WHERE wake_at IS NOT NULL ORDER BY wake_at LIMIT 1),
+      (SELECT value FROM punctual_meta WHERE name = 'pause_revision')`,
+    node,
+  ) as [number | null, number | null, number]
+  tx.hasWakes = wakeAt !== null
+  return { isKnown: known !== null, wakeAt, revision }
+}
+
+// Taking a row apart by its places is several times as fast as by a pattern, and this is done for every row.
 function memberOf(row: DueRow): Member {
-  const [ref, , series, kind, , , key, unique, , , , priority, holds, , , , firstDueAt, , , dueAt, turn] = row
   return {
-    ref,
-    series,
-    kind,
-    priority,
-    turn,
-    dueAt,
-    firstDueAt,
-    liveKey: unique === 'live' ? key : null,
+    ref: row[0],
+    series: row[2],
+    kind: row[3],
+    priority: row[11],
+    turn: row[20],
+    dueAt: row[19],
+    firstDueAt: row[16],
+    liveKey: row[7] === 'live' ? row[6] : null,
     isPlanned: false,
     startWithinMs: null,
-    hasHolds: holds !== null,
+    hasHolds: row[12] !== null,
   }
 }
 

@@ -123,13 +123,13 @@ export function readJobs(tx: Transaction, { tenant, name, after, limit }: JobQue
   ].filter((condition) => condition[1] !== undefined) as [string, string][]
   const where = given.length === 0 ? '' : `WHERE ${given.map(([condition]) => condition).join(' AND ')}`
   return tx
-    .all<JobRow>(`${selectJob} ${where} ORDER BY s.job, s.tenant LIMIT ?`, ...given.map(([, value]) => value), limit)
+    .all<JobRow>(`${selectJob} ${where} ORDER BY s.job, s.tenant LIMIT ? + 0`, ...given.map(([, value]) => value), limit)
     .map(jobRecord)
 }
 
 /** Jobs with an instant to plan, the most urgent first. */
 export function jobsByNext(tx: Transaction, limit: number): JobRecord[] {
-  return tx.all<JobRow>(`${selectJob} WHERE j.next_at IS NOT NULL ORDER BY j.next_at, j.ref LIMIT ?`, limit).map(jobRecord)
+  return tx.all<JobRow>(`${selectJob} WHERE j.next_at IS NOT NULL ORDER BY j.next_at, j.ref LIMIT ? + 0`, limit).map(jobRecord)
 }
 
 function jobRecord([

@@ -4,7 +4,7 @@ import type { WaitRecord } from '../../model/occurrence.ts'
 import type { PassedOccurrence } from '../store.ts'
 import type { DueRow } from './due.ts'
 import { Holds } from './holds.ts'
-import { Pauses } from './pauses.ts'
+import type { Pauses } from './pauses.ts'
 import { fromJson } from './records.ts'
 import type { Transaction } from './transaction.ts'
 
@@ -17,14 +17,18 @@ export class Judge {
   readonly #pauses: Pauses
   readonly #holds: Holds
 
-  constructor(tx: Transaction) {
+  constructor(tx: Transaction, pauses: Pauses) {
     this.#tx = tx
-    this.#pauses = Pauses.of(tx)
+    this.#pauses = pauses
     this.#holds = new Holds(tx)
   }
 
   /** Most rows have no limits of any kind, and for them nothing is asked. */
   verdict(row: DueRow): Verdict {
+    return row[12] === null && row[15] === null && this.#pauses.isEmpty ? 'run' : this.#weigh(row)
+  }
+
+  #weigh(row: DueRow): Verdict {
     const [ref, id, series, , , source, , , , , , , holds, , , startWithinMs, scheduledAt, , , dueAt, turn] = row
     const { now } = this.#tx
     if (startWithinMs !== null && turn === 1 && now > dueAt + startWithinMs) return tooLate

@@ -26,19 +26,18 @@ const columns = 'kind, priority, due_at, ref, turn, series, planned, retrying, e
 export function putReady(tx: Transaction, member: Member, isRetrying: boolean): void {
   const { kind, priority, dueAt, ref, turn, series, isPlanned, startWithinMs } = member
   const isFirst = turn === 1
-  tx.statement(`INSERT INTO punctual_ready (${columns}, lane) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`).run(
-    kind,
-    priority,
-    dueAt,
-    ref,
-    turn,
-    series,
-    isPlanned && isFirst ? 1 : 0,
-    isRetrying ? 1 : 0,
-    isFirst && startWithinMs !== null ? dueAt + startWithinMs : null,
-    tx.isLaned(kind) ? series : null,
-  )
+  const planned = isPlanned && isFirst ? 1 : 0
+  const expiresAt = isFirst && startWithinMs !== null ? dueAt + startWithinMs : null
+  const lane = tx.isLaned(kind) ? series : null
+  // Most rows have neither, and values that are not bound cost nothing.
+  if (expiresAt === null && lane === null)
+    tx.statement(insertPlain).run(kind, priority, dueAt, ref, turn, series, planned, isRetrying ? 1 : 0)
+  else tx.run(insertFull, kind, priority, dueAt, ref, turn, series, planned, isRetrying ? 1 : 0, expiresAt, lane)
 }
+
+const insertPlain =
+  'INSERT INTO punctual_ready (kind, priority, due_at, ref, turn, series, planned, retrying) VALUES (?, ?, ?, ?, ?, ?, ?, ?)'
+const insertFull = `INSERT INTO punctual_ready (${columns}, lane) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 
 /** Takes an occurrence out of where it stands. */
 export function takeOut(tx: Transaction, place: 'ready' | 'waiting', { kind, priority, dueAt, ref, series }: Member): void {
@@ -62,6 +61,7 @@ export function makeWait(tx: Transaction, [series, ref, retrying]: Row, { reason
   )
   tx.run('DELETE FROM punctual_ready WHERE series = ? AND ref = ?', series, ref)
   tx.tally(series, retrying ? 'retrying' : 'pending', 'waiting')
+  if (wakeAt !== null) tx.hasWakes = true
 }
 
 /** Lets a row that waits be looked at again. */
@@ -79,7 +79,8 @@ export function wake(tx: Transaction, [series, ref, retrying]: Row): void {
 
 /** When the next row of these kinds wakes by itself. */
 export function nextWake(tx: Transaction, kinds: readonly string[]): number | null {
-  if (!tx.one('SELECT 1 FROM punctual_waiting WHERE wake_at IS NOT NULL LIMIT 1')) return null
+  tx.hasWakes ??= tx.one('SELECT 1 FROM punctual_waiting WHERE wake_at IS NOT NULL LIMIT 1') !== undefined
+  if (!tx.hasWakes) return null
   let next: number | null = null
   for (const name of kinds) {
     const row = tx.one<[number]>(
@@ -94,7 +95,7 @@ export function nextWake(tx: Transaction, kinds: readonly string[]): number | nu
 /** Wakes the rows whose time has come. */
 export function wakeTimely(tx: Transaction, limit: number): void {
   const rows = tx.all<Row>(
-    'SELECT series, ref, retrying FROM punctual_waiting WHERE wake_at <= ? ORDER BY wake_at LIMIT ?',
+    'SELECT series, ref, retrying FROM punctual_waiting WHERE wake_at <= ? ORDER BY wake_at LIMIT ? + 0',
     tx.now,
     limit,
   )

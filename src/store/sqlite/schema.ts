@@ -23,7 +23,7 @@ export const migrations: readonly Migration[] = [
     number: 1,
     statements: [
       'CREATE TABLE punctual_meta (name TEXT PRIMARY KEY, value REAL NOT NULL) STRICT, WITHOUT ROWID',
-      "INSERT INTO punctual_meta VALUES ('schema', 0), ('alive_since', 0), ('last_ref', 0), ('pause_revision', 0)",
+      "INSERT INTO punctual_meta VALUES ('schema', 0), ('alive_since', 0), ('last_ref', 0), ('pause_revision', 0), ('lanes', 0)",
 
       // Definitions and (tenant, job) pairs as small numbers; a pair also keeps how many of its occurrences stand where.
       // laned: some node picks among its rows, so that they are kept by lanes too.
@@ -36,7 +36,6 @@ export const migrations: readonly Migration[] = [
         last_run_at REAL, failures_in_row INTEGER NOT NULL DEFAULT 0, UNIQUE (tenant, job)
       ) STRICT`,
       'CREATE INDEX punctual_series_job ON punctual_series (job, tenant)',
-      'CREATE INDEX punctual_series_running ON punctual_series (running) WHERE running > 0',
 
       `CREATE TABLE punctual_occurrence (
         ref INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, series INTEGER NOT NULL, kind INTEGER NOT NULL, version INTEGER NOT NULL,
