@@ -1,21 +1,23 @@
 // The jobs that `npm start` runs. A jobs file exports what defineJob returns and, where there is something to prepare, setup.
 // While it runs, open the printed address, or try the printed curl lines. What is kept in .punctual/demo.db outlives a restart,
 // and what fell due while nothing ran is run at the next start.
+import { setTimeout as pause } from 'node:timers/promises'
 import { cron, defineJob, interval, type Punctual } from 'punctual'
 
 // The smallest job: one task that runs every five seconds. Returning is success, and what is returned is recorded.
 export const heartbeat = defineJob('heartbeat', { schedule: interval('PT5S') }).task('beat', () => 'still here')
 
 // Three tasks that need each other: `after` makes them a graph. Weather and news run at the same time; page waits for both
-// and gets their results. Press Ctrl-C in the middle and start again: a task that has finished is not run twice.
+// and gets their results. Press Ctrl-C in the middle and start again: what heard its signal loses no attempt, and a task that has
+// finished is not run twice.
 export const frontPage = defineJob('front-page', { schedule: interval('PT20S') })
   .task('weather', async ({ signal }) => {
-    await pause(300, signal)
+    await pause(300, null, { signal })
     return { sky: 'clear', degrees: 7 }
   })
   .task('news', async ({ signal, progress }) => {
     progress(0.5, 'half of the sources read')
-    await pause(600, signal)
+    await pause(600, null, { signal })
     return ['Ships arrive on time', 'Clock tower repaired']
   })
   .task(
@@ -34,17 +36,24 @@ export const flaky = defineJob('flaky', { schedule: interval('PT30S'), retry: { 
   },
 )
 
-// Work for one entity at a time of its own. Nobody runs it on a schedule: order, below, creates one for each of its orders.
+// Work for one entity at a time of its own. It has no schedule: order, below, creates one for each order.
 export const paymentTimeout = defineJob<{ order: string }>('payment-timeout').task(
   'expire',
   ({ payload }) => `${payload.order} was not paid in time`,
 )
 
+// Called once the scheduler has started. Here it hands the scheduler to order, below; a program of your own has it at hand.
+const scheduler = Promise.withResolvers<Punctual>()
+export function setup(punctual: Punctual): void {
+  scheduler.resolve(punctual)
+}
+
 // One occurrence creates another: this places an order, and its payment may take ten seconds. The key makes it one
 // timeout for an order, however often it is asked for.
 export const order = defineJob('order', { schedule: interval('PT15S') }).task('place', async ({ scheduledAt }) => {
   const number = `order-${Math.floor(scheduledAt.getTime() / 1000)}`
-  await scheduler?.enqueue(paymentTimeout, { order: number }, { key: number, entity: number, runAt: '10s' })
+  const punctual = await scheduler.promise
+  await punctual.enqueue(paymentTimeout, { order: number }, { key: number, entity: number, runAt: '10s' })
   return number
 })
 
@@ -56,20 +65,3 @@ export const currencyRates = defineJob('currency-rates', { schedule: cron('15 12
     PLN: 4.25,
   }),
 )
-
-// Called once the scheduler runs. Here it keeps the scheduler for `order`; a program of your own has it at hand.
-let scheduler: Punctual | undefined
-export function setup(punctual: Punctual): void {
-  scheduler = punctual
-}
-
-/** Waits, but not past a signal to stop: what hears its signal stops without losing an attempt. */
-function pause(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const timer = setTimeout(resolve, ms)
-    signal.addEventListener('abort', () => {
-      clearTimeout(timer)
-      reject(signal.reason)
-    })
-  })
-}

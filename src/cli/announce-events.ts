@@ -16,7 +16,10 @@ export function announceEvents(punctual: Punctual, log: Logger): void {
   punctual.on('occurrence.canceled', (event) => log.info('canceled', { ...named(event), reason: event.reason }))
   punctual.on('occurrence.lost', (event) => log.warn('lost', named(event)))
   punctual.on('node.gone', (event) => log.warn('a node is gone', event))
-  punctual.on('health.changed', ({ state, reasons }) => log.info('health changed', { state, reasons }))
+  punctual.on('health.changed', ({ state, reasons }) => {
+    const say = state === 'degraded' ? log.warn : log.info
+    say('health changed', { state, reasons })
+  })
 }
 
 function named({ job, id, key, turn }: OccurrenceEvent): object {

@@ -26,8 +26,15 @@ async function importFile(path: string): Promise<Record<string, unknown>> {
   try {
     return { ...((await import(pathToFileURL(file).href)) as Record<string, unknown>) }
   } catch (error) {
-    throw invalid(path, error instanceof Error ? error.message : String(error), error)
+    throw invalid(path, error instanceof Error ? error.message + place(error, file) : String(error), error)
   }
+}
+
+/** Where in the file it was thrown, if the stack knows. */
+function place({ stack = '' }: Error, file: string): string {
+  const at = stack.indexOf(pathToFileURL(file).href)
+  const [position] = at < 0 ? [] : (/:\d+:\d+/.exec(stack.slice(at)) ?? [])
+  return position === undefined ? '' : ` (at ${position.slice(1)})`
 }
 
 function checkDefinition(path: string, name: string, value: unknown): AnyDefinition {

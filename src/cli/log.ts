@@ -1,8 +1,13 @@
 import type { Logger } from '../model/context.ts'
 import { visible } from './print.ts'
 
+interface LogStream {
+  readonly isTTY?: boolean
+  write(text: string): unknown
+}
+
 /** Log lines on standard error: for a person on a terminal, as lines of JSON for anything else. */
-export function lineLogger(stream: NodeJS.WriteStream = process.stderr): Logger {
+export function lineLogger(stream: LogStream = process.stderr): Logger {
   const write = (level: string, message: string, fields: object = {}) => {
     const time = new Date().toISOString()
     stream.write(

@@ -15,8 +15,13 @@ export function printError(error: Error, asJson: boolean): void {
   const { code, details } = error instanceof PunctualError ? error : { code: 'command.failed', details: {} }
   const text = asJson
     ? JSON.stringify({ error: { code, message: error.message, details } }, null, 2)
-    : `${styleText('red', 'error:', { stream: process.stderr })} ${visible(error.message)} (${code})`
+    : `${styleText('red', 'error:', { stream: process.stderr })} ${error.message.split('\n').map(visible).join('\n')} (${code})`
   process.stderr.write(`${text}\n`)
+}
+
+/** Something worth knowing that is no part of the answer. */
+export function printNote(text: string): void {
+  process.stderr.write(`${styleText('yellow', 'note:', { stream: process.stderr })} ${visible(text)}\n`)
 }
 
 /** Columns under their titles, as wide as their longest cell; the last one is left ragged. */

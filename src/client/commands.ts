@@ -8,12 +8,13 @@ import { type AnyDefinition, Definition } from '../model/definition.ts'
 import { keyedId, uuidV7 } from '../model/ids.ts'
 import type { JobRecord, JobSpec } from '../model/job.ts'
 import type { Source } from '../model/lifecycle.ts'
-import { checkKey, checkName, checkOneOf, checkOptions, checkWhole } from '../model/limits.ts'
+import { checkKey, checkName, checkObject, checkOneOf, checkOptions, checkWhole } from '../model/limits.ts'
 import { holdsFor } from '../model/hold.ts'
 import { type OccurrenceRecord, type Replay, type UniqueKind, uniqueKinds } from '../model/occurrence.ts'
 import { decodePayload, encodePayload, validatePayload } from '../model/payload.ts'
+import { retryStrategies } from '../model/retry.ts'
 import { cascade, parseSettings, type SettingsDiff, type SettingsOptions, type TaskSettingsOptions } from '../model/settings.ts'
-import type { CreateAnswer, MoveAnswer, NewOccurrence, OnConflict, Which } from '../store/store.ts'
+import type { CancelRequest, CreateAnswer, MoveAnswer, NewOccurrence, OnConflict, Which } from '../store/store.ts'
 import type { FillRow } from './operations.ts'
 import { parseRunAt, type RunAt } from './run-at.ts'
 
@@ -90,7 +91,10 @@ export class Commands {
   /** All or none are valid; the store takes them in as few calls as its limit allows. */
   async enqueueAll(requests: readonly EnqueueRequest[]): Promise<EnqueueResult[]> {
     const rows: NewOccurrence[] = []
-    for (const request of requests) rows.push(await this.newOccurrence(request))
+    for (const [at, request] of requests.entries()) {
+      checkObject(request, `requests[${at}]`)
+      rows.push(await this.newOccurrence(request))
+    }
     await this.#engine.open()
     const { store } = this.#engine.env
     const answers: EnqueueResult[] = []
@@ -135,10 +139,10 @@ export class Commands {
     return store.create(created)
   }
 
-  async cancel(target: CancelTarget, { reason }: { reason?: string } = {}): Promise<CancelOutcome> {
-    const which = typeof target === 'object' && 'entity' in target ? { tenant: target.tenant ?? defaultTenant, job: nameOf(target.job), entity: checkKey(target.entity, 'entity') } : whichOf(target)
+  async cancel(target: CancelTarget, options: { reason?: string } = {}): Promise<CancelOutcome> {
+    const request = { which: cancelTarget(target), reason: reasonOf(options, 'options of cancel') }
     await this.#engine.open()
-    const answers = await this.#engine.env.store.cancel({ which, reason: reason === undefined ? null : checkKey(reason, 'reason') })
+    const answers = await this.#engine.env.store.cancel(request)
     const canceled = answers.filter(({ outcome }) => outcome === 'canceled')
     if (canceled.length > 0 && isEndNoticed(this.#engine.env)) for (const { id } of canceled) await announceUnattendedEnd(this.#engine.env, { id }, { unlessRun: true })
     const outcomes = answers.map((answer) => answer.outcome)
@@ -151,13 +155,16 @@ export class Commands {
   }
 
   /** Gives a dead occurrence another chance. */
-  async retry(target: OccurrenceTarget, { runAt = 0 }: { runAt?: RunAt } = {}): Promise<void> {
+  async retry(target: OccurrenceTarget, options: { runAt?: RunAt } = {}): Promise<void> {
+    checkObject(options, 'options of retry')
+    checkOptions(options, ['runAt'], 'options of retry')
+    const { runAt = 0 } = options
     await this.#move(target, { retry: parseRunAt(runAt) })
   }
 
   /** Ends a dead occurrence for good. */
-  async discard(target: OccurrenceTarget, { reason }: { reason?: string } = {}): Promise<void> {
-    await this.#move(target, { discard: reason === undefined ? null : checkKey(reason, 'reason') })
+  async discard(target: OccurrenceTarget, options: { reason?: string } = {}): Promise<void> {
+    await this.#move(target, { discard: reasonOf(options, 'options of discard') })
     if (isEndNoticed(this.#engine.env)) await announceUnattendedEnd(this.#engine.env, whichOf(target))
   }
 
@@ -221,13 +228,38 @@ export function nameOf(job: AnyDefinition | string): string {
 
 export function whichOf(target: OccurrenceTarget): Which {
   if (typeof target === 'string') return { id: checkKey(target, 'id') }
-  checkOptions(target, ['tenant', 'job', 'key'], 'an occurrence is named by its id, or by { tenant?, job, key }; the target')
-  return { tenant: target.tenant ?? defaultTenant, job: nameOf(target.job), key: checkKey(target.key, 'key') }
+  const where = 'an occurrence is named by its id, or by { tenant?, job, key }; the target'
+  checkObject(target, where)
+  checkOptions(target, ['tenant', 'job', 'key'], where)
+  return { tenant: tenantOf(target), job: nameOf(target.job), key: checkKey(target.key, 'key') }
+}
+
+export function tenantOf({ tenant = defaultTenant }: { tenant?: string }): string {
+  return checkName(tenant, 'tenant')
+}
+
+function cancelTarget(target: CancelTarget): CancelRequest['which'] {
+  if (typeof target !== 'object' || target === null || !('entity' in target)) return whichOf(target)
+  checkOptions(target, ['tenant', 'job', 'entity'], 'the target')
+  return { tenant: tenantOf(target), job: nameOf(target.job), entity: checkKey(target.entity, 'entity') }
+}
+
+function reasonOf(options: { reason?: string }, where: string): string | null {
+  checkObject(options, where)
+  checkOptions(options, ['reason'], where)
+  return options.reason === undefined ? null : checkKey(options.reason, 'reason')
+}
+
+/** Settings that go to the store; a function of one's own can only be kept by code. */
+function storable<Given extends TaskSettingsOptions>(settings: Given, where: string): Given {
+  if (typeof settings.retry?.strategy !== 'function') return settings
+  throw new PunctualError('option.invalid', `${where}.retry.strategy must be one of ${retryStrategies.join(', ')} here: a function cannot be stored; give it to defineJob or createPunctual`, { field: 'retry.strategy' })
 }
 
 function occurrenceSettings(options: EnqueueOptions, job: string): SettingsDiff | null {
   const given = Object.fromEntries(Object.entries(options).filter(([name, value]) => (occurrenceSettingNames as readonly string[]).includes(name) && value !== undefined))
-  return Object.keys(given).length === 0 ? null : parseSettings(given, `enqueue of job ${JSON.stringify(job)}`)
+  const where = `enqueue of job ${JSON.stringify(job)}`
+  return Object.keys(given).length === 0 ? null : parseSettings(storable(given, where), where)
 }
 
 function checkRefs(refs: Refs | undefined): Refs {

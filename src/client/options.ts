@@ -1,10 +1,10 @@
 import { hostname } from 'node:os'
 import { defaultOptions, type EngineOptions } from '../engine/env.ts'
 import type { HandlerMap } from '../engine/registry.ts'
-import { PunctualError } from '../errors.ts'
+import { PunctualError, shown } from '../errors.ts'
 import type { Logger } from '../model/context.ts'
 import type { AnyDefinition } from '../model/definition.ts'
-import { checkName, checkOneOf, checkOptions, checkWhole } from '../model/limits.ts'
+import { checkName, checkObject, checkOneOf, checkOptions, checkWhole } from '../model/limits.ts'
 import { parseSettings, retryFunction, type SettingsOptions, settingNames } from '../model/settings.ts'
 import type { Quota, Store, WaitingGroup } from '../store/store.ts'
 import type { Clock } from '../time/clock.ts'
@@ -73,11 +73,15 @@ const synonyms: Readonly<Record<string, (value: never) => Partial<PunctualOption
 const ownNames = ['store', 'jobs', 'handlers', 'name', 'concurrency', 'clusterConcurrency', 'pick', 'prune', 'release', 'claimLimit', 'poll', 'beat', 'ttl', 'watch', 'grace', 'writeOff', 'retention', 'keyRetention', 'log', 'clock', 'random']
 
 export function parseOptions(given: PunctualOptions): { options: PunctualOptions; engine: EngineOptions } {
+  checkObject(given ?? {}, 'options of createPunctual')
   checkOptions(given, [...ownNames, ...settingNames, ...Object.keys(synonyms)], 'createPunctual')
-  const options = withSynonyms(given)
+  const options = withSynonyms(given ?? {})
   if (typeof options.store?.claim !== 'function') {
     throw new PunctualError('option.invalid', "store must be a store, such as memory() of 'punctual/memory' or sqlite('punctual.db') of 'punctual/sqlite'", { field: 'store' })
   }
+  checkMethods(options.log, 'log', ['debug', 'info', 'warn', 'error'])
+  checkMethods(options.clock, 'clock', ['wall', 'mono', 'timer', 'poll', 'soon'])
+  if (options.random !== undefined && typeof options.random !== 'function') throw new PunctualError('option.invalid', `random must be a function; got ${shown(options.random)}`, { field: 'random' })
   const settings = Object.fromEntries(Object.entries(options).filter(([name]) => name !== 'concurrency' && (settingNames as readonly string[]).includes(name)))
   const engine: EngineOptions = {
     pick: typeof options.pick === 'function' ? options.pick : checkOneOf<'priority' | 'fair'>(options.pick ?? 'priority', 'pick', ['priority', 'fair']),
@@ -105,6 +109,12 @@ export function parseOptions(given: PunctualOptions): { options: PunctualOptions
     throw new PunctualError('option.invalid', `ttl (${engine.ttlMs} ms) must be at least twice beat (${engine.beatMs} ms), or a node would be taken for gone between two beats`, { field: 'ttl', min: engine.beatMs * 2 })
   }
   return { options, engine: { ...engine, ttlMarginMs: Math.round(engine.ttlMs / 5) } }
+}
+
+function checkMethods(value: unknown, field: string, names: readonly string[]): void {
+  if (value === undefined) return
+  const missing = names.filter((name) => typeof (value as Record<string, unknown> | null)?.[name] !== 'function')
+  if (missing.length > 0) throw new PunctualError('option.invalid', `${field} must be an object with the functions ${names.join(', ')}; it lacks ${missing.join(', ')}`, { field, missing })
 }
 
 function withSynonyms(given: PunctualOptions): PunctualOptions {

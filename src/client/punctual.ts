@@ -1,12 +1,12 @@
-import { defaultTenant, type DueSummary, Engine } from '../engine/engine.ts'
+import { type DueSummary, Engine } from '../engine/engine.ts'
 import type { Env } from '../engine/env.ts'
 import { Registry } from '../engine/registry.ts'
 import { StoreTime } from '../engine/store-time.ts'
 import { PunctualError, shown } from '../errors.ts'
 import type { Handler } from '../model/context.ts'
 import { type AnyDefinition, Definition, type DefinitionTaking } from '../model/definition.ts'
-import { Emitter, type EventName, type Health, type Listener } from '../model/events.ts'
-import { checkOptions, checkWhole } from '../model/limits.ts'
+import { Emitter, type EventName, eventNames, type Health, type Listener } from '../model/events.ts'
+import { checkName, checkObject, checkOneOf, checkOptions, checkWhole } from '../model/limits.ts'
 import type { ExecutionReport } from '../model/report.ts'
 import type { Schedule } from '../schedule/schedule.ts'
 import type { Page } from '../store/query.ts'
@@ -23,6 +23,7 @@ import {
   type EnqueueResult,
   nameOf,
   type OccurrenceTarget,
+  tenantOf,
 } from './commands.ts'
 import {
   JobCommands,
@@ -98,7 +99,9 @@ export class Punctual implements AsyncDisposable {
   }
 
   /** Stops planning and claiming, signals running handlers, and waits for them for the grace period. */
-  async stop({ grace }: { grace?: DurationInput } = {}): Promise<void> {
+  async stop(options: { grace?: DurationInput } = {}): Promise<void> {
+    checkOptions(options, ['grace'], 'stop')
+    const { grace } = options
     await this.#engine.stop(grace === undefined ? undefined : parseDuration(grace, 'grace'))
   }
 
@@ -281,13 +284,16 @@ export class Punctual implements AsyncDisposable {
   }
 
   /** The last 50 executions of a job that this process saw, from memory. */
-  recent(job: AnyDefinition | string, { tenant = defaultTenant }: { tenant?: string } = {}): readonly ExecutionReport[] {
-    return this.#recent.of(tenant, nameOf(job))
+  recent(job: AnyDefinition | string, options: { tenant?: string } = {}): readonly ExecutionReport[] {
+    checkOptions(options, ['tenant'], 'recent')
+    return this.#recent.of(tenantOf(options), nameOf(job))
   }
 
   /** One pass for hosts that tick from outside: plans, claims up to `limit`, runs to the end. `now` can only lower the store's. */
-  async runDue({ now, limit = 100 }: { now?: InstantInput; limit?: number } = {}): Promise<DueSummary> {
+  async runDue(options: { now?: InstantInput; limit?: number } = {}): Promise<DueSummary> {
     this.#checkOpen()
+    checkOptions(options, ['now', 'limit'], 'runDue')
+    const { now, limit = 100 } = options
     checkWhole(limit, 'limit', 1, 100_000)
     return this.#engine.runDue({ limit, ...(now !== undefined && { dueBy: parseInstant(now, 'now') }) })
   }
@@ -300,6 +306,7 @@ export class Punctual implements AsyncDisposable {
 
   /** Registers a definition after creation. */
   define(definition: AnyDefinition): this {
+    if (!(definition instanceof Definition)) throw new PunctualError('option.invalid', `definition must be made by defineJob; got ${shown(definition)}`, { field: 'definition' })
     this.#engine.env.registry.define(definition)
     this.#engine.noteRegistration()
     return this
@@ -310,13 +317,15 @@ export class Punctual implements AsyncDisposable {
   handle(job: AnyDefinition | string, task: string, handler: Handler<never, never>): this
   handle(job: AnyDefinition | string, second: string | Handler<never, never>, third?: Handler<never, never>): this {
     const [task, handler] = typeof second === 'string' ? [second, third] : [null, second]
-    this.#engine.env.registry.handle(nameOf(job), task, handler as Handler)
+    this.#engine.env.registry.handle(nameOf(job), task === null ? null : checkName(task, 'task'), handler as Handler)
     this.#engine.noteRegistration()
     return this
   }
 
   /** Hears of what this process does; the returned function ends it. */
   on<Name extends EventName>(event: Name, listener: Listener<Name>): () => void {
+    checkOneOf(event, 'event', eventNames)
+    if (typeof listener !== 'function') throw new PunctualError('option.invalid', `listener of ${event} must be a function; got ${shown(listener)}`, { field: 'listener' })
     return this.#engine.env.events.on(event, listener)
   }
 
@@ -348,7 +357,9 @@ function registryOf({ jobs = [], handlers = {} }: PunctualOptions): Registry {
     if (!(definition instanceof Definition)) throw new PunctualError('option.invalid', `jobs[${at}] must be made by defineJob; got ${typeof definition}`, { field: `jobs[${at}]` })
     registry.define(definition)
   })
+  checkObject(handlers, 'handlers')
   for (const [job, own] of Object.entries(handlers)) {
+    if (typeof own !== 'function') checkObject(own, `handlers.${job} must be a function, or an object of functions by task; it`)
     if (typeof own === 'function') registry.handle(job, null, own as Handler)
     else for (const [task, handler] of Object.entries(own)) registry.handle(job, task, handler as Handler)
   }

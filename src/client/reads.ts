@@ -15,7 +15,7 @@ import { nextMs, type Schedule, type ScheduleJson } from '../schedule/schedule.t
 import type { OccurrenceFilter, Page } from '../store/query.ts'
 import type { NodeRecord } from '../store/store.ts'
 import { type InstantInput, parseInstant } from '../time/instant.ts'
-import { nameOf, type OccurrenceTarget, whichOf } from './commands.ts'
+import { nameOf, type OccurrenceTarget, tenantOf, whichOf } from './commands.ts'
 import { type Occurrence, type OccurrenceLine, occurrenceLine, occurrenceView } from './occurrence-view.ts'
 
 export interface ListFilter {
@@ -124,14 +124,18 @@ export class Reads {
     return { items: items.map(occurrenceLine), cursor }
   }
 
-  async counts({ tenant, job }: { tenant?: string; job?: AnyDefinition | string } = {}): Promise<Counts> {
+  async counts(filter: { tenant?: string; job?: AnyDefinition | string } = {}): Promise<Counts> {
+    checkOptions(filter, ['tenant', 'job'], 'counts')
+    const { tenant, job } = filter
     const query = { ...(tenant !== undefined && { tenant: checkName(tenant, 'tenant') }), ...(job !== undefined && { job: nameOf(job) }) }
     await this.#engine.open()
     return (await this.#engine.env.store.counts(query)).states
   }
 
-  async status(job: AnyDefinition | string, { tenant = defaultTenant }: { tenant?: string } = {}): Promise<JobStatus> {
+  async status(job: AnyDefinition | string, options: { tenant?: string } = {}): Promise<JobStatus> {
+    checkOptions(options, ['tenant'], 'status')
     const name = nameOf(job)
+    const tenant = tenantOf(options)
     await this.#engine.open()
     const { store, time } = this.#engine.env
     const record = await this.#find(tenant, name)
@@ -144,7 +148,9 @@ export class Reads {
     return { active: next !== null && !isPaused, enabled: record.spec.isEnabled, paused: isPaused, running: states.running > 0, nextRun: next, lastRun: lastRunAt === null ? null : new Date(lastRunAt) }
   }
 
-  async jobs({ tenant, after, limit = 100 }: { tenant?: string; after?: string; limit?: number } = {}): Promise<readonly JobView[]> {
+  async jobs(filter: { tenant?: string; after?: string; limit?: number } = {}): Promise<readonly JobView[]> {
+    checkOptions(filter, ['tenant', 'after', 'limit'], 'jobs')
+    const { tenant, after, limit = 100 } = filter
     checkWhole(limit, 'limit', 1, 1000)
     await this.#engine.open()
     const { store, time } = this.#engine.env
@@ -243,6 +249,7 @@ export function parseFilter(filter: ListFilter): OccurrenceFilter {
   checkOptions(filter, filterNames, 'list')
   const { tenant, job, state, key, entity, from, to, limit = 50, cursor } = filter
   const states = state === undefined ? undefined : typeof state === 'string' ? [state] : state
+  if (states !== undefined && !Array.isArray(states)) checkOneOf(states, 'state', occurrenceStates)
   for (const one of states ?? []) checkOneOf(one, 'state', occurrenceStates)
   return {
     limit: checkWhole(limit, 'limit', 1, 500),

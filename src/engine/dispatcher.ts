@@ -215,16 +215,21 @@ export class Dispatcher {
     if (isSuspect) this.#runningSuspects += 1
     executor.onHandlersEnded = () => {
       this.#running -= 1
-      if (isSuspect) this.#runningSuspects -= 1
       this.#fill()
       if (this.#queue.length <= this.#batch / 2) this.onRoom()
     }
     before(executor)
+    const ended = (result: TurnResult) => {
+      // Only now, since one whose end is not written yet would go down with the next.
+      if (isSuspect) this.#runningSuspects -= 1
+      this.#ended(member.ref, executor, result)
+      if (isSuspect) this.#fill()
+    }
     executor.run().then(
-      (result) => this.#ended(member.ref, executor, result),
+      ended,
       (error: unknown) => {
         this.#env.log.error('An execution ended in an error of its own', { error: String(error), occurrence: member.record.id })
-        this.#ended(member.ref, executor, 'abandoned')
+        ended('abandoned')
       },
     )
   }

@@ -63,6 +63,7 @@ export class Engine {
       watch: this.#loop('watch', () => this.#keeper.watchOnce()),
       prune: this.#loop('prune', () => this.#keeper.pruneOnce()),
     }
+    env.time.onJump = () => this.#loops.planner.wake()
     this.#dispatcher.onRoom = () => this.#loops.dispatcher.wake()
   }
 

@@ -1,8 +1,13 @@
 import type { Clock } from '../time/clock.ts'
 
+/** The store's clock is believed to have been set when it is this far from what was expected. */
+const jumpMs = 1000
+
 /** The store's clock as this node can tell it between two answers: the last told time plus what the monotonic clock has passed. */
 export class StoreTime {
   readonly #clock: Clock
+  /** Called when the store's clock was set: what was to be done by then may be due already. */
+  onJump: () => void = () => {}
   #told: number
   #at: number
 
@@ -14,8 +19,10 @@ export class StoreTime {
 
   /** Takes note of a time the store has told just now. */
   observe(now: number): void {
+    const offMs = now - this.now()
     this.#told = now
     this.#at = this.#clock.mono()
+    if (Math.abs(offMs) > jumpMs) this.onJump()
   }
 
   now(): number {

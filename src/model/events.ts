@@ -54,6 +54,30 @@ export interface Events {
 }
 
 export type EventName = keyof Events
+
+export const eventNames: readonly EventName[] = [
+  'occurrence.started',
+  'occurrence.completed',
+  'occurrence.failed',
+  'occurrence.dead',
+  'occurrence.retrying',
+  'occurrence.passed',
+  'occurrence.canceled',
+  'occurrence.released',
+  'occurrence.lost',
+  'task.started',
+  'task.succeeded',
+  'task.failed',
+  'task.progress',
+  'job.planned',
+  'job.paused',
+  'node.gone',
+  'node.fenced',
+  'handler.missing',
+  'health.changed',
+  'loop.error',
+]
+
 export type Listener<Name extends EventName> = (event: Events[Name]) => void
 
 /** A typed emitter whose listeners cannot hurt the emitting side. */

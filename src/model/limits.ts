@@ -17,6 +17,8 @@ const control = /\p{Cc}|\p{Cs}/u
 
 /** A name of a job, definition, task, tenant or queue: 1–100 characters, no control characters, no blank edges. */
 export function checkName(value: unknown, field: string): string {
+  // A property of this name would change what an object is.
+  if (value === '__proto__') throw new PunctualError('name.invalid', `${field} must not be "__proto__"`, { field, given: shown(value) })
   return checkText(value, field, limits.name, 'name.invalid')
 }
 
@@ -28,10 +30,8 @@ export function checkKey(value: unknown, field: string): string {
 /** Refuses every property that is not in `allowed`, so that a typing mistake never passes silently. */
 export function checkOptions(value: unknown, allowed: readonly string[], where: string): void {
   if (value === undefined) return
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    throw new PunctualError('option.invalid', `${where} must be an object; got ${shown(value)}`, { field: where })
-  }
-  for (const option of Object.keys(value)) {
+  checkObject(value, where)
+  for (const option of Object.keys(value as object)) {
     if (allowed.includes(option)) continue
     throw new PunctualError(
       'option.unknown',
@@ -43,6 +43,12 @@ export function checkOptions(value: unknown, allowed: readonly string[], where: 
       },
     )
   }
+}
+
+/** Refuses what is not an object with fields. */
+export function checkObject(value: unknown, where: string): void {
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return
+  throw new PunctualError('option.invalid', `${where} must be an object; got ${shown(value)}`, { field: where })
 }
 
 /** A whole number within a range. */

@@ -45,7 +45,7 @@ export function checkNextTask(earlier: readonly TaskNode[], { name, after }: Tas
     })
   for (const predecessor of after) {
     if (predecessor === name)
-      throw new PunctualError('task.cycle', `Task ${JSON.stringify(name)} of job ${JSON.stringify(job)} waits for itself`, {
+      throw new PunctualError('task.cycle', `Task ${JSON.stringify(name)} of job ${JSON.stringify(job)} waits for itself; after must name other tasks`, {
         field: 'after',
         job,
         cycle: [name, name],

@@ -111,7 +111,7 @@ class FieldScanner {
     if (this.#take(hyphen)) {
       const at = this.#at
       back = this.#readNumber()
-      if (back < 1 || back > 30) throw this.#refuse(at, 'L-n takes 1 to 30 days')
+      if (back > 30) throw this.#refuse(at, 'L-n takes 0 to 30 days')
     }
     if (this.#take(letterW)) into.nearestFromLast |= 1 << back
     else into.fromLast |= 1 << back

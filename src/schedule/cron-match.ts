@@ -2,7 +2,7 @@ import { civilFromDay, dayFromCivil, dayMs, dayOf, monthOf, yearOf } from '../ti
 import { type CronPattern, matchingDays } from './cron-pattern.ts'
 
 /** No wall time matches within the horizon. */
-export const noWall = Number.NaN
+const noWall = Number.NaN
 
 // The fifth Monday of a February is up to 40 years away (across 2100); no date of the calendar is rarer.
 const horizonYears = 41

@@ -21,8 +21,9 @@ export interface WalkRules {
 
 // Real gaps and overlaps are at most a day long, and segments on record are longer than two.
 const farMs = 2 * dayMs
-// Each turn passes a segment or a date that a gap has swallowed; 41 years have 82 clock changes at two a year.
-const longestWalk = 400
+// How far a search goes when gaps swallow one match after the other. The rarest date is 40 years away, and each turn of
+// a walk passes a segment or a swallowed date, so that this bounds the turns as well.
+const horizonMs = 45 * 366 * dayMs
 // The range of Date ends here.
 const lastInstant = 8.64e15
 
@@ -30,7 +31,7 @@ const lastInstant = 8.64e15
 export function instantAfter(pattern: CronPattern, zone: Zone, rules: WalkRules, ms: number): number | null {
   let from = Math.floor(ms / 1000) * 1000 + 1000
   if (rules.makesUp && endsGap(pattern, zone, from)) return from
-  for (let turn = 0; turn < longestWalk; turn++) {
+  for (const last = from + horizonMs; from <= last; ) {
     const segment = zone.segmentAt(from)
     const { offset, end } = segment
     if (rules.passes === passes.first && from < segment.foldEnd) from = Math.min(segment.foldEnd, end)
@@ -54,22 +55,20 @@ export function instantAfter(pattern: CronPattern, zone: Zone, rules: WalkRules,
 /** The last instant strictly before `ms`. */
 export function instantBefore(pattern: CronPattern, zone: Zone, rules: WalkRules, ms: number): number | null {
   let until = Math.ceil(ms / 1000) * 1000 - 1000
-  for (let turn = 0; turn < longestWalk; turn++) {
+  for (const first = until - horizonMs; until >= first; ) {
     const segment = zone.segmentAt(until)
     const { offset, start } = segment
     if (rules.passes === passes.second && until >= segment.repeatFrom) until = segment.repeatFrom - 1000
-    const first = rules.passes === passes.first ? segment.foldEnd : start
+    const counted = rules.passes === passes.first ? segment.foldEnd : start
     const wall = matchUntil(pattern, until + offset)
     const instant = wall - offset
-    if (instant >= first && until >= start) return instant >= -lastInstant ? instant : null
+    if (instant >= counted && until >= start) return instant >= -lastInstant ? instant : null
     if (until - start >= farMs && start - instant > farMs) {
       until = instant + farMs
     } else if (start === -Infinity || (Number.isNaN(wall) && until - start >= farMs)) {
       return null
     } else {
-      const before = zone.segmentAt(start - 1000)
-      if (rules.makesUp && until >= start && losesMatch(pattern, zone, before, matchFrom(pattern, start + before.offset)))
-        return start
+      if (rules.makesUp && until >= start && endsGap(pattern, zone, start)) return start
       until = start - 1000
     }
   }

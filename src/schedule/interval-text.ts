@@ -14,7 +14,7 @@ export interface IntervalText {
 }
 
 /** Shorter periods are refused. */
-export const shortestPeriodMs = 100
+const shortestPeriodMs = 100
 
 /** Reads `PT15M`, `R/start/duration`, `R5/start/duration` or `R/start/end`. A start without an offset is on the zone's wall. */
 export function parseInterval(text: string, zone: Zone): IntervalText {

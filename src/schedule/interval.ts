@@ -14,6 +14,8 @@ export interface IntervalOptions extends BoundsOptions {
 }
 
 const optionNames = ['timezone', ...boundsOptionNames]
+// The range of Date ends here.
+const lastInstant = 8.64e15
 
 /**
  * The instants of an ISO 8601 repeating interval: `R/2026-01-31T00:00:00Z/P1M`, `R5/…` for five in all, or
@@ -88,7 +90,8 @@ export class IntervalSchedule extends InstantSet {
     // The estimate is off by a few occurrences at most: months differ from their average by days.
     while (k > 0 && this.#at(k - 1) > ms) k--
     while (k < count && this.#at(k) <= ms) k++
-    return k < count ? this.#at(k) : null
+    const instant = k < count ? this.#at(k) : Infinity
+    return instant <= lastInstant ? instant : null
   }
 
   memberBefore(ms: number): number | null {

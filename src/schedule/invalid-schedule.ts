@@ -1,7 +1,7 @@
 import { PunctualError } from '../errors.ts'
 
 /** Longer schedule text is refused unread. */
-export const longestText = 256
+const longestText = 256
 
 /** The refusal of a schedule's text: where it went wrong (counted from 0) and why. */
 export function invalidSchedule(text: string, position: number, reason: string, field?: string): PunctualError {

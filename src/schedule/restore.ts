@@ -53,7 +53,7 @@ export function equalSchedules(a: Schedule | ScheduleJson, b: Schedule | Schedul
 }
 
 /** The schedule's JSON as text, equal for equal schedules. */
-export function canonicalText(schedule: Schedule | ScheduleJson): string {
+function canonicalText(schedule: Schedule | ScheduleJson): string {
   return JSON.stringify(canonical(isSchedule(schedule) ? schedule.toJSON() : schedule))
 }
 

@@ -25,8 +25,10 @@ export class UnionSchedule extends InstantSet {
     return 'union'
   }
 
-  bind(anchor: number): Schedule {
-    return new UnionSchedule(this.parts.map((part) => bind(part, anchor)))
+  /** Itself, when all parts have a start of their own. */
+  bind(anchor: number): UnionSchedule {
+    const bound = this.parts.map((part) => bind(part, anchor))
+    return bound.every((part, i) => part === this.parts[i]) ? this : new UnionSchedule(bound)
   }
 
   memberAfter(ms: number): number | null {

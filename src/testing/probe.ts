@@ -1,5 +1,5 @@
 import type { Punctual } from '../client/punctual.ts'
-import type { EventName, Events } from '../model/events.ts'
+import { type EventName, type Events, eventNames } from '../model/events.ts'
 
 /** Events as promises, so that a test can await what happens instead of waiting for a while. */
 export interface Probe {
@@ -22,36 +22,13 @@ interface Channel {
   waiters: Waiter[]
 }
 
-const names: readonly EventName[] = [
-  'occurrence.started',
-  'occurrence.completed',
-  'occurrence.failed',
-  'occurrence.dead',
-  'occurrence.retrying',
-  'occurrence.passed',
-  'occurrence.canceled',
-  'occurrence.released',
-  'occurrence.lost',
-  'task.started',
-  'task.succeeded',
-  'task.failed',
-  'task.progress',
-  'job.planned',
-  'job.paused',
-  'node.gone',
-  'node.fenced',
-  'handler.missing',
-  'health.changed',
-  'loop.error',
-]
-
 /**
  * Listens to everything a scheduler tells.
  * @example const { report } = await probe(punctual).next('occurrence.completed', ({ job }) => job === 'invoice')
  */
 export function probe(punctual: Pick<Punctual, 'on'>): Probe {
-  const channels = new Map<EventName, Channel>(names.map((name) => [name, { seen: [], untaken: [], waiters: [] }]))
-  const stops = names.map((name) => punctual.on(name, (event) => hear(channels.get(name) as Channel, event)))
+  const channels = new Map<EventName, Channel>(eventNames.map((name) => [name, { seen: [], untaken: [], waiters: [] }]))
+  const stops = eventNames.map((name) => punctual.on(name, (event) => hear(channels.get(name) as Channel, event)))
   return {
     next(name, where = () => true) {
       const channel = channels.get(name) as Channel

@@ -72,6 +72,14 @@ describe('commands on a store', () => {
     expect(await json('occurrences', first.id)).toMatchObject({ state: 'canceled', reason: 'not needed' })
   })
 
+  test('enqueue tells when nobody has declared the job, and keeps the work', async () => {
+    const { code, stdout, stderr } = await punctual(['enqueue', 'reprot', '--tenant', 'acme'], { env })
+    expect(code).toBe(0)
+    expect(stdout).toMatch(/^created /)
+    expect(stderr).toContain('No node has declared a job "reprot"')
+    expect((await punctual(['enqueue', 'report', '--tenant', 'acme', '--run-at', '1h'], { env })).stderr).toBe('')
+  })
+
   test('cancel by entity takes all that is pending about it', async () => {
     for (const key of ['a', 'b']) await json('enqueue', 'report', '--key', key, '--entity', 'globex', '--run-at', '1h')
     expect(await json('cancel', '--job', 'report', '--entity', 'globex')).toEqual({ outcome: 'canceled' })

@@ -133,7 +133,7 @@ describe('the jobs file', () => {
     ['a thing that is no job', 'export const port = 80', 'its export port is no job'],
     ['nothing', 'const x = 1', 'it exports no job'],
     ['a setup that is no function', 'export const setup = 1', 'its export setup must be a function'],
-    ['a mistake of its own', "throw new Error('own mistake')", 'own mistake'],
+    ['a mistake of its own', "\nthrow new Error('own mistake')", 'own mistake (at 2:7)'],
     ['text that is no program', 'export const', 'Unexpected end of input'],
     [
       'a job of another copy of the package',

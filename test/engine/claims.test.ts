@@ -3,27 +3,84 @@ import { defineJob } from '../../src/model/definition.ts'
 import { newCluster, occurrence } from '../support/cluster.ts'
 import { onEachStore } from '../support/each-store.ts'
 
-onEachStore('TM-5 claims', (newDatabase) => {
-  it('made while a beat is on its way are not given back by it', async () => {
-    const { node, clock } = newCluster({ connect: newDatabase() })
-    const blocked = Promise.withResolvers<void>()
-    const starts: number[] = []
-    const job = defineJob('slow').task('only', ({ attempt }) => {
-      starts.push(attempt)
-      return blocked.promise
-    })
-    const { punctual, store, probe } = await node({ jobs: [job] })
-    const beats = store.calls('beat')
-    const letThrough = store.hold('beat')
+onEachStore('TM-5, JB-17 claims', (newDatabase) => {
+  it('take by priority, then by due time', async () => {
+    const { client, clock } = newCluster({ connect: newDatabase() })
+    const seen: unknown[] = []
+    const job = defineJob('work').task('only', ({ payload }) => void seen.push(payload))
+    const { punctual } = client({ jobs: [job], concurrency: 1 })
+    await punctual.enqueue(job, 'late', { runAt: '2s' })
+    await punctual.enqueue(job, 'early', { runAt: '1s' })
+    await punctual.enqueue(job, 'low', { priority: 9 })
+    await punctual.enqueue(job, 'high', { runAt: '3s', priority: 0 })
     await clock.advance('5s')
-    expect(store.calls('beat')).toBe(beats + 1)
-    const { id } = await punctual.enqueue(job, undefined)
+    await punctual.start()
+    await punctual.idle()
+    expect(seen).toEqual(['high', 'early', 'late', 'low'])
+  })
+
+  it('run no more at once than concurrency allows, and depth tells', async () => {
+    const { node, clock } = newCluster({ connect: newDatabase() })
+    const gates: PromiseWithResolvers<void>[] = []
+    let most = 0
+    let running = 0
+    const job = defineJob('work').task('only', async () => {
+      most = Math.max(most, ++running)
+      const gate = Promise.withResolvers<void>()
+      gates.push(gate)
+      await gate.promise
+      running--
+    })
+    const { punctual } = await node({ jobs: [job], concurrency: 3 })
+    await punctual.enqueue(Array.from({ length: 12 }, () => ({ job })))
     await clock.settle()
-    letThrough()
-    await clock.settle()
-    blocked.resolve()
-    await probe.next('occurrence.completed')
-    expect(starts).toEqual([1])
-    expect((await occurrence(punctual, id)).turns).toHaveLength(1)
+    expect(punctual.depth.running).toBe(3)
+    while (gates.length > 0) {
+      gates.shift()?.resolve()
+      await clock.settle()
+    }
+    await punctual.idle()
+    expect(most).toBe(3)
+    expect(await punctual.counts({ job })).toMatchObject({ completed: 12 })
+    expect(punctual.depth).toEqual({ running: 0, queued: 0 })
+  })
+
+  it('of two nodes share the work, and each occurrence runs once', async () => {
+    const { node, clock } = newCluster({ connect: newDatabase() })
+    const seen: unknown[] = []
+    const job = (name: string) => defineJob('work').task('only', async ({ payload }) => void seen.push([payload, name]))
+    const first = await node({ jobs: [job('first')], concurrency: 2 })
+    const second = await node({ jobs: [job('second')], concurrency: 2, name: 'second' })
+    await first.punctual.enqueue(
+      Array.from({ length: 200 }, (_, payload) => ({ job: 'work', payload, runAt: payload % 2 ? 0 : '1s' })),
+    )
+    await clock.advance('2s')
+    await first.punctual.idle()
+    await second.punctual.idle()
+    expect(seen.map(([payload]: any) => payload).toSorted((a, b) => a - b)).toEqual(Array.from({ length: 200 }, (_, at) => at))
+  })
+
+  it('TM-4 go on while handlers take their time', async () => {
+    const { node, clock } = newCluster({ connect: newDatabase() })
+    const job = defineJob('work').task('only', ({ payload }) => (payload === 'slow' ? new Promise(() => {}) : 'quick'))
+    const { punctual, probe } = await node({ jobs: [job], concurrency: 2 })
+    await punctual.enqueue(job, 'slow')
+    await clock.advance('10s')
+    const { id } = await punctual.enqueue(job, 'quick')
+    expect((await probe.next('occurrence.completed')).id).toBe(id)
+  })
+
+  it('F08 go on when a running one was canceled from outside', async () => {
+    const { node, client, clock } = newCluster({ connect: newDatabase() })
+    const job = defineJob('work').task('only', ({ payload, signal }) =>
+      payload === 'slow' ? new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason))) : 'quick',
+    )
+    const { punctual, probe } = await node({ jobs: [job], concurrency: 1 })
+    const slow = await punctual.enqueue(job, 'slow')
+    await probe.next('task.started')
+    const next = await punctual.enqueue(job, 'next')
+    await client().punctual.cancel(slow.id)
+    await clock.advance('6s')
+    expect((await occurrence(punctual, next.id)).state).toBe('completed')
   })
 })

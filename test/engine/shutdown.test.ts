@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { defineJob } from '../../src/model/definition.ts'
-import { newCluster, occurrence, taskStates } from '../support/cluster.ts'
+import { newCluster, occurrence } from '../support/cluster.ts'
 import { onEachStore } from '../support/each-store.ts'
 import { untilAborted } from '../support/until-aborted.ts'
 

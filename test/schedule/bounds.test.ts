@@ -1,11 +1,13 @@
+import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { cron } from '../../src/schedule/cron.ts'
-import { interval } from '../../src/schedule/interval.ts'
+import { bind, interval } from '../../src/schedule/interval.ts'
 import { once } from '../../src/schedule/once.ts'
 import { rrule } from '../../src/schedule/rrule.ts'
 import type { Schedule } from '../../src/schedule/schedule.ts'
 import { spreadMs } from '../../src/schedule/spread.ts'
 import { union } from '../../src/schedule/union.ts'
+import { wallClock } from './wall-scan.ts'
 
 const at = (text: string) => new Date(text)
 
@@ -96,6 +98,44 @@ describe('JB-4 exclusions take instants out of the set', () => {
     ])
   })
 
+  it('are a filter over the instants, whatever is combined', () => {
+    const day = fc.integer({ min: 20, max: 31 }).map((date) => `2026-10-${date}`)
+    const instant = fc.integer({ min: 0, max: 12 * 24 * 4 }).map((quarter) => new Date(Date.UTC(2026, 9, 20) + quarter * 900_000))
+    const range = fc
+      .tuple(instant, instant)
+      .filter(([from, to]) => from < to)
+      .map(([from, to]) => ({ from, to }))
+    const zone = fc.constantFrom('Europe/Oslo', 'America/Nuuk', 'UTC')
+    const text = fc.constantFrom('*/30 * * * *', '0 */5 * * *', '15 2,23 * * *', '0 12 * * 1-5')
+    const excluded = fc.record({
+      days: fc.array(day, { maxLength: 4 }),
+      ranges: fc.array(range, { maxLength: 3 }),
+      hour: fc.constantFrom('0 0', '30 2', '0 12'),
+    })
+    fc.assert(
+      fc.property(text, zone, excluded, range, (cronText, timezone, { days, ranges, hour }, window) => {
+        const instants = cron(`${hour} * * *`, { timezone })
+        const schedule = cron(cronText, {
+          timezone,
+          start: window.from,
+          end: window.to,
+          exclude: [...days, ...ranges, { instants }],
+        })
+        const wallAt = wallClock(timezone)
+        const isLeft = (date: Date) =>
+          date >= window.from &&
+          date < window.to &&
+          !days.includes(new Date(wallAt(date.getTime())).toISOString().slice(0, 10)) &&
+          !ranges.some(({ from, to }) => date >= from && date < to) &&
+          instants.nextMs(date.getTime() - 1) !== date.getTime()
+        const all = [...cron(cronText, { timezone }).between(at('2026-10-19T00:00:00Z'), at('2026-11-03T00:00:00Z'))]
+        const expected = all.filter(isLeft).map((date) => date.toISOString().replace(':00.000Z', 'Z'))
+        expect(within(schedule, '2026-10-19T00:00:00Z', '2026-11-03T00:00:00Z')).toEqual(expected)
+      }),
+      { numRuns: 300, seed: 31 },
+    )
+  })
+
   it('over a date that the clock begins twice', () => {
     // In Cairo 31 October 2024 has its last hour twice.
     const schedule = cron('30 * * * *', { timezone: 'Africa/Cairo', exclude: ['2024-10-31'] })
@@ -155,6 +195,14 @@ describe('JB-4 union', () => {
       '05:30Z',
       '06:00Z',
     ])
+  })
+
+  it('binds the parts that have no start, and stays itself when all have one', () => {
+    const anchored = union([cron('0 0 * * *')])
+    expect(bind(anchored, 0)).toBe(anchored)
+    expect(
+      bind(union([interval('PT1H'), cron('0 0 1 * *')]), at('2026-01-02T00:30:00Z').getTime()).next(at('2026-01-02T02:00:00Z')),
+    ).toEqual(at('2026-01-02T02:30:00Z'))
   })
 
   it('ends when all parts have ended', () => {

@@ -101,6 +101,9 @@ const gaps: readonly Row[] = [
   ['Pacific/Auckland', '30 2 * * 0', '2025-09-28T00:00+12:00', '2025-09-29T00:00+13:00', ['2025-09-28T03:00+13:00']],
   // After Ramadan.
   ['Africa/Casablanca', '30 2 * * *', '2025-04-06T00:00+00:00', '2025-04-07T00:00+01:00', ['2025-04-06T03:00+01:00']],
+  // An offset with seconds: 44 minutes and a half.
+  ['Africa/Monrovia', '30 0 7 1 *', '1972-01-06T12:00Z', '1972-01-08T00:00Z', ['1972-01-07T00:44:30Z']],
+  ['Africa/Monrovia', '0 12 6 1 *', '1972-01-06T00:00Z', '1972-01-08T00:00Z', ['1972-01-06T12:44:30Z']],
   // A date that is missing as a whole.
   [
     'Pacific/Apia',

@@ -10,6 +10,7 @@ function dates(days: string, year = 2026): string[] {
 describe('JB-4 days that depend on their month', () => {
   it.each([
     ['L * *', ['01-31', '02-28', '03-31', '04-30', '05-31', '06-30', '07-31', '08-31', '09-30', '10-31', '11-30', '12-31']],
+    ['L-0 2 *', ['02-28']],
     ['L-3 2,4 *', ['02-25', '04-27']],
     ['L-30 * *', ['01-01', '03-01', '05-01', '07-01', '08-01', '10-01', '12-01']],
     // 28 February and 31 January 2026 are Saturdays, 31 May is a Sunday.

@@ -26,16 +26,13 @@ describe('JB-4 what a cron schedule finds', () => {
     expect([...schedule.between(at('2026-01-01T02:00:00Z'), at('2026-01-01T00:00:00Z'))]).toEqual([])
   })
 
-  it('walks a year of seconds one by one, without holding them', () => {
+  it('computes the instants of between one by one, when they are asked for', () => {
+    const seconds = cron('* * * * * *', { timezone: 'Europe/Oslo' })
+    const thousandYears = seconds.between(at('2000-01-01T00:00:00Z'), at('3000-01-01T00:00:00Z'))
+    expect(take(thousandYears, 2)).toEqual([at('2000-01-01T00:00:00Z'), at('2000-01-01T00:00:01Z')])
     let count = 0
-    let last = 0
-    for (const instant of cron('* * * * * *').between(at('2026-01-01T00:00:00Z'), at('2027-01-01T00:00:00Z'))) {
-      if (count > 0 && instant.getTime() - last !== 1000)
-        throw new Error(`not a second after the one before: ${instant.toISOString()}`)
-      last = instant.getTime()
-      count++
-    }
-    expect(count).toBe(365 * 86_400)
+    for (const _ of seconds.between(at('2026-03-28T00:00:00Z'), at('2026-03-30T00:00:00Z'))) count++
+    expect(count).toBe(2 * 86_400)
   })
 
   it.each([
@@ -95,6 +92,12 @@ describe('JB-4 what a cron schedule finds', () => {
     }
   })
 })
+
+function take<Item>(items: Iterable<Item>, count: number): Item[] {
+  const taken: Item[] = []
+  for (const item of items) if (taken.push(item) === count) break
+  return taken
+}
 
 function countingZone(name: string): Zone & { asked(): number } {
   const zone = zoneNamed(name)

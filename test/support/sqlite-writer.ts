@@ -5,6 +5,9 @@ import { sqlite } from '../../src/store/sqlite/index.ts'
 import type { NewOccurrence } from '../../src/store/store.ts'
 import { systemClock } from '../../src/time/clock.ts'
 
+/** What a writer tells of an occurrence. */
+export type Act = 'created' | 'claimed' | 'completed'
+
 const [path = ''] = process.argv.slice(2)
 const boot = randomUUID()
 const node = { boot, name: 'writer', pid: process.pid, concurrency: 1, kinds: ['mail'], version: '0', tz: '', ttlMs: 3_600_000 }
@@ -61,6 +64,6 @@ function newRow(): NewOccurrence {
   return { ...common, id: randomUUID(), source: 'deferred', unique: 'ever', priority: 5, due: { in: 0 }, onConflict: 'keep' }
 }
 
-function tell(act: string, occurrences: readonly { readonly id: string }[]): void {
+function tell(act: Act, occurrences: readonly { readonly id: string }[]): void {
   for (const { id } of occurrences) writeSync(1, `${act} ${id}\n`)
 }

@@ -1,13 +1,16 @@
 import { Argument, type Command, InvalidArgumentError, Option } from 'commander'
 import type { EnqueueOptions } from '../../client/commands.ts'
+import type { Punctual } from '../../client/punctual.ts'
+import { PunctualError } from '../../errors.ts'
 import { withClient } from '../client.ts'
 import { example, json, jsonOption, storeOption, tenantOption, whole } from '../options.ts'
-import { print, printJson } from '../print.ts'
+import { print, printJson, printNote } from '../print.ts'
 
 interface EnqueueFlags
-  extends Pick<EnqueueOptions, 'key' | 'runAt' | 'tenant' | 'entity' | 'refs' | 'priority' | 'unique' | 'onConflict'> {
+  extends Pick<EnqueueOptions, 'key' | 'runAt' | 'tenant' | 'entity' | 'priority' | 'unique' | 'onConflict'> {
   store: string
   json?: true
+  ref?: Record<string, string>
 }
 
 export function addEnqueue(root: Command): void {
@@ -30,19 +33,34 @@ export function addEnqueue(root: Command): void {
       'after',
       example(`punctual enqueue payment-timeout '{"order": 42}' --key order-42 --run-at 15m --store sqlite:./punctual.db`),
     )
-    .action(
-      async (
-        job: string,
-        payload: unknown,
-        { store, json: asJson, ref: refs, ...options }: EnqueueFlags & { ref?: Record<string, string> },
-      ) => {
-        const result = await withClient(store, (punctual) =>
-          punctual.enqueue(job, payload, { ...options, ...(refs && { refs }) }),
-        )
-        if (asJson) return printJson(result)
-        print(`${result.outcome} ${result.id}${result.differs ? ' (what is there has another payload)' : ''}`)
-      },
-    )
+    .action((job: string, payload: unknown, flags: EnqueueFlags) => enqueue(job, payload, flags))
+}
+
+async function enqueue(
+  job: string,
+  payload: unknown,
+  { store, json: asJson, ref: refs, ...options }: EnqueueFlags,
+): Promise<void> {
+  await withClient(store, async (punctual) => {
+    const result = await punctual.enqueue(job, payload, { ...options, ...(refs && { refs }) })
+    if (asJson) printJson(result)
+    else print(`${result.outcome} ${result.id}${result.differs ? ' (what is there has another payload)' : ''}`)
+    if (await isDeclared(punctual, job, options.tenant)) return
+    printNote(`No node has declared a job ${JSON.stringify(job)} on this store yet; the work waits for one that does.`)
+  })
+}
+
+/** Whether the name is that of a job of the tenant, or of a definition, whose own job is in the default tenant. */
+async function isDeclared(punctual: Punctual, job: string, tenant: string | undefined): Promise<boolean> {
+  for (const options of [tenant === undefined ? {} : { tenant }, {}]) {
+    try {
+      await punctual.status(job, options)
+      return true
+    } catch (error) {
+      if (!(error instanceof PunctualError && error.code === 'job.unknown')) throw error
+    }
+  }
+  return false
 }
 
 function addRef(text: string, before: Record<string, string> = {}): Record<string, string> {

@@ -1,5 +1,5 @@
-// What is known of each block of neighbouring occurrences as a whole: the span of their first dues, and since when some of them have
-// ended. Lists by time and the pruning pass over the blocks that cannot hold what they want; no index entry per row is needed.
+// What is known of each block of neighbouring occurrences as a whole: the span of their first dues, and since when some
+// have ended. Lists by time and pruning pass over the blocks that cannot hold what they want, without an index entry per row.
 import type { Transaction } from './transaction.ts'
 
 const blockSize = 1024

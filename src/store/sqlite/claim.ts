@@ -102,11 +102,15 @@ function dueRows(tx: Transaction, kinds: readonly string[], dueBy: number, limit
   return rows
 }
 
-export const selectDue = `SELECT ${occurrenceColumns}, r.due_at, r.turn, r.retrying FROM punctual_ready r CROSS JOIN punctual_occurrence o ON o.ref = r.ref
+const selectDue = `SELECT ${occurrenceColumns}, r.due_at, r.turn, r.retrying
+  FROM punctual_ready r CROSS JOIN punctual_occurrence o ON o.ref = r.ref
   WHERE r.kind = ? AND r.priority = ? AND r.due_at <= ? AND (r.due_at, r.ref) > (?, ?) ORDER BY r.due_at, r.ref LIMIT ?`
 
 function readyLane(tx: Transaction, kind: number, priority: number, dueBy: number): Lane<ClaimRow> {
-  return { page: (last, limit) => tx.all<ClaimRow>(selectDue, kind, priority, dueBy, last?.[15] ?? -1, last?.[0] ?? 0, limit) }
+  return {
+    page: (last, limit) =>
+      tx.all<ClaimRow>(selectDue, kind, priority, dueBy, last?.[15] ?? Number.NEGATIVE_INFINITY, last?.[0] ?? 0, limit),
+  }
 }
 
 function isEarlier(a: ClaimRow, b: ClaimRow): boolean {

@@ -46,7 +46,8 @@ export class Connection {
           { path },
         )
       this.db.exec(
-        `PRAGMA synchronous = ${durability}; PRAGMA cache_size = -32000; PRAGMA temp_store = MEMORY; PRAGMA wal_autocheckpoint = 4000`,
+        `PRAGMA synchronous = ${durability}; PRAGMA cache_size = -32000; PRAGMA temp_store = MEMORY;
+          PRAGMA wal_autocheckpoint = 4000; PRAGMA journal_size_limit = 67108864`,
       )
       checkWhole(this)
       migrate(this)
@@ -89,6 +90,7 @@ export class Connection {
       tx.flush()
       this.run('COMMIT')
       tx.blocks.committed()
+      this.dictionary.keepNew()
       return { answer, hints: tx.hints }
     } catch (error) {
       this.#undo()

@@ -8,7 +8,7 @@ export interface Series {
 }
 
 /**
- * Small numbers for long texts: definitions (kinds), and pairs of tenant and job (series). Rows of both are never deleted or changed,
+ * Small numbers for long texts: definitions (kinds), and pairs of tenant and job (series). Rows of both are never deleted,
  * so that what was read once holds for as long as the connection.
  */
 export class Dictionary {
@@ -71,6 +71,11 @@ export class Dictionary {
       ref,
     ) as [string, string]
     return this.#noteSeries({ ref, tenant, job })
+  }
+
+  /** Called after a commit: what was made stands. */
+  keepNew(): void {
+    this.#hasNew = false
   }
 
   /** Called when a transaction ends without a commit: numbers that it made are not to be kept. */

@@ -9,7 +9,8 @@ import type { Transaction } from './transaction.ts'
 // A claim that was never given back may outlive a member that has ended and been pruned: for that one nothing may be written.
 const insertTurn = `INSERT INTO punctual_turn
   (series, ref, turn, end, node, started_at, ended_at, due_at, attempt, settings, tasks, reason, error, result)
-  SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14 WHERE EXISTS (SELECT 1 FROM punctual_occurrence WHERE ref = ?2)
+  SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14
+  WHERE EXISTS (SELECT 1 FROM punctual_occurrence WHERE ref = ?2)
   ON CONFLICT DO NOTHING`
 
 /** Writes the end row of the member's turn: the fence. False: the turn has ended before, and nothing was changed. */
@@ -21,26 +22,9 @@ export function endTurn(
 ): boolean {
   const { series, ref, turn, dueAt, firstDueAt, liveKey, hasHolds } = member
   const { node, startedAt, endedAt, attempt, settings, tasks, reason, error, result } = row
-  const due = dueAt === firstDueAt ? null : dueAt
-  const inserted = tx
-    .statement(insertTurn)
-    .run(
-      series,
-      ref,
-      turn,
-      end,
-      node,
-      startedAt,
-      endedAt,
-      due,
-      attempt,
-      toJson(settings),
-      toJson(tasks),
-      reason,
-      toJson(error),
-      result,
-    )
-  if (inserted.changes === 0) return false
+  const first = [series, ref, turn, end, node, startedAt, endedAt, dueAt === firstDueAt ? null : dueAt] as const
+  const insert = tx.statement(insertTurn)
+  if (insert.run(...first, attempt, toJson(settings), toJson(tasks), reason, toJson(error), result).changes === 0) return false
   const state = stateAfter[end]
   const isOver = isEnd(state) || state === 'dead'
   tx.tally(series, from, state)
@@ -88,7 +72,8 @@ export function nextTurn(tx: Transaction, member: Member, dueAt: number, end: Tu
 export function addAttempts(tx: Transaction, ref: number, attempts: readonly AttemptRecord[]): void {
   for (const { turn, task, n, state, startedAt, endedAt, retryAt, error, result } of attempts) {
     tx.run(
-      'INSERT INTO punctual_attempt (ref, turn, task, n, state, started_at, ended_at, retry_at, error, result) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING',
+      `INSERT INTO punctual_attempt (ref, turn, task, n, state, started_at, ended_at, retry_at, error, result)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
       ref,
       turn,
       task,

@@ -2,7 +2,7 @@ import { type ErrorCode, PunctualError } from '../../errors.ts'
 
 // Primary result codes of SQLite.
 const busy = [5, 15]
-const away = [8, 10, 13, 14, 23]
+const away = [3, 8, 10, 13, 14]
 const broken = [11, 26]
 
 /** Whether another connection was in the way, so that trying again will do. */
@@ -13,8 +13,6 @@ export function isBusy(error: unknown): boolean {
 /** What SQLite's error means to the engine. Errors that are not the file's stay as they are. */
 export function storeFailure(error: unknown, path: string): unknown {
   const primary = primaryCode(error)
-  if (busy.includes(primary))
-    return typed('store.busy', `${path} is in use by another process that has it to itself`, error, path)
   if (away.includes(primary))
     return typed(
       'store.unreachable',

@@ -16,9 +16,9 @@ interface Seen {
 }
 
 /**
- * Notices what other processes write, while somebody listens. The system tells when the log of the database grows, and a slow poll
- * makes up for systems that do not tell. The file's data version then says whether it was another connection, and only in that case
- * are rows looked at.
+ * Notices what other processes write, while somebody listens. The system tells when the log of the database grows, and a slow
+ * poll makes up for systems that do not tell. The file's data version then says whether it was another connection, and only
+ * in that case are rows looked at.
  */
 export class Watch {
   readonly #listeners = new Set<(hint: Hint) => void>()
@@ -111,7 +111,8 @@ export class Watch {
 
 function look(connection: Connection): Seen {
   const next = connection.statement(
-    'SELECT kind, priority, due_at, ref FROM punctual_ready WHERE (kind, priority) > (?, ?) ORDER BY kind, priority, due_at, ref LIMIT 1',
+    `SELECT kind, priority, due_at, ref FROM punctual_ready WHERE (kind, priority) > (?, ?)
+      ORDER BY kind, priority, due_at, ref LIMIT 1`,
   )
   const heads = new Map<string, { dueAt: number; ref: number }>()
   let row = next.get(-1, -1)

@@ -8,7 +8,7 @@ export interface Lane<Row> {
 export function mergeLanes<Row>(lanes: readonly Lane<Row>[], isBefore: (a: Row, b: Row) => boolean, limit: number): Row[] {
   const [only] = lanes
   if (only && lanes.length === 1) return only.page(undefined, limit)
-  const size = Math.max(8, Math.ceil((2 * limit) / Math.max(1, lanes.length)))
+  const size = Math.min(limit, Math.max(8, Math.ceil((2 * limit) / Math.max(1, lanes.length))))
   const readers = lanes.map((lane) => new Reader(lane, size)).filter((reader) => reader.head !== undefined)
   const rows: Row[] = []
   while (rows.length < limit) {

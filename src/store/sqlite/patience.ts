@@ -7,8 +7,8 @@ const firstWaitMs = 1
 const longestWaitMs = 40
 
 /**
- * Repeats `act` for as long as another process holds the lock, up to `deadlineMs`. The waits are timers, never SQLite's own, so that
- * the event loop goes on; they grow and are spread, so that many processes do not keep knocking together.
+ * Repeats `act` for as long as another process holds the lock, up to `deadlineMs`. The waits are timers, never SQLite's own,
+ * so that the event loop goes on; they grow and are spread, so that many processes do not keep knocking together.
  */
 export async function untilFree<Answer>({ clock, random }: StoreEnv, deadlineMs: number, act: () => Answer): Promise<Answer> {
   const since = clock.mono()

@@ -122,73 +122,36 @@ function isTombstoned(tx: Transaction, id: string): boolean {
   return tx.has('punctual_tombstone') && tx.one('SELECT 1 FROM punctual_tombstone WHERE id = ?', id) !== undefined
 }
 
-const insertRow = `INSERT INTO punctual_occurrence
-  (ref, id, series, kind, version, source, key, uniqueness, entity, refs, settings, priority, scheduled_at, created_at, payload)
-  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING`
-
 /** Writes an occurrence and makes it ready. False: its id is taken. */
 function insertOccurrence(tx: Transaction, record: OccurrenceRecord): boolean {
-  const {
-    id,
-    tenant,
-    job,
-    definition,
-    version,
-    source,
-    key,
-    unique,
-    entity,
-    refs,
-    payload,
-    settings,
-    priority,
-    scheduledAt,
-    createdAt,
-  } = record
+  const { source, key, unique, priority, scheduledAt } = record
   const ref = tx.newRef()
-  const series = tx.dictionary.series(tenant, job).ref
-  const kind = tx.dictionary.kind(definition)
-  const refsText = Object.keys(refs).length === 0 ? null : JSON.stringify(refs)
-  const inserted = tx
-    .statement(insertRow)
-    .run(
-      ref,
-      id,
-      series,
-      kind,
-      version,
-      source,
-      key,
-      unique,
-      entity,
-      refsText,
-      toJson(settings),
-      priority,
-      scheduledAt,
-      createdAt,
-      payload,
-    )
-  if (inserted.changes === 0) return false
+  const series = tx.dictionary.series(record.tenant, record.job).ref
+  const kind = tx.dictionary.kind(record.definition)
+  if (!insertRow(tx, record, { ref, series, kind })) return false
   const liveKey = unique === 'live' ? key : null
   if (liveKey !== null) tx.run('INSERT INTO punctual_live_key (series, key, ref) VALUES (?, ?, ?)', series, liveKey, ref)
-  putReady(
-    tx,
-    {
-      ref,
-      series,
-      kind,
-      priority,
-      turn: 1,
-      dueAt: scheduledAt,
-      firstDueAt: scheduledAt,
-      liveKey,
-      isPlanned: source === 'schedule' || source === 'recovery',
-    },
-    false,
-  )
+  const isPlanned = source === 'schedule' || source === 'recovery'
+  putReady(tx, { ref, series, kind, priority, turn: 1, dueAt: scheduledAt, firstDueAt: scheduledAt, liveKey, isPlanned }, false)
   tx.tally(series, null, 'pending')
   tx.blocks.noteDue(ref, scheduledAt)
   return true
+}
+
+function insertRow(
+  tx: Transaction,
+  record: OccurrenceRecord,
+  { ref, series, kind }: { ref: number; series: number; kind: number },
+): boolean {
+  const { id, version, source, key, unique, entity, refs, payload, settings, priority, scheduledAt, createdAt } = record
+  const refsText = Object.keys(refs).length === 0 ? null : JSON.stringify(refs)
+  const insert = tx.statement(
+    `INSERT INTO punctual_occurrence
+      (ref, id, series, kind, version, source, key, uniqueness, entity, refs, settings, priority, scheduled_at, created_at, payload)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING`,
+  )
+  const first = [ref, id, series, kind, version, source, key, unique, entity, refsText, toJson(settings)] as const
+  return insert.run(...first, priority, scheduledAt, createdAt, payload).changes === 1
 }
 
 function resolveConflict(tx: Transaction, standing: Standing, row: NewOccurrence, scheduledAt: number): CreateAnswer {

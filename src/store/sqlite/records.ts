@@ -29,27 +29,9 @@ export type OccurrenceRow = [
 ]
 
 export function occurrenceRecord(dictionary: Dictionary, row: readonly [...OccurrenceRow, ...unknown[]]): OccurrenceRecord {
-  const [
-    ,
-    id,
-    series,
-    kind,
-    version,
-    source,
-    key,
-    unique,
-    entity,
-    refs,
-    settings,
-    priority,
-    holds,
-    span,
-    replay,
-    startWithinMs,
-    scheduledAt,
-    createdAt,
-    payload,
-  ] = row
+  // By number: a pattern with brackets would make an iterator for each row.
+  const { 1: id, 2: series, 3: kind, 4: version, 5: source, 6: key, 7: unique, 8: entity, 9: refs, 10: settings } = row
+  const { 11: priority, 12: holds, 13: span, 14: replay, 15: startWithinMs, 16: scheduledAt, 17: createdAt, 18: payload } = row
   const { tenant, job } = dictionary.seriesByRef(series)
   return {
     id,

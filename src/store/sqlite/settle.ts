@@ -42,7 +42,8 @@ export function cancelRequest(tx: Transaction, { ref, turn }: Member): [reason: 
 
 function saidBefore(tx: Transaction, { ref, turn, end }: SettleItem): boolean {
   const before = tx.one<[TurnEnd, number]>(
-    'SELECT t.end, t.ended_at FROM punctual_occurrence o JOIN punctual_turn t ON t.series = o.series AND t.ref = o.ref AND t.turn = ? WHERE o.ref = ?',
+    `SELECT t.end, t.ended_at FROM punctual_occurrence o
+      JOIN punctual_turn t ON t.series = o.series AND t.ref = o.ref AND t.turn = ? WHERE o.ref = ?`,
     turn,
     ref,
   )

@@ -138,14 +138,14 @@ export class SqliteStore implements Store {
 
   async #write<Answer>(act: (tx: Transaction) => Answer): Promise<Answer> {
     const env = this.#opened()
-    const { answer, hints } = await this.#attempt(env, busyMs, () => this.#connect().write(act, Math.floor(env.clock.wall())))
+    const { answer, hints } = await this.#attempt(env, busyMs, () => this.#connected().write(act, now(env)))
     this.#watch.tell(hints)
     return answer
   }
 
   async #read<Answer>(act: (tx: Transaction) => Answer): Promise<Answer> {
     const env = this.#opened()
-    return this.#attempt(env, busyMs, () => this.#connect().read(act, Math.floor(env.clock.wall())))
+    return this.#attempt(env, busyMs, () => this.#connected().read(act, now(env)))
   }
 
   #opened(): StoreEnv {
@@ -164,6 +164,12 @@ export class SqliteStore implements Store {
     }
   }
 
+  /** The store may have been closed while a verb waited for the lock. */
+  #connected(): Connection {
+    this.#opened()
+    return this.#connect()
+  }
+
   #connect(): Connection {
     this.#connection ??= new Connection(this.#path, this.#options)
     return this.#connection
@@ -175,4 +181,8 @@ export class SqliteStore implements Store {
     this.#connection?.close()
     this.#connection = null
   }
+}
+
+function now({ clock }: StoreEnv): number {
+  return Math.floor(clock.wall())
 }

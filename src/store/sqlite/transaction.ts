@@ -46,13 +46,13 @@ export class Transaction {
     return typeof due === 'number' ? due : this.now + due.in
   }
 
-  /** A handle for a new occurrence. None is ever given twice, so that a late write cannot hit another occurrence than the one it meant. */
+  /** A handle for a new occurrence. None is ever given twice, so that a late write cannot hit another than it meant. */
   newRef(): number {
     this.#lastRef ??= (this.one<[number]>("SELECT value FROM punctual_meta WHERE name = 'last_ref'") as [number])[0]
     return ++this.#lastRef
   }
 
-  /** Whether a table had any row when first asked: it spares one look-up for each occurrence in the tables that are mostly empty. */
+  /** Whether a table had any row when first asked: spares a look-up per occurrence in tables that are mostly empty. */
   has(table: 'punctual_start' | 'punctual_cancel_request' | 'punctual_tombstone'): boolean {
     const known = this.#filled.get(table)
     if (known !== undefined) return known

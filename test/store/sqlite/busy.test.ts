@@ -51,3 +51,15 @@ it('two processes that make the file at the same time both find it whole', async
   for (const scene of scenes) await scene.create({ key: 'k', onConflict: 'reschedule' }).catch(() => {})
   expect((await scenes[0]?.store.counts({}))?.states.pending).toBe(1)
 })
+
+it('a verb that waits for the lock ends when the store is closed', async () => {
+  const path = databasePath()
+  const scene = await sqliteScene(path)
+  const other = new DatabaseSync(path)
+  other.exec('BEGIN IMMEDIATE')
+  const refused = expect(scene.create()).rejects.toMatchObject({ code: 'store.closed' })
+  await scene.store.close()
+  await scene.clock.advance('1s')
+  await refused
+  other.close()
+})

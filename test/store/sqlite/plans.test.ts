@@ -14,6 +14,7 @@ const settleOne: Act = async (scene) => scene.settle(await scene.running(), 'par
 const acts: Record<string, Act> = {
   create: (scene) => scene.createOne({ key: 'new' }),
   'create under a taken key': (scene) => scene.createOne({ key: 'k', unique: 'live', onConflict: 'replace' }),
+  'watching for others': async (scene) => scene.store.subscribe(() => {})(),
   peek: (scene) => scene.store.peek({ kinds: ['mail', 'report'] }),
   claim: (scene) => scene.claim(),
   settle: settleOne,
@@ -46,7 +47,7 @@ it.each(Object.keys(acts))('%s neither walks nor sorts what grows', async (name)
   ).toEqual([])
 })
 
-/** A table that does not grow with the occurrences or a thousand times slower, the index of what is planned but not yet due, or a look for any row at all. */
+/** A table that grows not at all or a thousand times slower, the index of what is planned ahead, or a look for any row. */
 function isSmall(line: string): boolean {
   return (
     /^SCAN (sqlite_schema|CONSTANT|punctual_(block|series|claim|kind|node|meta|start|cancel_request|waiting|dead)\b)/.test(

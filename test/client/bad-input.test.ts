@@ -1,0 +1,319 @@
+import { describe, expect, it } from 'vitest'
+import { createPunctual, type Punctual } from '../../src/client/punctual.ts'
+import { PunctualError } from '../../src/errors.ts'
+import { defineJob } from '../../src/model/definition.ts'
+import { cron } from '../../src/schedule/cron.ts'
+import { memory } from '../../src/store/memory/index.ts'
+import type { Store } from '../../src/store/store.ts'
+import { manualClock } from '../../src/testing/manual-clock.ts'
+
+const long = 'x'.repeat(201)
+const job = defineJob('known').task('only', () => 1)
+const strict = defineJob('strict', {
+  payload: {
+    '~standard': {
+      version: 1,
+      vendor: 'test',
+      validate: (value) =>
+        typeof value === 'number' ? { value } : { issues: [{ message: 'must be a number', path: ['amount'] }] },
+    },
+  },
+}).task('only', () => 1)
+
+/** What is refused, with the field that the message must name. */
+type Refusal = readonly [field: string, given: string, call: (punctual: Punctual) => unknown]
+
+const deep = (levels: number): unknown => (levels === 0 ? 1 : { in: deep(levels - 1) })
+const cyclic: { self?: unknown } = {}
+cyclic.self = cyclic
+
+const enqueue = (payload: unknown, options?: unknown) => (punctual: Punctual) => punctual.enqueue(job, payload, options as never)
+const any = (value: unknown) => value as never
+
+const enqueueRefusals: Refusal[] = [
+  ['job', 'an empty name', (punctual) => punctual.enqueue('')],
+  ['job', 'a name that is too long', (punctual) => punctual.enqueue('x'.repeat(101))],
+  ['job', 'a number for a name', (punctual) => punctual.enqueue(any(7))],
+  ['job', 'nothing', (punctual) => punctual.enqueue(any(undefined))],
+  ['job', 'a name with a control character', (punctual) => punctual.enqueue('a\u0000b')],
+  ['job', 'a reserved name', (punctual) => punctual.enqueue('__proto__')],
+  ['options', 'null for options', enqueue(1, null)],
+  ['options', 'a text for options', enqueue(1, 'soon')],
+  ['runat', 'an option that is not one', enqueue(1, { runat: '5m' })],
+  ['key', 'an empty key', enqueue(1, { key: '' })],
+  ['key', 'a blank key', enqueue(1, { key: ' ' })],
+  ['key', 'a key that is too long', enqueue(1, { key: long })],
+  ['key', 'a key that is no text', enqueue(1, { key: 7 })],
+  ['runAt', 'a duration that is none', enqueue(1, { runAt: 'soon' })],
+  ['runAt', 'a negative duration', enqueue(1, { runAt: -1 })],
+  ['runAt', 'an endless duration', enqueue(1, { runAt: Number.POSITIVE_INFINITY })],
+  ['runAt', 'an invalid date', enqueue(1, { runAt: new Date(Number.NaN) })],
+  ['runAt', 'an instant that is none', enqueue(1, { runAt: '2026-13-45T00:00:00Z' })],
+  ['runAt', 'null', enqueue(1, { runAt: null })],
+  ['runAt', 'an object', enqueue(1, { runAt: {} })],
+  ['tenant', 'an empty tenant', enqueue(1, { tenant: '' })],
+  ['tenant', 'a tenant that is no text', enqueue(1, { tenant: 5 })],
+  ['entity', 'an entity that is too long', enqueue(1, { entity: long })],
+  ['entity', 'an entity that is no text', enqueue(1, { entity: 42 })],
+  ['refs', 'refs that are a list', enqueue(1, { refs: ['a'] })],
+  ['refs', 'refs that are null', enqueue(1, { refs: null })],
+  ['refs.order', 'a ref that is no text', enqueue(1, { refs: { order: 42 } })],
+  ['ref', 'a ref with a reserved name', enqueue(1, { refs: JSON.parse('{"__proto__":"x"}') })],
+  ['refs', 'too many refs', enqueue(1, { refs: Object.fromEntries(Array.from({ length: 21 }, (_, at) => [`r${at}`, 'x'])) })],
+  ['priority', 'a priority over 9', enqueue(1, { priority: 10 })],
+  ['priority', 'a priority below 0', enqueue(1, { priority: -1 })],
+  ['priority', 'half a priority', enqueue(1, { priority: 1.5 })],
+  ['priority', 'a text for a priority', enqueue(1, { priority: 'high' })],
+  ['unique', 'an unknown uniqueness', enqueue(1, { key: 'k', unique: 'forever' })],
+  ['onConflict', 'an unknown answer to conflicts', enqueue(1, { key: 'k', onConflict: 'explode' })],
+  ['retry.max', 'a negative number of retries', enqueue(1, { retry: { max: -1 } })],
+  ['retry', 'an unknown option of retry', enqueue(1, { retry: { maximum: 1 } })],
+  ['retry', 'a retry that is a number', enqueue(1, { retry: 3 })],
+  ['retry.factor', 'a factor below 1', enqueue(1, { retry: { factor: 0.5 } })],
+  ['retry.jitter', 'a jitter over 1', enqueue(1, { retry: { jitter: 2 } })],
+  ['retry.interval', 'an interval that is none', enqueue(1, { retry: { interval: 'often' } })],
+  ['retry.strategy', 'an unknown strategy', enqueue(1, { retry: { strategy: 'hope' } })],
+  ['retry.strategy', 'a function, which cannot be stored', enqueue(1, { retry: { strategy: () => 1 } })],
+  ['timeout', 'a timeout that is none', enqueue(1, { timeout: 'P1Y' })],
+  ['onFailure', 'an unknown failure strategy', enqueue(1, { onFailure: 'ignore' })],
+  ['executionTimeout', 'an execution timeout that is none', enqueue(1, { executionTimeout: {} })],
+  ['deadLetter', 'a dead letter that is no truth', enqueue(1, { deadLetter: 'yes' })],
+  ['payload', 'a function', enqueue(() => 1)],
+  ['payload', 'a bigint', enqueue(1n)],
+  ['payload', 'not a number', enqueue(Number.NaN)],
+  ['payload', 'a symbol', enqueue(Symbol('x'))],
+  ['payload.at', 'a Date', enqueue({ at: new Date(0) })],
+  ['payload', 'a Map', enqueue(new Map())],
+  ['payload.list[1]', 'undefined inside', enqueue({ list: [1, undefined] })],
+  ['payload', '__proto__', enqueue(JSON.parse('{"__proto__":{"admin":true}}'))],
+  ['payload', 'constructor.prototype', enqueue({ constructor: { prototype: {} } })],
+  ['payload', 'what is nested too deep', enqueue(deep(40))],
+  ['payload', 'what holds itself', enqueue(cyclic)],
+  ['payload', 'what is too large', enqueue('x'.repeat(256 * 1024))],
+  ['payload', 'a NUL', enqueue('a\u0000b')],
+  ['payload', 'half a surrogate pair', enqueue('\ud800')],
+  ['payload.amount', 'what the schema refuses', (punctual) => punctual.enqueue(strict, 'x')],
+  ['payload.amount', 'what the schema refuses, by name', (punctual) => punctual.enqueue('strict', 'x')],
+  [
+    'key',
+    'one bad request among good ones',
+    (punctual) =>
+      punctual.enqueue([
+        { job, payload: 1 },
+        { job, payload: 2, key: '' },
+      ]),
+  ],
+  ['requests[1]', 'a request that is null', (punctual) => punctual.enqueue([{ job }, any(null)])],
+  ['requests[0]', 'a request that is a text', (punctual) => punctual.enqueue([any('known')])],
+]
+
+const scheduleRefusals: Refusal[] = [
+  ['definition', 'an unknown definition', (punctual) => punctual.schedule('stranger', cron('0 0 * * *'))],
+  ['schedule', 'a text for a schedule', (punctual) => punctual.schedule(job, any('0 0 * * *'))],
+  ['schedule', 'no schedule', (punctual) => punctual.schedule(job, any(null))],
+  ['schedule', 'one that never fires', (punctual) => punctual.schedule(job, cron('0 0 31 2 *'))],
+  ['name', 'an empty name', (punctual) => punctual.schedule(job, cron('0 0 * * *'), { name: '' })],
+  ['tenant', 'an empty tenant', (punctual) => punctual.schedule(job, cron('0 0 * * *'), { tenant: '' })],
+  ['every', 'an unknown option', (punctual) => punctual.schedule(job, cron('0 0 * * *'), any({ every: 5 }))],
+  ['options', 'null for options', (punctual) => punctual.schedule(job, cron('0 0 * * *'), any(null))],
+  ['payload', 'a payload that is not JSON', (punctual) => punctual.schedule(job, cron('0 0 * * *'), { payload: 1n })],
+  ['payload', 'a payload that the schema refuses', (punctual) => punctual.schedule(strict, cron('0 0 * * *'))],
+  ['priority', 'a wrong priority', (punctual) => punctual.schedule(job, cron('0 0 * * *'), { priority: 99 })],
+  ['mode', 'a wrong mode', (punctual) => punctual.schedule(job, cron('0 0 * * *'), { mode: any('random') })],
+  [
+    'retry.strategy',
+    'a function, which cannot be stored',
+    (punctual) => punctual.schedule(job, cron('0 0 * * *'), { retry: { strategy: () => 1 } }),
+  ],
+]
+
+const targetRefusals: Refusal[] = (['get', 'cancel', 'retry', 'discard'] as const).flatMap((verb): Refusal[] => {
+  const call = (target: unknown) => (punctual: Punctual) => punctual[verb](any(target))
+  return [
+    ['id', `${verb} of an empty id`, call('')],
+    ['target', `${verb} of null`, call(null)],
+    ['target', `${verb} of nothing`, call(undefined)],
+    ['target', `${verb} of a number`, call(7)],
+    ['key', `${verb} without a key`, call({ job: 'known' })],
+    ['job', `${verb} without a job`, call({ key: 'k' })],
+    ['tenant', `${verb} with a wrong tenant`, call({ job: 'known', key: 'k', tenant: '' })],
+    ['id', `${verb} with an unknown field`, call({ job: 'known', key: 'k', id: 'x' })],
+  ]
+})
+
+const otherRefusals: Refusal[] = [
+  ['entity', 'cancel of an entity that is none', (punctual) => punctual.cancel({ job, entity: '' })],
+  ['tenant', 'cancel of an entity in no tenant', (punctual) => punctual.cancel({ job, entity: 'e', tenant: '' })],
+  ['when', 'cancel of an entity with an unknown field', (punctual) => punctual.cancel(any({ job, entity: 'e', when: 1 }))],
+  ['reason', 'cancel with a reason that is no text', (punctual) => punctual.cancel('x', { reason: any(7) })],
+  ['why', 'cancel with an unknown option', (punctual) => punctual.cancel('x', any({ why: 'x' }))],
+  ['options', 'cancel with null for options', (punctual) => punctual.cancel('x', any(null))],
+  ['job', 'trigger of an empty name', (punctual) => punctual.trigger('')],
+  ['stranger', 'trigger of an unknown job', (punctual) => punctual.trigger('stranger')],
+  ['when', 'trigger with an unknown option', (punctual) => punctual.trigger(job, any({ when: 1 }))],
+  ['key', 'trigger with an empty key', (punctual) => punctual.trigger(job, { key: '' })],
+  ['tenant', 'trigger in no tenant', (punctual) => punctual.trigger(job, { tenant: '' })],
+  ['payload', 'trigger with a payload that is not JSON', (punctual) => punctual.trigger(job, { payload: () => 1 })],
+  ['runAt', 'reschedule to no time', (punctual) => punctual.reschedule('x', any('soon'))],
+  ['runAt', 'reschedule to nothing', (punctual) => punctual.reschedule('x', any(undefined))],
+  ['runAt', 'retry at no time', (punctual) => punctual.retry('x', { runAt: any('soon') })],
+  ['when', 'retry with an unknown option', (punctual) => punctual.retry('x', any({ when: 1 }))],
+  ['why', 'discard with an unknown option', (punctual) => punctual.discard('x', any({ why: 1 }))],
+  ['limit', 'list without a limit', (punctual) => punctual.list({ limit: 0 })],
+  ['limit', 'list with too high a limit', (punctual) => punctual.list({ limit: 501 })],
+  ['state', 'list of an unknown state', (punctual) => punctual.list({ state: any('sleeping') })],
+  ['state', 'list of states that are a number', (punctual) => punctual.list({ state: any(5) })],
+  ['cursor', 'list from a cursor that is none', (punctual) => punctual.list({ cursor: 'abc' })],
+  ['from', 'list from no instant', (punctual) => punctual.list({ from: any('yesterday') })],
+  ['to', 'list to no instant', (punctual) => punctual.list({ to: any(5) })],
+  ['status', 'list with an unknown filter', (punctual) => punctual.list(any({ status: 'pending' }))],
+  ['list', 'list with null', (punctual) => punctual.list(any(null))],
+  ['tenant', 'counts in no tenant', (punctual) => punctual.counts({ tenant: '' })],
+  ['state', 'counts with an unknown filter', (punctual) => punctual.counts(any({ state: 'pending' }))],
+  ['counts', 'counts with null', (punctual) => punctual.counts(any(null))],
+  ['job', 'status of an empty name', (punctual) => punctual.status('')],
+  ['stranger', 'status of an unknown job', (punctual) => punctual.status('stranger')],
+  ['tenant', 'status in no tenant', (punctual) => punctual.status(job, { tenant: '' })],
+  ['team', 'status with an unknown option', (punctual) => punctual.status(job, any({ team: 'x' }))],
+  ['limit', 'jobs without a limit', (punctual) => punctual.jobs({ limit: 0 })],
+  ['page', 'jobs with an unknown option', (punctual) => punctual.jobs(any({ page: 2 }))],
+  ['limit', 'runDue without a limit', (punctual) => punctual.runDue({ limit: 0 })],
+  ['now', 'runDue at no instant', (punctual) => punctual.runDue({ now: any('now') })],
+  ['max', 'runDue with an unknown option', (punctual) => punctual.runDue(any({ max: 5 }))],
+  ['grace', 'stop with a grace that is none', (punctual) => punctual.stop({ grace: 'a while' })],
+  ['wait', 'stop with an unknown option', (punctual) => punctual.stop(any({ wait: 5 }))],
+  ['job', 'recent of an empty name', (punctual) => punctual.recent('')],
+  ['team', 'recent with an unknown option', (punctual) => punctual.recent(job, any({ team: 'x' }))],
+  ['event', 'on for an unknown event', (punctual) => punctual.on(any('occurrence.finished'), () => {})],
+  ['listener', 'on without a listener', (punctual) => punctual.on('occurrence.completed', any(undefined))],
+  ['definition', 'define of what is no definition', (punctual) => punctual.define(any({ name: 'x' }))],
+  ['handler', 'handle without a handler', (punctual) => punctual.handle('other', any(undefined))],
+  ['handler', 'handle of a task without a handler', (punctual) => punctual.handle('other', 'task', any(7))],
+  ['task', 'handle of an empty task', (punctual) => punctual.handle('other', '', () => 1)],
+]
+
+const createRefusals: readonly [field: string, given: string, options: unknown][] = [
+  ['store', 'nothing', undefined],
+  ['createPunctual', 'null', null],
+  ['store', 'a text for a store', { store: 'memory:' }],
+  ['stroe', 'an unknown option', { store: memory(), stroe: 1 }],
+  ['jobs', 'jobs that are no list', { store: memory(), jobs: job }],
+  ['jobs[1]', 'a job that is a plain object', { store: memory(), jobs: [job, { name: 'x' }] }],
+  ['handlers', 'handlers that are a list', { store: memory(), handlers: [] }],
+  ['handlers', 'handlers that are null', { store: memory(), handlers: null }],
+  ['handlers', 'a handler that is a text', { store: memory(), handlers: { a: 'x' } }],
+  ['handlers', 'a handler that is null', { store: memory(), handlers: { a: null } }],
+  ['handler', 'a task handler that is a number', { store: memory(), handlers: { a: { b: 1 } } }],
+  ['name', 'an empty name', { store: memory(), name: '' }],
+  ['concurrency', 'no concurrency', { store: memory(), concurrency: 0 }],
+  ['concurrency', 'a concurrency that is a text', { store: memory(), concurrency: '5' }],
+  ['claimLimit', 'half a limit', { store: memory(), claimLimit: 0.5 }],
+  ['poll', 'a poll that is none', { store: memory(), poll: 'often' }],
+  ['poll', 'a poll that is too short', { store: memory(), poll: 1 }],
+  ['beat', 'a beat that is none', { store: memory(), beat: null }],
+  ['ttl', 'a ttl shorter than two beats', { store: memory(), beat: '5s', ttl: '9s' }],
+  ['watch', 'a watch that is none', { store: memory(), watch: {} }],
+  ['grace', 'a negative grace', { store: memory(), grace: -1 }],
+  ['writeOff', 'a write-off that is none', { store: memory(), writeOff: 'x' }],
+  ['retention', 'a retention by the calendar', { store: memory(), retention: 'P1M' }],
+  ['keyRetention', 'a key retention that is none', { store: memory(), keyRetention: [] }],
+  ['log', 'a log that cannot log', { store: memory(), log: { info: () => {} } }],
+  ['clock', 'a clock that has no time', { store: memory(), clock: {} }],
+  ['random', 'a random that is a number', { store: memory(), random: 4 }],
+  ['retry', 'a wrong setting', { store: memory(), retry: { max: 'many' } }],
+  ['concurrency', 'a wrong value under another name', { store: memory(), maxConcurrentJobs: 'x' }],
+]
+
+const defineRefusals: Refusal[] = [
+  ['name', 'a job without a name', () => defineJob('')],
+  ['name', 'a job of a reserved name', () => defineJob('__proto__')],
+  ['timeuot', 'an unknown option', () => defineJob('x', any({ timeuot: 1 }))],
+  ['payload', 'a schema that is none', () => defineJob('x', { payload: any({}) })],
+  ['schedule', 'a schedule that is a text', () => defineJob('x', { schedule: any('* * * * *') })],
+  ['onStart', 'a hook that is a text', () => defineJob('x', { onStart: any('run') })],
+  ['retry.max', 'a wrong setting', () => defineJob('x', { retry: { max: 1.5 } })],
+  ['name', 'a task without a name', () => defineJob('x').task(any(''), () => 1)],
+  ['name', 'a task of a reserved name', () => defineJob('x').task(any('__proto__'), () => 1)],
+  ['after', 'an unknown predecessor', () => defineJob('x').task('a', any({ after: ['b'] }), () => 1)],
+  ['after', 'a task that waits for itself', () => defineJob('x').task('a', any({ after: ['a'] }), () => 1)],
+  [
+    'after',
+    'predecessors that are a text',
+    () =>
+      defineJob('x')
+        .task('a', () => 1)
+        .task('b', any({ after: 'a' }), () => 1),
+  ],
+  [
+    'a',
+    'a task twice',
+    () =>
+      defineJob('x')
+        .task('a', () => 1)
+        .task(any('a'), () => 1),
+  ],
+  ['handler', 'a handler that is a text', () => defineJob('x').task('a', {}, any('run'))],
+  ['priority', 'a setting that a task does not have', () => defineJob('x').task('a', any({ priority: 1 }), () => 1)],
+]
+
+/** A store that notes every write. */
+function watched(): { store: Store; writes: string[] } {
+  const writes: string[] = []
+  const verbs = ['putJob', 'plan', 'create', 'claim', 'checkpoint', 'settle', 'cancel', 'move', 'beat']
+  const store = new Proxy(memory(), {
+    get(target, name) {
+      const value = target[name as keyof Store]
+      if (typeof value !== 'function') return value
+      return (...given: unknown[]) => {
+        if (verbs.includes(name as string)) writes.push(name as string)
+        return (value as (...args: unknown[]) => unknown).apply(target, given)
+      }
+    },
+  })
+  return { store, writes }
+}
+
+async function refusalOf(call: () => unknown): Promise<unknown> {
+  try {
+    return await call()
+  } catch (error) {
+    return error
+  }
+}
+
+describe('bad input gets a PunctualError that names the field, and nothing is written', () => {
+  it.each([...enqueueRefusals, ...scheduleRefusals, ...targetRefusals, ...otherRefusals])('%s: %s', async (field, _, call) => {
+    const { store, writes } = watched()
+    const punctual = createPunctual({ store, clock: manualClock(), jobs: [job, strict] })
+    const refusal = await refusalOf(() => call(punctual))
+    expect(refusal).toBeInstanceOf(PunctualError)
+    expect((refusal as PunctualError).message).toContain(field)
+    expect(writes).toEqual([])
+    expect(({} as { admin?: boolean }).admin).toBeUndefined()
+  })
+
+  it.each(createRefusals)('createPunctual, %s: %s', async (field, _, options) => {
+    const refusal = await refusalOf(() => createPunctual(options as never))
+    expect(refusal).toBeInstanceOf(PunctualError)
+    expect((refusal as PunctualError).message).toContain(field)
+  })
+
+  it.each(defineRefusals)('defineJob, %s: %s', async (field, _, call) => {
+    const refusal = await refusalOf(() => call(undefined as never))
+    expect(refusal).toBeInstanceOf(PunctualError)
+    expect((refusal as PunctualError).message).toContain(field)
+  })
+
+  it('a closed scheduler refuses everything', async () => {
+    const punctual = createPunctual({ store: memory(), clock: manualClock(), jobs: [job] })
+    await punctual.close()
+    for (const call of [
+      () => punctual.enqueue(job, 1),
+      () => punctual.start(),
+      () => punctual.list(),
+      () => punctual.cancel('x'),
+      () => punctual.runDue(),
+    ])
+      await expect(call()).rejects.toMatchObject({ code: 'punctual.closed' })
+  })
+})

@@ -1,0 +1,139 @@
+import { expect, it } from 'vitest'
+import { defineJob } from '../../src/model/definition.ts'
+import { newCluster, occurrence } from '../support/cluster.ts'
+import { onEachStore } from '../support/each-store.ts'
+import { untilAborted } from '../support/until-aborted.ts'
+
+onEachStore('F17, F20 a node that cannot beat', (newDatabase) => {
+  it('aborts its handlers with the reason lost before others may take over, and comes back under a new boot id', async () => {
+    const { node, clock, pass } = newCluster({ connect: newDatabase() })
+    const codes: [string, number][] = []
+    const job = defineJob('long').task('only', async (ctx) => {
+      if (ctx.attempt === 1) await untilAborted(ctx).catch(() => codes.push([ctx.signal.reason.code, clock.mono()]))
+      return `try ${ctx.attempt}`
+    })
+    const first = await node({ jobs: [job] })
+    const { id } = await first.punctual.enqueue(job, undefined)
+    await first.probe.next('task.started')
+    const [before] = await first.punctual.nodes()
+    first.store.cut()
+    const cutAt = clock.mono()
+    const second = await node({ jobs: [job] })
+    await pass(12)
+    expect(codes).toEqual([['lost', cutAt + 12_000]])
+    await first.probe.next('occurrence.lost')
+    expect(await first.probe.next('node.fenced')).toMatchObject({ node: before?.boot })
+    expect(second.probe.seen('node.gone')).toEqual([])
+    await pass(8)
+    await second.probe.next('occurrence.completed')
+    expect(second.probe.seen('node.gone')).toMatchObject([{ node: before?.boot, rescued: 1, dead: 0 }])
+    first.store.heal()
+    await pass(5)
+    const boots = (await first.punctual.nodes()).map((one) => one.boot)
+    expect(boots).toHaveLength(2)
+    expect(boots).not.toContain(before?.boot)
+    expect(await occurrence(first.punctual, id)).toMatchObject({
+      result: 'try 2',
+      turns: [{ end: 'lost' }, { end: 'completed' }],
+    })
+  })
+
+  it('also when the store never answers at all', async () => {
+    const { node, pass } = newCluster({ connect: newDatabase() })
+    const codes: string[] = []
+    const job = defineJob('long').task('only', (ctx) => untilAborted(ctx, codes))
+    const { punctual, probe, store } = await node({ jobs: [job] })
+    await punctual.enqueue(job, undefined)
+    await probe.next('task.started')
+    store.freeze()
+    await pass(12)
+    expect(codes).toEqual(['lost'])
+  })
+
+  it('starts nothing that it had claimed', async () => {
+    const { node, clock, pass } = newCluster({ connect: newDatabase() })
+    const work = Promise.withResolvers<void>()
+    const ran: unknown[] = []
+    const job = defineJob('queue').task('only', ({ payload, attempt }) => {
+      ran.push([payload, attempt])
+      return payload === 'first' && attempt === 1 ? work.promise : undefined
+    })
+    const { punctual, probe, store } = await node({ jobs: [job], concurrency: 1 })
+    await punctual.enqueue(['first', 'second'].map((payload) => ({ job, payload })))
+    await probe.next('task.started')
+    await clock.advance('2s')
+    expect(punctual.depth).toEqual({ running: 1, queued: 1 })
+    store.cut()
+    await pass(13)
+    work.resolve()
+    await clock.settle()
+    expect(ran).toEqual([['first', 1]])
+    expect(punctual.depth).toEqual({ running: 0, queued: 0 })
+    store.heal()
+    await pass(20)
+    await punctual.idle()
+    expect(ran).toContainEqual(['second', 2])
+    expect(await punctual.counts({ job })).toMatchObject({ completed: 2 })
+  })
+
+  it('F01 every late write of the old owner is refused and counted, and the record is the new owner’s', async () => {
+    const { node, clock, pass } = newCluster({ connect: newDatabase() })
+    const late = Promise.withResolvers<void>()
+    const job = defineJob('stubborn')
+      .task('first', async ({ attempt, progress }) => {
+        if (attempt > 1) return 'new'
+        await late.promise
+        progress(0.5, 'old')
+        return 'old'
+      })
+      .task('second', () => 'end')
+    const first = await node({ jobs: [job] })
+    const { id } = await first.punctual.enqueue(job, undefined)
+    await first.probe.next('task.started')
+    // Only the beats fail: the node goes on writing, as one whose process was paused would.
+    first.store.freeze()
+    const second = await node({ jobs: [job] })
+    await pass(20)
+    await second.probe.next('occurrence.completed')
+    first.store.heal()
+    late.resolve()
+    await clock.settle()
+    await pass(3)
+    expect(first.probe.seen('occurrence.lost')).toHaveLength(1)
+    expect(first.probe.seen('occurrence.completed')).toEqual([])
+    const kept = await occurrence(second.punctual, id)
+    expect(kept.tasks.map((task) => task.result)).toEqual(['new', 'end'])
+    expect(kept.progress).toBeNull()
+  })
+
+  it('F01 a settlement that comes after the rescue is refused and counted', async () => {
+    const { node, pass } = newCluster({ connect: newDatabase() })
+    const job = defineJob('slow').task('only', ({ attempt }) => `try ${attempt}`)
+    const first = await node({ jobs: [job] })
+    const letThrough = first.store.hold('settle')
+    const held = first.store.hold('beat')
+    const { id } = await first.punctual.enqueue(job, undefined)
+    await first.probe.next('task.succeeded')
+    const second = await node({ jobs: [job] })
+    await pass(20)
+    await second.probe.next('occurrence.completed')
+    letThrough()
+    held()
+    await first.probe.next('occurrence.lost')
+    expect((await occurrence(second.punctual, id)).result).toBe('try 2')
+  })
+
+  it('F24 a node with the same name does not inherit anything', async () => {
+    const { node, pass } = newCluster({ connect: newDatabase() })
+    const job = defineJob('long').task('only', ({ attempt }) => (attempt === 1 ? new Promise(() => {}) : 'again'))
+    const first = await node({ jobs: [job], name: 'same' })
+    const { id } = await first.punctual.enqueue(job, undefined)
+    await first.probe.next('task.started')
+    first.store.freeze()
+    const second = await node({ jobs: [job], name: 'same' })
+    await pass(10)
+    expect((await occurrence(second.punctual, id)).state).toBe('running')
+    await pass(10)
+    expect((await occurrence(second.punctual, id)).state).toBe('completed')
+  })
+})

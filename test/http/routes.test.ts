@@ -1,0 +1,120 @@
+import { createPunctual, type Punctual, PunctualError } from 'punctual'
+import { createHandler } from 'punctual/http'
+import { memory } from 'punctual/memory'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { asker, broken, echo, newPunctual, silent } from './asker.ts'
+
+let punctual: Punctual
+beforeEach(() => {
+  punctual = newPunctual()
+})
+afterEach(() => punctual.close())
+const ask = asker(() => punctual)
+
+describe('health', () => {
+  test('/healthz answers 200 while the process lives, started or not', async () => {
+    expect(await ask('/healthz')).toMatchObject({ status: 200, body: { state: 'stopped' } })
+    await punctual.start()
+    expect(await ask('/healthz')).toMatchObject({ status: 200, body: { state: 'ok' } })
+  })
+
+  test('/readyz answers 503 until the node does its work', async () => {
+    expect(await ask('/readyz')).toMatchObject({ status: 503, body: { state: 'stopped', reasons: [] } })
+    await punctual.start()
+    expect(await ask('/readyz')).toMatchObject({ status: 200, body: { state: 'ok', reasons: [] } })
+  })
+
+  test('TM-9: /readyz tells why a node whose store is away is not ready, and /healthz stays 200', async () => {
+    const away = memory()
+    away.open = () => Promise.reject(new PunctualError('store.unreachable', 'nobody answers at db.example'))
+    await using node = createPunctual({ store: away, log: silent })
+    await node.start()
+    const handler = createHandler(node, { log: silent })
+    const ready = await handler(new Request('http://localhost/readyz'))
+    expect(ready.status).toBe(503)
+    expect(await ready.json()).toEqual({ state: 'degraded', reasons: ['opener: nobody answers at db.example'] })
+    expect((await handler(new Request('http://localhost/healthz'))).status).toBe(200)
+  })
+})
+
+describe('jobs', () => {
+  test('lists the jobs by name, those that never ran included', async () => {
+    await punctual.runDue()
+    const { status, body } = await ask('/api/v1/jobs')
+    expect(status).toBe(200)
+    expect(body.items.map((job: { name: string }) => job.name)).toEqual(['broken', 'echo', 'later'])
+    expect(body.items[2]).toMatchObject({
+      tenant: 'default',
+      version: 1,
+      schedule: { kind: 'interval' },
+      tasks: [{ name: 'run' }],
+    })
+    expect(body.cursor).toBeNull()
+  })
+
+  test('pages by name', async () => {
+    await punctual.runDue()
+    const first = await ask('/api/v1/jobs?limit=2')
+    expect(first.body.cursor).toBe('echo')
+    const second = await ask(`/api/v1/jobs?limit=2&after=${first.body.cursor}`)
+    expect(second.body.items.map((job: { name: string }) => job.name)).toEqual(['later'])
+    expect(second.body.cursor).toBeNull()
+  })
+})
+
+describe('occurrences', () => {
+  test('lists, filters by every parameter, and pages', async () => {
+    for (const text of ['a', 'b', 'c'])
+      await punctual.enqueue(echo, { text }, { key: text, entity: `entity-${text}`, tenant: 'acme' })
+    await punctual.enqueue(echo, { text: 'd' }, { runAt: '1h' })
+    await punctual.runDue()
+    const keys = async (query: string) =>
+      (await ask(`/api/v1/occurrences?${query}`)).body.items.map((item: { key: string | null }) => item.key)
+    expect(await keys('job=echo&state=completed')).toEqual(['c', 'b', 'a'])
+    expect(await keys('tenant=acme')).toEqual(['c', 'b', 'a'])
+    expect(await keys('tenant=nobody')).toEqual([])
+    expect(await keys('job=echo&state=pending,running')).toEqual([null])
+    expect(await keys('key=b')).toEqual(['b'])
+    expect(await keys('entity=entity-c')).toEqual(['c'])
+    expect(await keys('job=echo&from=2000-01-01T00:00:00Z&to=2000-01-02T00:00:00Z')).toEqual([])
+    const first = await ask('/api/v1/occurrences?job=echo&limit=3')
+    expect(first.body.items).toHaveLength(3)
+    const second = await ask(`/api/v1/occurrences?job=echo&limit=3&cursor=${first.body.cursor}`)
+    expect(second.body).toMatchObject({ items: [{ key: 'a' }], cursor: null })
+  })
+
+  test('tells all about one, without the stacks of its errors', async () => {
+    const { id } = await punctual.enqueue(broken, undefined, { key: 'k' })
+    await punctual.runDue()
+    const { status, body, text } = await ask(`/api/v1/occurrences/${id}`)
+    expect(status).toBe(200)
+    expect(body).toMatchObject({ id, job: 'broken', key: 'k', state: 'dead', source: 'deferred', error: { message: 'it fell' } })
+    expect(body.tasks).toMatchObject([
+      { name: 'fall', state: 'failed', attempts: [{ n: 1, state: 'failed', error: { message: 'it fell' } }] },
+    ])
+    expect(text + (await ask('/api/v1/occurrences')).text).not.toContain('stack')
+  })
+
+  test('an unknown id is 404, typed', async () => {
+    const { status, body } = await ask('/api/v1/occurrences/nothing')
+    expect(status).toBe(404)
+    expect(body).toEqual({
+      error: { code: 'occurrence.unknown', message: 'There is no occurrence "nothing"', details: { id: 'nothing' } },
+    })
+  })
+
+  test('counts by state, of all or of one job', async () => {
+    await punctual.enqueue(echo, { text: 'a' })
+    await punctual.enqueue(broken, undefined)
+    await punctual.runDue()
+    expect((await ask('/api/v1/counts')).body.states).toMatchObject({ completed: 1, dead: 1, pending: 0 })
+    expect((await ask('/api/v1/counts?job=echo')).body.states).toMatchObject({ completed: 1, dead: 0 })
+  })
+
+  test('the depth of the queue and the nodes are visible (JB-17)', async () => {
+    await punctual.start()
+    const { body } = await ask('/api/v1/nodes')
+    expect(body.items).toMatchObject([{ concurrency: 10, running: 0, kinds: ['echo', 'broken', 'later'] }])
+    expect(new Date(body.items[0].beatAt).toISOString()).toBe(body.items[0].beatAt)
+  })
+})
