@@ -54,6 +54,9 @@ export function createPunctual(options: PunctualOptions): Punctual {
   return new Punctual(options)
 }
 
+/** The payload may be left out where the job takes none, or anything. */
+type EnqueueArguments<Input> = undefined extends Input ? [payload?: Input, options?: EnqueueOptions] : [payload: Input, options?: EnqueueOptions]
+
 /** What `createPunctual` returns. */
 export class Punctual implements AsyncDisposable {
   readonly #engine: Engine
@@ -116,7 +119,7 @@ export class Punctual implements AsyncDisposable {
   }
 
   /** Creates work for one entity, once or later. The payload is checked against the job's schema where this process knows it. */
-  enqueue<Input>(job: DefinitionTaking<Input>, payload: NoInfer<Input>, options?: EnqueueOptions): Promise<EnqueueResult>
+  enqueue<Input>(job: DefinitionTaking<Input>, ...work: EnqueueArguments<NoInfer<Input>>): Promise<EnqueueResult>
   enqueue(job: string, payload?: unknown, options?: EnqueueOptions): Promise<EnqueueResult>
   enqueue(requests: readonly EnqueueRequest[]): Promise<EnqueueResult[]>
   async enqueue(job: AnyDefinition | string | readonly EnqueueRequest[], payload?: unknown, options: EnqueueOptions = {}): Promise<EnqueueResult | EnqueueResult[]> {
