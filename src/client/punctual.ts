@@ -41,7 +41,7 @@ import type { Occurrence, OccurrenceLine } from './occurrence-view.ts'
 import { type BackfillOptions, type BackfillPreview, Operations, type ReplayOptions } from './operations.ts'
 import { parseOptions, type PunctualOptions } from './options.ts'
 import { random, randomBytes } from './random.ts'
-import { type Counts, type FieldChange, type JobStatus, type JobView, type ListFilter, type RangeView, Reads, type VersionView } from './reads.ts'
+import { type Counts, type FieldChange, type JobFilter, type JobStatus, type JobView, type ListFilter, type RangeView, Reads, type VersionView } from './reads.ts'
 import { Recent } from './recent.ts'
 import type { RunAt } from './run-at.ts'
 
@@ -275,8 +275,8 @@ export class Punctual implements AsyncDisposable {
     return this.#reads.ranges(filter)
   }
 
-  /** All jobs by name, those that never ran included. */
-  async jobs(filter?: { tenant?: string; after?: string; limit?: number }): Promise<readonly JobView[]> {
+  /** The jobs by name and tenant, those that never ran included, a page at a time. */
+  async jobs(filter?: JobFilter): Promise<readonly JobView[]> {
     this.#checkOpen()
     return this.#reads.jobs(filter)
   }

@@ -4,7 +4,7 @@ import { PunctualError } from '../errors.ts'
 import type { AnyDefinition } from '../model/definition.ts'
 import { isPlannable, type JobOverride, type JobRecord, type JobSpec } from '../model/job.ts'
 import { type OccurrenceState, occurrenceStates } from '../model/lifecycle.ts'
-import { checkKey, checkName, checkOneOf, checkOptions, checkWhole } from '../model/limits.ts'
+import { checkKey, checkName, checkObject, checkOneOf, checkOptions, checkWhole } from '../model/limits.ts'
 import { isPausedAt, type PauseRecord } from '../model/pause.ts'
 import { decodePayload } from '../model/payload.ts'
 import { cascade, type Settings } from '../model/settings.ts'
@@ -13,7 +13,7 @@ import { bind } from '../schedule/interval.ts'
 import { restoreSchedule } from '../schedule/restore.ts'
 import { nextMs, type Schedule, type ScheduleJson } from '../schedule/schedule.ts'
 import type { OccurrenceFilter, Page } from '../store/query.ts'
-import type { NodeRecord } from '../store/store.ts'
+import type { JobQuery, NodeRecord } from '../store/store.ts'
 import { type InstantInput, parseInstant } from '../time/instant.ts'
 import { nameOf, type OccurrenceTarget, tenantOf, whichOf } from './commands.ts'
 import { type Occurrence, type OccurrenceLine, occurrenceLine, occurrenceView } from './occurrence-view.ts'
@@ -97,6 +97,16 @@ export interface RangeView {
   readonly count: number
 }
 
+export interface JobFilter {
+  tenant?: string
+  /** Exactly this one. */
+  name?: string
+  /** Those that follow this one: the last of the page before. */
+  after?: { readonly name: string; readonly tenant: string }
+  /** Default 100, at most 1,000. */
+  limit?: number
+}
+
 export type Counts = Readonly<Record<OccurrenceState, number>>
 
 const filterNames = ['tenant', 'job', 'state', 'key', 'entity', 'from', 'to', 'limit', 'cursor']
@@ -148,13 +158,11 @@ export class Reads {
     return { active: next !== null && !isPaused, enabled: record.spec.isEnabled, paused: isPaused, running: states.running > 0, nextRun: next, lastRun: lastRunAt === null ? null : new Date(lastRunAt) }
   }
 
-  async jobs(filter: { tenant?: string; after?: string; limit?: number } = {}): Promise<readonly JobView[]> {
-    checkOptions(filter, ['tenant', 'after', 'limit'], 'jobs')
-    const { tenant, after, limit = 100 } = filter
-    checkWhole(limit, 'limit', 1, 1000)
+  async jobs(filter: JobFilter = {}): Promise<readonly JobView[]> {
+    const query = parseJobFilter(filter)
     await this.#engine.open()
     const { store, time } = this.#engine.env
-    const records = await store.readJobs({ limit, ...(tenant !== undefined && { tenant: checkName(tenant, 'tenant') }), ...(after !== undefined && { after: checkName(after, 'after') }) })
+    const records = await store.readJobs(query)
     const now = time.now()
     const facts = { now, pauses: await store.readPauses({ since: now }), nodes: (await store.nodes()).nodes }
     return records.map((record) => this.#jobView(record, facts))
@@ -242,6 +250,18 @@ function scheduleOf({ spec, createdAt }: JobRecord): Schedule | null {
   } catch (error) {
     if (error instanceof PunctualError && error.code === 'schedule.unknown') return null
     throw error
+  }
+}
+
+function parseJobFilter(filter: JobFilter): JobQuery {
+  checkOptions(filter, ['tenant', 'name', 'after', 'limit'], 'jobs')
+  const { tenant, name, after, limit = 100 } = filter
+  if (after !== undefined) checkObject(after, 'after')
+  return {
+    limit: checkWhole(limit, 'limit', 1, 1000),
+    ...(tenant !== undefined && { tenant: checkName(tenant, 'tenant') }),
+    ...(name !== undefined && { name: checkName(name, 'name') }),
+    ...(after !== undefined && { after: { name: checkName(after.name, 'after.name'), tenant: checkName(after.tenant, 'after.tenant') } }),
   }
 }
 
