@@ -1,9 +1,10 @@
 // Why something has not run, or will not.
 import { defaultTenant, type Engine } from '../engine/engine.ts'
+import { Timeline } from '../engine/timeline.ts'
 import { isTransient } from '../engine/transient.ts'
 import { PunctualError } from '../errors.ts'
 import { type AnyDefinition, Definition } from '../model/definition.ts'
-import { isPlannable, type JobRecord } from '../model/job.ts'
+import { isPlannable, type JobRecord, type VersionRecord } from '../model/job.ts'
 import type { OccurrenceHistory } from '../model/occurrence.ts'
 import { covers, type PauseRecord } from '../model/pause.ts'
 import { bind } from '../schedule/interval.ts'
@@ -146,7 +147,7 @@ export class Explainer {
     if (under?.state === 'running') reasons.push(reason('running', `Occurrence ${under.id} runs now`, { id: under.id }))
     const lacking = await this.#withoutNode(job.spec.definition)
     if (lacking) reasons.push(lacking)
-    reasons.push(scheduleReason(job, now))
+    reasons.push(scheduleReason(job, await store.readVersions(job), now))
     return reasons
   }
 
@@ -163,12 +164,13 @@ export class Explainer {
   }
 }
 
-function scheduleReason(job: JobRecord, now: number): Reason {
+function scheduleReason(job: JobRecord, versions: readonly VersionRecord[], now: number): Reason {
   if (!job.spec.schedule) return reason('no-schedule', 'It has no schedule: it runs when it is triggered or enqueued')
   try {
     const schedule = bind(restoreSchedule(job.spec.schedule), job.createdAt)
     if (neverFires(schedule)) return reason('never-fires', `Its schedule never fires: ${schedule.describe()}`)
-    const next = nextMs(schedule, now)
+    // What code or a person has changed may hold only from later on: until then the version before it has the say.
+    const next = isPlannable(job.spec) ? (new Timeline(job, versions).next(now)?.at ?? null) : nextMs(schedule, now)
     if (next === null) return reason('window-over', 'Its schedule has no further instant: its window or its count is over')
     const { start } = job.spec.schedule as { start?: unknown }
     const startsAt = typeof start === 'string' ? Date.parse(start) : typeof start === 'number' ? start : null
