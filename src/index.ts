@@ -12,7 +12,7 @@ export type { JobPatch, OverridableField, PauseTarget, PauseView, ScheduleOption
 export type { BackfillMode, BackfillOptions, BackfillPreview, ReplayOptions } from './client/operations.ts'
 export type { Explanation, ExplainTarget, Reason, ReasonCode } from './client/explain.ts'
 export type { RunAt } from './client/run-at.ts'
-export type { AttemptView, Occurrence, OccurrenceLine, TaskView, TurnView } from './client/occurrence-view.ts'
+export type { AttemptView, Occurrence, OccurrenceLine, TaskView, TurnView, WaitView } from './client/occurrence-view.ts'
 export type { Counts, JobFilter, JobStatus, JobView, FieldChange, ListFilter, RangeView, VersionView } from './client/reads.ts'
 export type { DueSummary } from './engine/engine.ts'
 export type { HandlerMap } from './engine/registry.ts'

@@ -1,13 +1,21 @@
 // The public form of what the store knows: dates instead of numbers, values instead of JSON text.
-import { type TaskHistory, taskHistories } from '../model/history.ts'
+
+import type { Refs } from '../model/context.ts'
+import { type AttemptHistory, type TaskHistory, taskHistories } from '../model/history.ts'
 import type { JobSpec } from '../model/job.ts'
-import { type AttemptState, isEnd, type OccurrenceState, type Source, type TaskRunState, type TurnEnd } from '../model/lifecycle.ts'
-import type { OccurrenceHistory, OccurrenceSummary } from '../model/occurrence.ts'
+import {
+  type AttemptState,
+  isEnd,
+  type OccurrenceState,
+  type Source,
+  type TaskRunState,
+  type TurnEnd,
+} from '../model/lifecycle.ts'
+import type { OccurrenceHistory, OccurrenceSummary, Replay, TurnRecord } from '../model/occurrence.ts'
 import { decodePayload } from '../model/payload.ts'
 import type { ErrorRecord } from '../model/report.ts'
 import { cascade, type Settings } from '../model/settings.ts'
 import { type TaskGraph, taskGraph } from '../model/task-graph.ts'
-import type { Refs } from '../model/context.ts'
 
 /** One intended run of a job, with all that became of it. */
 export interface Occurrence {
@@ -34,12 +42,27 @@ export interface Occurrence {
   /** The boot id of the node that runs it, or ran it last. */
   readonly node: string | null
   readonly reason: string | null
+  /** Why it does not run although it is due; null unless it is `waiting`. */
+  readonly wait: WaitView | null
+  /** What it repeats and why, when it is a replay or fills in for another. */
+  readonly replay: Replay | null
+  /** Of a compressed recovery: the instants this one run stands for. */
+  readonly span: { readonly from: Date; readonly to: Date; readonly count: number } | null
   readonly failedTasks: number
   readonly progress: { readonly task: string; readonly done: number; readonly message: string | null; readonly at: Date } | null
   /** What held at its first start; null before it. */
   readonly settings: Settings | null
   readonly tasks: readonly TaskView[]
   readonly turns: readonly TurnView[]
+}
+
+export interface WaitView {
+  /** What it waits for; `recovery` is the planner's word on an instant that came due while no node was there. */
+  readonly reason: 'overlap' | 'concurrency' | 'rate' | 'catch-up' | 'pause' | 'recovery'
+  /** When it is looked at again by itself. */
+  readonly until: Date | null
+  /** Of those that hold what it waits for, at most ten ids. */
+  readonly blockers: readonly string[]
 }
 
 export interface TaskView {
@@ -86,16 +109,28 @@ export interface OccurrenceLine {
   readonly error: ErrorRecord | null
 }
 
-export function occurrenceView({ record, state, dueAt, node, turns, attempts, progress }: OccurrenceHistory, spec: Pick<JobSpec, 'tasks'> | null): Occurrence {
+export function occurrenceView(history: OccurrenceHistory, spec: Pick<JobSpec, 'tasks'> | null): Occurrence {
+  const { record, state, dueAt, node, turns, attempts, progress } = history
+  const { id, tenant, job, version, key, entity, refs, source, priority, replay } = record
   const last = turns.at(-1)
   const started = turns.find((turn) => turn.startedAt !== null)
   const frozen = turns.find((turn) => turn.attempt !== null || turn.tasks !== null)
   const settings = frozen ? cascade(frozen.settings) : null
   const graph = taskGraph(spec?.tasks ?? [], settings?.mode ?? 'sequential')
   const hasEnded = isEnd(state) || state === 'dead'
-  const tasks = taskHistories(graph, turns, attempts, !hasEnded).map((task, _, all) => (state === 'running' && mayRun(task, graph, all) ? { ...task, state: 'running' as const } : task))
+  const tasks = taskHistories(graph, turns, attempts, !hasEnded).map((task, _, all) =>
+    state === 'running' && mayRun(task, graph, all) ? { ...task, state: 'running' as const } : task,
+  )
   return {
-    ...record,
+    id,
+    tenant,
+    job,
+    version,
+    key,
+    entity,
+    refs,
+    source,
+    priority,
     state,
     dueAt: new Date(dueAt),
     scheduledAt: new Date(record.scheduledAt),
@@ -107,17 +142,36 @@ export function occurrenceView({ record, state, dueAt, node, turns, attempts, pr
     error: state === 'completed' ? null : (last?.error ?? null),
     node: node ?? last?.node ?? null,
     reason: last?.reason ?? null,
+    wait: waitView(history),
+    replay,
+    span: record.span && { from: new Date(record.span.from), to: new Date(record.span.to), count: record.span.count },
     failedTasks: tasks.filter((task) => task.state === 'failed' || task.state === 'timeout').length,
     progress: progress && { ...progress, at: new Date(progress.at) },
     settings,
-    tasks: tasks.map((task) => ({ name: task.task, state: task.state, result: decodePayload(task.result), attempts: task.attempts.map(attemptView) })),
-    turns: turns.map((turn) => ({ turn: turn.turn, end: turn.end, node: turn.node, startedAt: date(turn.startedAt), endedAt: new Date(turn.endedAt), error: turn.error, reason: turn.reason })),
+    tasks: tasks.map(taskView),
+    turns: turns.map(turnView),
   }
+}
+
+function waitView({ state, wait, blockers }: OccurrenceHistory): WaitView | null {
+  if (state !== 'waiting' || !wait) return null
+  return { reason: wait.reason === 'stranded' ? 'recovery' : wait.reason, until: date(wait.wakeAt), blockers }
+}
+
+function taskView({ task, state, result, attempts }: TaskHistory): TaskView {
+  return { name: task, state, result: decodePayload(result), attempts: attempts.map(attemptView) }
+}
+
+function turnView({ turn, end, node, startedAt, endedAt, error, reason }: TurnRecord): TurnView {
+  return { turn, end, node, startedAt: date(startedAt), endedAt: new Date(endedAt), error, reason }
 }
 
 /** Whatever may start is started at once, so that on a node it runs. */
 function mayRun({ task, state }: TaskHistory, graph: TaskGraph, all: readonly TaskHistory[]): boolean {
-  return state === 'pending' && (graph.get(task) ?? []).every((before) => all.find((other) => other.task === before)?.state !== 'pending')
+  return (
+    state === 'pending' &&
+    (graph.get(task) ?? []).every((before) => all.find((other) => other.task === before)?.state !== 'pending')
+  )
 }
 
 export function occurrenceLine(line: OccurrenceSummary): OccurrenceLine {
@@ -131,7 +185,7 @@ export function occurrenceLine(line: OccurrenceSummary): OccurrenceLine {
   }
 }
 
-function attemptView({ n, state, turn, startedAt, endedAt, error }: { n: number; state: AttemptState; turn: number; startedAt: number | null; endedAt: number | null; error: ErrorRecord | null }): AttemptView {
+function attemptView({ n, state, turn, startedAt, endedAt, error }: AttemptHistory): AttemptView {
   return { n, state, turn, startedAt: date(startedAt), endedAt: date(endedAt), error }
 }
 
