@@ -54,11 +54,12 @@ export class Engine {
     this.#dispatcher = new Dispatcher(env, this.#recorder, session, () => this.#fence('the store refused a claim of this node'))
     this.#planner = new Planner(env)
     this.#keeper = new Keeper(env, this.#dispatcher, session, (reason) => this.#fence(reason))
+    this.#keeper.onBreak = () => this.wakePlanner()
     this.#keeper.onNodes = (nodes) => this.#planner.observe(nodes)
     this.#loops = {
       opener: this.#loop('opener', () => this.#openOnce()),
       planner: this.#loop('planner', () => this.#planOnce()),
-      dispatcher: this.#loop('dispatcher', () => this.#dispatcher.runOnce()),
+      dispatcher: this.#loop('dispatcher', () => this.#dispatchOnce()),
       beat: this.#loop('beat', () => this.#beatOnce()),
       watch: this.#loop('watch', () => this.#keeper.watchOnce()),
       prune: this.#loop('prune', () => this.#keeper.pruneOnce()),
@@ -231,8 +232,14 @@ export class Engine {
   }
 
   async #planOnce(): Promise<number> {
+    if (this.#session.mayHaveSlept) await this.#beatOnce()
     await this.#declare()
     return this.#planner.runOnce()
+  }
+
+  async #dispatchOnce(): Promise<Wait> {
+    if (this.#session.mayHaveSlept) await this.#beatOnce()
+    return this.#dispatcher.runOnce()
   }
 
   async #planAll(): Promise<void> {

@@ -1,6 +1,6 @@
 // What one pass of the planner decides about one job, as a pure function of what the store told.
 import { scheduledId } from '../model/ids.ts'
-import type { TzRecord, VersionRecord } from '../model/job.ts'
+import { type TzRecord, type VersionRecord, versionAt } from '../model/job.ts'
 import type { Source } from '../model/lifecycle.ts'
 import { holdsFor } from '../model/hold.ts'
 import { isPausedAt } from '../model/pause.ts'
@@ -66,16 +66,17 @@ interface GapPlan extends Pick<JobPlan, 'ranges' | 'revive' | 'drop'> {
 function planGap(input: PlanInput, rows: Rows): GapPlan {
   const { candidate, work, timeline } = input
   const { job, stranded, versions } = candidate
-  const settings = settingsOf(input, versions.at(-1) as VersionRecord)
+  const settings = settingsOf(input, versionAt(versions, work.now))
   const policy = settings.recovery
   const ticks = new Map<number, Tick>()
   const paused = new PassedInstants()
+  const held = stranded.filter((at) => !isPaused(candidate, at))
   let through = job.cursor
   let isWhole = true
   function* instants(): Generator<number, void, undefined> {
-    yield* stranded.filter((at) => !isPaused(candidate, at))
+    yield* held
     let tick = timeline.next(job.cursor)
-    for (let count = 0; tick && tick.at <= work.aliveSince; tick = timeline.next(tick.at)) {
+    for (let count = 0; tick && rows.dueAt(tick) <= work.aliveSince; tick = timeline.next(tick.at)) {
       if (policy.strategy === 'all' && ++count > rowsPerPlan) {
         isWhole = false
         return
@@ -94,24 +95,23 @@ function planGap(input: PlanInput, rows: Rows): GapPlan {
   const passed = [...decision.passed, ...paused.records({ state: 'skipped', reason: 'paused' })]
   for (const { at, span } of decision.run) if (!planned.has(at)) rows.add(tickAt(at), 'recovery', { span })
   for (const one of passed) if (one.count === 1 && !planned.has(one.from)) rows.add(tickAt(one.from), 'recovery', { end: one })
-  const revived = decision.run.filter(({ at }) => planned.has(at))
+  const revived = new Map(decision.run.filter(({ at }) => planned.has(at)).map((one) => [one.at, one]))
   const holds = holdsFor({ tenant: job.tenant, job: job.name, source: 'recovery', settings })
   const ends = new Map(passed.filter(({ count }) => count === 1).map((one) => [one.from, one]))
   return {
     through,
     isWhole,
-    ranges: passed.filter(({ count }) => count > 1).map((range) => withoutPlanned(range, stranded, timeline)),
-    revive: revived.map(({ at, span }) => ({ at, holds, span })),
-    drop: stranded.filter((at) => !revived.some((one) => one.at === at)).map((at) => dropped(at, ends.get(at), passed, isPaused(candidate, at))),
+    ranges: passed.filter(({ count }) => count > 1).flatMap((range) => withoutPlanned(range, held, ticks.keys().next().value)),
+    revive: Array.from(revived.values(), ({ at, span }) => ({ at, holds, span })),
+    drop: stranded.filter((at) => !revived.has(at)).map((at) => dropped(at, ends.get(at), passed, isPaused(candidate, at))),
   }
 }
 
-/** A range stands for instants without records: those that were planned before have theirs. */
-function withoutPlanned(range: Passed, stranded: readonly number[], timeline: Timeline): Passed {
-  const inside = stranded.filter((at) => at >= range.from && at <= range.to)
-  const last = inside.at(-1)
-  if (last === undefined) return range
-  return { ...range, from: timeline.next(last)?.at ?? range.from, count: range.count - inside.length }
+/** A range stands for instants without records: those that were planned before have theirs, and come before all others. */
+function withoutPlanned(range: Passed, held: readonly number[], firstNew: number | undefined): readonly Passed[] {
+  const inside = held.filter((at) => at >= range.from && at <= range.to).length
+  if (inside === 0) return [range]
+  return firstNew === undefined || inside === range.count ? [] : [{ ...range, from: firstNew, count: range.count - inside }]
 }
 
 function dropped(at: number, own: Passed | undefined, passed: readonly Passed[], isInPause: boolean): JobPlan['drop'][number] {
@@ -144,6 +144,10 @@ class Rows {
 
   get lastAt(): number {
     return this.rows.reduce((last, { at }) => Math.max(last, at), 0)
+  }
+
+  dueAt({ at, version }: Tick): number {
+    return at + this.#factsOf(version).delayMs
   }
 
   add({ at, version }: Tick, source: Source, more: { readonly span?: Span | null; readonly end?: Pick<Passed, 'state' | 'reason'> }): void {

@@ -22,7 +22,10 @@ export class Keeper {
   /** Boot ids that this node itself has given up: nobody has to wait to see whether they beat. */
   readonly #disowned = new Set<string>()
   #cancelFence: () => void = () => {}
+  #aliveSince = 0
 
+  /** Called when the store has noticed that for a while no node was there. */
+  onBreak: () => void = () => {}
   /** Called with all nodes whenever they are looked at. */
   onNodes: (nodes: readonly NodeRecord[]) => void = () => {}
 
@@ -38,7 +41,7 @@ export class Keeper {
     const session = this.#session()
     while (session.beating) await session.beating
     session.beatBegins()
-    const sentAt = clock.mono()
+    const [sentAt, sentWallAt] = [clock.mono(), clock.wall()]
     const sent = store.beat({
       node: this.#nodeInfo(session),
       claims: [...session.claims.keys()],
@@ -56,6 +59,9 @@ export class Keeper {
     }
     session.isJoined = true
     session.beatAt = sentAt
+    session.beatWallAt = sentWallAt
+    if (answer.aliveSince !== this.#aliveSince) this.onBreak()
+    this.#aliveSince = answer.aliveSince
     this.#armFence(session)
     if (answer.lost.length > 0) this.#loseClaims(session, answer.lost)
     for (const { ref, turn, reason } of answer.cancels) this.#dispatcher.abort(ref, turn, 'cancel', reason)

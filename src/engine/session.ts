@@ -13,8 +13,9 @@ export class Session {
   /** Cut off from its claims: it starts nothing and writes nothing any more. */
   isFenced = false
   #beat: PromiseWithResolvers<void> | null = null
-  /** When the last acknowledged beat was sent, by the monotonic clock. */
+  /** When the last acknowledged beat was sent, by the monotonic clock and by the wall. */
   beatAt: number
+  beatWallAt: number
 
   readonly #clock: Clock
   readonly #aloneMs: number
@@ -25,11 +26,20 @@ export class Session {
     this.#aloneMs = aloneMs
     this.boot = uuidV7(Math.floor(clock.wall()), randomBytes)
     this.beatAt = clock.mono()
+    this.beatWallAt = clock.wall()
   }
 
   /** Its last acknowledged beat is so old that it may be taken for gone at any moment. */
   get isOverdue(): boolean {
     return this.isJoined && this.#clock.mono() - this.beatAt >= this.#aloneMs
+  }
+
+  /**
+   * The wall has moved on by more than a node may be silent, whatever the monotonic clock says: the machine may have been asleep.
+   * The store must hear of it before anything is planned or claimed, so that the gap is seen as one.
+   */
+  get mayHaveSlept(): boolean {
+    return this.isJoined && this.#clock.wall() - this.beatWallAt >= this.#aloneMs
   }
 
   /**

@@ -14,6 +14,8 @@ export class Timeline {
   readonly #versions: readonly VersionRecord[]
   readonly #createdAt: number
   readonly #schedules = new Map<number, Schedule | null>()
+  /** The stretch that was looked at last: a gap may have millions of instants, nearly all in one. */
+  #stretch: Stretch | null = null
 
   constructor({ createdAt }: JobRecord, versions: readonly VersionRecord[]) {
     this.#versions = versions
@@ -23,9 +25,7 @@ export class Timeline {
   /** The first instant strictly after, whichever version brings it. */
   next(after: number): Tick | null {
     for (let from = after; ; ) {
-      const version = versionAt(this.#versions, from + 1)
-      const end = this.#endOf(from + 1)
-      const schedule = this.schedule(version)
+      const { version, schedule, end } = this.#stretchAt(from + 1)
       const at = schedule && nextMs(schedule, from)
       if (at !== null && at < end) return { at, version }
       if (end === Number.POSITIVE_INFINITY) return null
@@ -42,8 +42,19 @@ export class Timeline {
     return schedule
   }
 
-  /** When the version in force at `at` is followed by another. */
-  #endOf(at: number): number {
-    return Math.min(...this.#versions.map(({ effectiveAt }) => effectiveAt).filter((effectiveAt) => effectiveAt > at))
+  #stretchAt(at: number): Stretch {
+    if (this.#stretch && this.#stretch.from <= at && at < this.#stretch.end) return this.#stretch
+    const version = versionAt(this.#versions, at)
+    const end = Math.min(...this.#versions.map(({ effectiveAt }) => effectiveAt).filter((effectiveAt) => effectiveAt > at))
+    this.#stretch = { from: at, end, version, schedule: this.schedule(version) }
+    return this.#stretch
   }
+}
+
+/** A time in which one version is in force; its beginning may be earlier than `from`. */
+interface Stretch {
+  readonly from: number
+  readonly end: number
+  readonly version: VersionRecord
+  readonly schedule: Schedule | null
 }

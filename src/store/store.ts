@@ -148,7 +148,7 @@ export interface PlanCandidate {
   readonly versions: readonly VersionRecord[]
   /** Planned instants that came due while no node was there, in order: they wait for the planner's word. */
   readonly stranded: readonly number[]
-  /** Pauses of the job that reach beyond the cursor. */
+  /** Pauses of the job that reach beyond the cursor, or beyond the first stranded instant. */
   readonly pauses: readonly PauseRecord[]
 }
 

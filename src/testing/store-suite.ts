@@ -12,6 +12,9 @@ import { jobCases } from './store-suite/jobs.ts'
 import { lifeCases } from './store-suite/life.ts'
 import { modelCases } from './store-suite/model.ts'
 import { moveCases } from './store-suite/move.ts'
+import { passedCases } from './store-suite/passed.ts'
+import { pauseCases } from './store-suite/pause.ts'
+import { pickCases } from './store-suite/pick.ts'
 import { planCases } from './store-suite/plan.ts'
 import { pruneCases } from './store-suite/prune.ts'
 import { readCases } from './store-suite/read.ts'
@@ -21,6 +24,7 @@ import { Scene } from './store-suite/scene.ts'
 import { settleCases } from './store-suite/settle.ts'
 import { strandedCases } from './store-suite/stranded.ts'
 import type { Draft } from './store-suite/topic.ts'
+import { versionCases } from './store-suite/versions.ts'
 
 export interface StoreSuiteOptions {
   /** The store's name, which begins every title. */
@@ -47,8 +51,12 @@ const drafts: readonly Draft[] = [
   jobCases,
   planCases,
   strandedCases,
+  versionCases,
+  passedCases,
+  pauseCases,
   createCases,
   claimCases,
+  pickCases,
   checkpointCases,
   settleCases,
   holdCases,

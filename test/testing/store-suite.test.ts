@@ -1,5 +1,6 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { MemoryStore } from '../../src/store/memory/memory-store.ts'
+import { MemoryState } from '../../src/store/memory/state.ts'
 import type { Store, StoreEnv } from '../../src/store/store.ts'
 import { type StoreCase, storeSuite } from '../../src/testing/index.ts'
 import { checkRandomSteps } from '../support/random-steps.ts'
@@ -34,7 +35,7 @@ describe('the store suite', () => {
   it('JS-2 has every case registered once, by a title that begins with the name of the store', () => {
     const titles = storeSuite({ name: 'mine', open: faulty(() => ({})), lacks }).map(({ title }) => title)
     expect(new Set(titles).size).toBe(titles.length)
-    expect(titles.length).toBeGreaterThan(250)
+    expect(titles.length).toBeGreaterThan(400)
     expect(titles.every((title) => title.startsWith('mine: '))).toBe(true)
   })
 
@@ -129,10 +130,129 @@ describe('the store suite', () => {
     }),
     'updates whatever version is expected': (store) => ({ putJob: ({ expectedVersion: _, ...put }) => store.putJob(put) }),
     'says nothing to its subscribers': () => ({ subscribe: () => () => {} }),
+    'makes a version for what is unchanged': (store) => ({
+      putJob: async (put) => {
+        const answer = await store.putJob(put)
+        return answer.outcome === 'unchanged' ? { ...answer, outcome: 'updated' } : answer
+      },
+    }),
+    'lets every version take effect at once': (store) => ({
+      putJob: (put) => store.putJob({ ...put, effectiveAt: null }),
+    }),
+    'takes plans made before a pause': (store) => ({
+      plan: async (plans) => {
+        const { pauseRevision } = await store.jobsToPlan({ horizonMs: 0, limit: 1 })
+        return store.plan(plans.map((plan) => ({ ...plan, pauseRevision })))
+      },
+    }),
+    'pauses without an end': (store) => ({
+      pause: (request) => store.pause({ ...request, open: request.open && { ...request.open, until: null } }),
+    }),
+    'resumes everything at once': (store) => ({
+      pause: async (request) => {
+        const open = request.open ? [] : await store.readPauses({ since: 0 })
+        for (const { tenant, job } of open) await store.pause({ tenant, job, open: null })
+        return store.pause(request)
+      },
+    }),
+    'runs what was to end at once': (store) => ({
+      plan: (plans) => store.plan(plans.map((plan) => ({ ...plan, rows: plan.rows.map((row) => ({ ...row, end: null })) }))),
+    }),
+    'forgets ranges': (store) => ({ plan: (plans) => store.plan(plans.map((plan) => ({ ...plan, ranges: [] }))) }),
+    'forgets which stranded rows end': (store) => ({ plan: (plans) => store.plan(plans.map((plan) => ({ ...plan, drop: [] }))) }),
+    'revives without limits': (store) => ({
+      plan: (plans) =>
+        store.plan(plans.map((plan) => ({ ...plan, revive: plan.revive.map((one) => ({ ...one, holds: null })) }))),
+    }),
+    'knows no limits': (store) => ({ create: (rows) => store.create(rows.map((row) => ({ ...row, holds: null }))) }),
+    'knows no limit of the cluster': (store) => ({ claim: ({ clusterLimit: _, ...request }) => store.claim(request) }),
+    'picks by priority only': (store) => ({ claim: ({ pick: _, ...request }) => store.claim(request) }),
+    'keeps secret what it passed over': (store) => ({
+      claim: async (request) => ({ ...(await store.claim(request)), passed: [] }),
+    }),
+    'never gives up on what was not started in time': (store) => ({
+      create: (rows) => store.create(rows.map((row) => ({ ...row, startWithinMs: null }))),
+    }),
+    'expires only at claims': (store) => ({
+      rescue: async (request) => ({ ...(await store.rescue(request)), expired: [] }),
+    }),
+    'counts no failures': (store) => ({ counts: async (query) => ({ ...(await store.counts(query)), failuresInRow: 0 }) }),
   }
 
   it.each(Object.entries(faults))('finds a store that %s', async (_, fault) => {
     expect(await failures(storeSuite({ name: 'faulty', open: faulty(fault), lacks }))).toHaveLength(1)
+  })
+
+  const plantedRules: Record<string, () => void> = {
+    'does not free a key by rescue': () => {
+      const { endTurn } = MemoryState.prototype
+      vi.spyOn(MemoryState.prototype, 'endTurn').mockImplementation(function (this: MemoryState, entry, end) {
+        const held = end.end === 'dead' && end.reason !== null ? [...entry.holding] : []
+        endTurn.call(this, entry, end)
+        for (const key of held) this.holders.get(key)?.add(entry)
+      })
+    },
+    'frees a key between two tries': () => {
+      const { nextTurn } = MemoryState.prototype
+      vi.spyOn(MemoryState.prototype, 'nextTurn').mockImplementation(function (this: MemoryState, entry, dueAt) {
+        nextTurn.call(this, entry, dueAt)
+        for (const key of [...entry.holding]) this.free(entry, key)
+      })
+    },
+    'wakes nobody when a key is freed': () => {
+      vi.spyOn(MemoryState.prototype, 'free').mockImplementation(function (this: MemoryState, entry, key) {
+        entry.holding.delete(key)
+        this.holders.get(key)?.delete(entry)
+      })
+    },
+    'wakes the youngest first': () => {
+      const { free } = MemoryState.prototype
+      vi.spyOn(MemoryState.prototype, 'free').mockImplementation(function (this: MemoryState, entry, key) {
+        const dues = new Map([...this.waiting].map((one) => [one, one.dueAt]))
+        for (const one of dues.keys()) one.dueAt = -one.dueAt
+        free.call(this, entry, key)
+        for (const [one, dueAt] of dues) {
+          one.dueAt = dueAt
+          if (one.place === 'ready') this.makeReady(one, dueAt)
+        }
+      })
+    },
+    'keeps a place in the overlap for one that was put off': () => {
+      vi.spyOn(MemoryState.prototype, 'reschedule').mockImplementation(function (this: MemoryState, entry, dueAt) {
+        this.makeReady(entry, dueAt)
+      })
+    },
+    'skips without a reason': () => {
+      const { endTurn } = MemoryState.prototype
+      vi.spyOn(MemoryState.prototype, 'endTurn').mockImplementation(function (this: MemoryState, entry, end) {
+        endTurn.call(this, entry, end.end === 'skipped' ? { ...end, reason: null } : end)
+      })
+    },
+    'lets what was planned before a pause wait for its end': () => {
+      const { endTurn } = MemoryState.prototype
+      vi.spyOn(MemoryState.prototype, 'endTurn').mockImplementation(function (this: MemoryState, entry, end) {
+        const isOlder = this.pauses.some(({ from }) => entry.record.scheduledAt >= from && entry.record.createdAt <= from)
+        if (end.reason === 'paused' && isOlder) this.makeWait(entry, { reason: 'pause', key: null, wakeAt: null })
+        else endTurn.call(this, entry, end)
+      })
+    },
+    'strands what only waited for a key': () => {
+      const { makeWait } = MemoryState.prototype
+      vi.spyOn(MemoryState.prototype, 'makeWait').mockImplementation(function (this: MemoryState, entry, wait) {
+        makeWait.call(this, entry, wait.reason === 'overlap' ? { ...wait, reason: 'stranded' } : wait)
+      })
+    },
+  }
+
+  it.each(Object.entries(plantedRules))('finds a store that %s', async (_, plant) => {
+    plant()
+    try {
+      const cases = storeSuite({ name: 'faulty', open: faulty(() => ({})), lacks })
+      const found = await failures(cases.filter(({ title }) => !title.startsWith('faulty: model')))
+      expect(found).toHaveLength(1)
+    } finally {
+      vi.restoreAllMocks()
+    }
   })
 
   it('shrinks what differs under random steps', async () => {

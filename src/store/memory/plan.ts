@@ -19,11 +19,13 @@ export function jobsToPlan(state: MemoryState, { horizonMs, limit }: { horizonMs
 function candidate(state: MemoryState, job: JobRecord): PlanCandidate {
   const versions = state.versions.get(jobKey(job.tenant, job.name)) ?? []
   const first = versionAt(versions, job.cursor).version
+  const held = stranded(state, job.tenant, job.name).map((entry) => entry.record.scheduledAt)
+  const since = Math.min(job.cursor, ...held.slice(0, 1))
   return {
     job,
     versions: versions.filter(({ version, effectiveAt }) => version === first || effectiveAt > job.cursor),
-    stranded: stranded(state, job.tenant, job.name).map((entry) => entry.record.scheduledAt),
-    pauses: state.pauses.filter((pause) => covers(pause, job.tenant, job.name) && (pause.to === null || pause.to > job.cursor)),
+    stranded: held,
+    pauses: state.pauses.filter((pause) => covers(pause, job.tenant, job.name) && (pause.to === null || pause.to > since)),
   }
 }
 

@@ -1,12 +1,14 @@
-import { endStates, stateAfter, type TurnEnd } from '../../model/lifecycle.ts'
 import type { Beat, BeatAnswer, CancelNotice, NodeInfo, RescueAnswer, RescueRequest } from '../store.ts'
-import { type RefRange, rangeOf } from './blocks.ts'
+import { cancelRequest } from './cancel-request.ts'
 import { noteStart } from './checkpoint.ts'
-import { recoveries, turnsOf } from './claim.ts'
 import { claimsOf, deleteClaim, findClaim, holders, type KnownClaims, type StandingClaim, unended } from './claims.ts'
-import { bareEnd, endTurn, type Member, nextTurn } from './ending.ts'
+import { bareEnd, endTurn, nextTurn } from './ending.ts'
+import { expire } from './expire.ts'
+import { keysOf, passOn } from './keys.ts'
+import { recoveries, turnsOf } from './members.ts'
+import { type Member, makeWait, type Row } from './place.ts'
 import { aliveSince } from './plan.ts'
-import { cancelRequest } from './settle.ts'
+import { fromJson } from './records.ts'
 import { heldDue, standings } from './standing.ts'
 import type { Transaction } from './transaction.ts'
 
@@ -25,23 +27,28 @@ export function beat(tx: Transaction, known: KnownClaims, { node, claims, inFlig
   const held = own.flatMap((claim) => unended(tx, claim))
   if (phase === 'leave' && held.length === 0) tx.run('DELETE FROM punctual_node WHERE boot = ?', node.boot)
   else putNode(tx, node, held.length)
+  if (node.picks) for (const name of node.kinds) tx.layLanes(tx.dictionary.kind(name))
   return { now, aliveSince: aliveSince(tx), known: true, lost, cancels: cancelNotices(tx, held) }
 }
 
-function putNode(tx: Transaction, { boot, name, pid, concurrency, kinds, version, tz, ttlMs }: NodeInfo, running: number): void {
+function putNode(tx: Transaction, node: NodeInfo, running: number): void {
   tx.run(
-    `INSERT INTO punctual_node (boot, name, pid, concurrency, kinds, version, tz, ttl_ms, started_at, beat_at, beats, running)
-      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?9, 1, ?10)
+    `INSERT INTO punctual_node
+      (boot, name, pid, concurrency, kinds, version, tz, ttl_ms, release, declares, picks, started_at, beat_at, beats, running)
+      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?12, 1, ?13)
       ON CONFLICT (boot) DO UPDATE SET name = ?2, pid = ?3, concurrency = ?4, kinds = ?5, version = ?6, tz = ?7, ttl_ms = ?8,
-        beat_at = ?9, beats = beats + 1, running = ?10`,
-    boot,
-    name,
-    pid,
-    concurrency,
-    JSON.stringify(kinds),
-    version,
-    tz,
-    ttlMs,
+        release = ?9, declares = ?10, picks = ?11, beat_at = ?12, beats = beats + 1, running = ?13`,
+    node.boot,
+    node.name,
+    node.pid,
+    node.concurrency,
+    JSON.stringify(node.kinds),
+    node.version,
+    node.tz,
+    node.ttlMs,
+    node.release,
+    JSON.stringify(node.declares),
+    node.picks ? 1 : 0,
     tx.now,
     running,
   )
@@ -51,19 +58,14 @@ function putNode(tx: Transaction, { boot, name, pid, concurrency, kinds, version
 function noteBreak(tx: Transaction): void {
   const { now } = tx
   tx.run("UPDATE punctual_meta SET value = ? WHERE name = 'alive_since'", now)
-  const rows = tx.all<[number, number]>(
-    'SELECT series, ref FROM punctual_ready INDEXED BY punctual_ready_planned WHERE planned = 1 AND due_at < ?',
+  const rows = tx.all<[...Row, string | null]>(
+    `SELECT r.series, r.ref, r.retrying, o.holds FROM punctual_ready r INDEXED BY punctual_ready_planned
+      CROSS JOIN punctual_occurrence o ON o.ref = r.ref WHERE r.planned = 1 AND r.due_at <= ? ORDER BY r.ref`,
     now,
   )
-  for (const [series, ref] of rows) {
-    tx.run(
-      `INSERT INTO punctual_waiting (series, ref, kind, priority, due_at, turn, reason)
-        SELECT series, ref, kind, priority, due_at, turn, 'stranded' FROM punctual_ready WHERE series = ? AND ref = ?`,
-      series,
-      ref,
-    )
-    tx.run('DELETE FROM punctual_ready WHERE series = ? AND ref = ?', series, ref)
-    tx.tally(series, 'pending', 'waiting')
+  for (const [series, ref, retrying, holds] of rows) {
+    makeWait(tx, [series, ref, retrying], { reason: 'stranded', key: null, wakeAt: null })
+    if (holds !== null) passOn(tx, fromJson(holds), keysOf(tx, ref))
   }
   for (const series of new Set(rows.map(([one]) => one)))
     tx.run('UPDATE punctual_job SET next_at = min(coalesce(next_at, ?1), ?1) WHERE series = ?2', now, series)
@@ -116,7 +118,9 @@ export function rescue(tx: Transaction, known: KnownClaims, { gone, delaysMs, li
     else if (tx.run('DELETE FROM punctual_node WHERE boot = ?', boot) > 0) removed.push(boot)
     left -= Math.min(left, claims.length)
   }
-  return { rescued: [...rescued, ...endOverdue(tx, delaysMs)], removed, more }
+  rescued.push(...endOverdue(tx, delaysMs))
+  const { expired, isMore } = expire(tx)
+  return { rescued, removed, more: more || isMore, expired }
 }
 
 /** Ends the turns that have outlived their deadline. */
@@ -164,67 +168,4 @@ function recover(
   }
   putBack(tx, member, bareEnd(end, now, { node, startedAt }), now + delayMs)
   return answer(end)
-}
-
-const ends = endStates.map((end) => `'${end}'`).join(', ')
-
-/** Deletes ended occurrences, those created first before the others. */
-export function prune(
-  tx: Transaction,
-  { endedBefore, keyRetentionMs, limit }: { endedBefore: number; keyRetentionMs: number; limit: number },
-): { pruned: number } {
-  tx.run('DELETE FROM punctual_tombstone WHERE until < ?', tx.now)
-  let pruned = 0
-  for (const block of tx.blocks.endedBefore(endedBefore)) {
-    if (pruned === limit) break
-    const rows = endedIn(tx, rangeOf(block), endedBefore, limit - pruned)
-    for (const row of rows) remove(tx, row, tx.now + keyRetentionMs)
-    pruned += rows.length
-    if (pruned < limit) noteSwept(tx, block, endedBefore)
-  }
-  return { pruned }
-}
-
-interface Ended {
-  readonly series: number
-  readonly ref: number
-  readonly end: TurnEnd
-}
-
-function endedIn(tx: Transaction, { from, to }: RefRange, before: number, limit: number): Ended[] {
-  const rows = tx.all<[number, number, TurnEnd]>(
-    `SELECT o.series, o.ref, t.end FROM punctual_occurrence o CROSS JOIN punctual_turn t ON t.series = o.series AND t.ref = o.ref
-      WHERE o.ref >= ? AND o.ref < ? AND t.end IN (${ends}) AND t.ended_at < ? ORDER BY o.ref LIMIT ?`,
-    from,
-    to,
-    before,
-    limit,
-  )
-  return rows.map(([series, ref, end]) => ({ series, ref, end }))
-}
-
-/** What is left in the block ended later, or has yet to end. */
-function noteSwept(tx: Transaction, block: number, endedBefore: number): void {
-  const { from, to } = rangeOf(block)
-  const [left, firstEndAt] = tx.one<[number, number | null]>(
-    `SELECT count(*), min(t.ended_at) FROM punctual_occurrence o
-      LEFT JOIN punctual_turn t ON t.series = o.series AND t.ref = o.ref AND t.end IN (${ends}) WHERE o.ref >= ? AND o.ref < ?`,
-    from,
-    to,
-  ) as [number, number | null]
-  tx.blocks.pruned(block, firstEndAt ?? endedBefore, left === 0)
-}
-
-function remove(tx: Transaction, { series, ref, end }: Ended, until: number): void {
-  tx.run(
-    `INSERT OR REPLACE INTO punctual_tombstone (id, until) SELECT id, ? FROM punctual_occurrence
-      WHERE ref = ? AND (source IN ('schedule', 'recovery') OR (key IS NOT NULL AND uniqueness = 'ever'))`,
-    until,
-    ref,
-  )
-  tx.run('DELETE FROM punctual_occurrence WHERE ref = ?', ref)
-  tx.run('DELETE FROM punctual_turn WHERE series = ? AND ref = ?', series, ref)
-  tx.run('DELETE FROM punctual_attempt WHERE ref = ?', ref)
-  tx.run('DELETE FROM punctual_progress WHERE ref = ?', ref)
-  tx.tally(series, stateAfter[end], null)
 }

@@ -1,168 +1,130 @@
 import { PunctualError } from '../../errors.ts'
-import type { AttemptRecord, TurnRecord } from '../../model/occurrence.ts'
-import type { SettingsDiff } from '../../model/settings.ts'
-import type { ClaimAnswer, ClaimMember, ClaimRequest } from '../store.ts'
+import type { ClaimAnswer, ClaimRequest, PassedOccurrence } from '../store.ts'
 import { findClaim, insertClaim, type KnownClaims, unended } from './claims.ts'
-import type { Member } from './ending.ts'
-import { type Lane, mergeLanes } from './lanes.ts'
-import {
-  type AttemptRow,
-  attemptColumns,
-  attemptRecord,
-  fromJson,
-  type OccurrenceRow,
-  occurrenceColumns,
-  occurrenceRecord,
-  type TurnRow,
-  turnColumns,
-  turnRecord,
-} from './records.ts'
+import { type DueRow, inOrder, nextDue, nextDueLater } from './due.ts'
+import { bareEnd, endTurn } from './ending.ts'
+import { Judge, type Verdict } from './judge.ts'
+import { keysOf, passOn } from './keys.ts'
+import { describe, readRow } from './members.ts'
+import { picked } from './pick.ts'
+import { type Member, makeWait, takeOut, wakeTimely } from './place.ts'
+import { fromJson } from './records.ts'
 import type { Transaction } from './transaction.ts'
+
+/** How many rows one claim may wake, hold back or pass over: the next one goes on from there. */
+const mostMoved = 1000
 
 export function claim(tx: Transaction, known: KnownClaims, request: ClaimRequest): ClaimAnswer {
   const { now } = tx
+  const { kinds, clusterLimit } = request
   const standing = findClaim(tx, known, request.id)
   if (standing && (standing.token !== request.token || standing.node !== request.node)) {
     throw new PunctualError('claim.lost', `Claim ${request.id} belongs to another`, { claim: request.id })
   }
-  const rows = standing
-    ? unended(tx, standing).map((member) => readRow(tx, member))
-    : take(tx, known, request, Math.min(now, request.dueBy ?? now))
-  return { now, members: describe(tx, rows, standing !== null), nextDue: nextDue(tx, request.kinds) }
-}
-
-export function nextDue(tx: Transaction, kinds: readonly string[]): number | null {
-  const dues = heads(tx, kinds).map((head) => head.dueAt)
-  return dues.length === 0 ? null : Math.min(...dues)
-}
-
-interface Head {
-  readonly kind: number
-  readonly priority: number
-  readonly dueAt: number
-}
-
-/** The earliest row of each kind and priority, by skipping from one to the next: no other row is read. */
-function heads(tx: Transaction, kinds: readonly string[]): Head[] {
-  const next = tx.statement(
-    'SELECT priority, due_at FROM punctual_ready WHERE kind = ? AND priority > ? ORDER BY priority, due_at LIMIT 1',
-  )
-  const found: Head[] = []
-  for (const name of new Set(kinds)) {
-    const kind = tx.dictionary.findKind(name)
-    let row = kind === null ? undefined : next.get(kind, -1)
-    while (row) {
-      const [priority, dueAt] = row as unknown as [number, number]
-      found.push({ kind: kind as number, priority, dueAt })
-      row = next.get(kind, priority)
-    }
+  const left = clusterLimit === undefined ? Number.POSITIVE_INFINITY : clusterLimit - running(tx)
+  // At the cluster's limit nothing can be claimed before something ends, so that no due instant is worth waking for.
+  const next = (more: number) => (more >= left ? null : request.pick ? nextDueLater(tx, kinds) : nextDue(tx, kinds))
+  if (standing) {
+    const rows = unended(tx, standing).map((member) => readRow(tx, member))
+    return { now, members: describe(tx, rows, true), passed: [], nextDue: next(0) }
   }
-  return found
+  const { taken, passed, isCut } = take(tx, known, request, Math.min(request.limit, left))
+  return { now, members: describe(tx, taken), passed, nextDue: isCut && taken.length < left ? now : next(taken.length) }
 }
 
-type ClaimRow = [...OccurrenceRow, dueAt: number, turn: number, retrying: number]
+/** How many run in the whole cluster. */
+function running(tx: Transaction): number {
+  const [count] = tx.one<[number]>(
+    'SELECT coalesce(sum(running), 0) FROM punctual_series INDEXED BY punctual_series_running WHERE running > 0',
+  ) as [number]
+  return count
+}
 
-function take(tx: Transaction, known: KnownClaims, { id, token, node, kinds, limit }: ClaimRequest, dueBy: number): ClaimRow[] {
+interface Taken {
+  readonly taken: readonly DueRow[]
+  readonly passed: readonly PassedOccurrence[]
+  /** Whether there may be more to move. */
+  readonly isCut: boolean
+}
+
+function take(
+  tx: Transaction,
+  known: KnownClaims,
+  { id, token, node, kinds, pick, dueBy = tx.now }: ClaimRequest,
+  room: number,
+): Taken {
   if (!tx.one('SELECT 1 FROM punctual_node WHERE boot = ?', node))
     throw new PunctualError('claim.lost', `Node ${node} is not known to the store and cannot claim`, { node })
-  const rows = dueRows(tx, kinds, dueBy, limit)
-  if (rows.length === 0) return []
+  wakeTimely(tx, mostMoved)
+  const judge = new Judge(tx)
   const members = new Map<number, Member>()
-  const remove = tx.statement('DELETE FROM punctual_ready WHERE kind = ? AND priority = ? AND due_at = ? AND ref = ?')
-  for (const row of rows) {
-    const [ref, , series, kind, , , key, unique, , , , priority, firstDueAt, , , dueAt, turn, retrying] = row
-    remove.run(kind, priority, dueAt, ref)
-    tx.tally(series, retrying ? 'retrying' : 'pending', 'running')
-    members.set(ref, {
-      ref,
-      series,
-      kind,
-      priority,
-      turn,
-      dueAt,
-      firstDueAt,
-      liveKey: unique === 'live' ? key : null,
-      isPlanned: false,
-    })
+  const taken: DueRow[] = []
+  const passed: PassedOccurrence[] = []
+  let moved = 0
+  const until = Math.min(tx.now, dueBy)
+  const due = pick ? picked(tx, kinds, until, pick) : inOrder(tx, kinds, until, () => room - taken.length)
+  if (room > 0) {
+    for (const row of due) {
+      const member = memberOf(row)
+      const verdict = judge.verdict(row)
+      if (verdict === 'run') {
+        takeOut(tx, 'ready', member)
+        tx.tally(member.series, stateOf(row), 'running')
+        members.set(member.ref, member)
+        taken.push(row)
+      } else {
+        moved++
+        putAside(tx, row, member, verdict, passed)
+      }
+      if (taken.length >= room || moved >= mostMoved) break
+    }
   }
+  const isCut = moved >= mostMoved
+  if (taken.length === 0) return { taken, passed, isCut }
   const claim = { id, token, node, members }
   insertClaim(tx, claim)
   known.add(claim)
-  return rows
+  return { taken, passed, isCut }
 }
 
-/** What is due, by priority, then due, then age. */
-function dueRows(tx: Transaction, kinds: readonly string[], dueBy: number, limit: number): ClaimRow[] {
-  const due = heads(tx, kinds).filter((head) => head.dueAt <= dueBy)
-  const rows: ClaimRow[] = []
-  for (let priority = 0; priority < 10 && rows.length < limit; priority++) {
-    const lanes = due.filter((head) => head.priority === priority).map(({ kind }) => readyLane(tx, kind, priority, dueBy))
-    if (lanes.length > 0) rows.push(...mergeLanes(lanes, isEarlier, limit - rows.length))
-  }
-  return rows
-}
-
-const selectDue = `SELECT ${occurrenceColumns}, r.due_at, r.turn, r.retrying
-  FROM punctual_ready r CROSS JOIN punctual_occurrence o ON o.ref = r.ref
-  WHERE r.kind = ? AND r.priority = ? AND r.due_at <= ? AND (r.due_at, r.ref) > (?, ?) ORDER BY r.due_at, r.ref LIMIT ?`
-
-function readyLane(tx: Transaction, kind: number, priority: number, dueBy: number): Lane<ClaimRow> {
+function memberOf(row: DueRow): Member {
+  const [ref, , series, kind, , , key, unique, , , , priority, holds, , , , firstDueAt, , , dueAt, turn] = row
   return {
-    page: (last, limit) =>
-      tx.all<ClaimRow>(selectDue, kind, priority, dueBy, last?.[15] ?? Number.NEGATIVE_INFINITY, last?.[0] ?? 0, limit),
+    ref,
+    series,
+    kind,
+    priority,
+    turn,
+    dueAt,
+    firstDueAt,
+    liveKey: unique === 'live' ? key : null,
+    isPlanned: false,
+    startWithinMs: null,
+    hasHolds: holds !== null,
   }
 }
 
-function isEarlier(a: ClaimRow, b: ClaimRow): boolean {
-  return a[15] < b[15] || (a[15] === b[15] && a[0] < b[0])
+function stateOf(row: DueRow): 'retrying' | 'pending' {
+  return row[21] ? 'retrying' : 'pending'
 }
 
-function readRow(tx: Transaction, { ref, dueAt, turn }: Member): ClaimRow {
-  const row = tx.one<OccurrenceRow>(
-    `SELECT ${occurrenceColumns} FROM punctual_occurrence o WHERE o.ref = ?`,
-    ref,
-  ) as OccurrenceRow
-  return [...row, dueAt, turn, 0]
-}
-
-/** What the claimer must know of each member. Only a later turn, or a claim made again, has a history. */
-function describe(tx: Transaction, rows: readonly ClaimRow[], isRepeat = false): ClaimMember[] {
-  const jobs = new Map<number, JobFacts>()
-  return rows.map((row) => {
-    const [ref, , series] = row
-    const [dueAt, turn] = [row[15], row[16]]
-    const job = jobs.get(series) ?? jobFacts(tx, series)
-    jobs.set(series, job)
-    const record = occurrenceRecord(tx.dictionary, row)
-    if (turn === 1 && !isRepeat) return { ref, turn, record, dueAt, recoveries: 0, ...job, turns: [], attempts: [] }
-    const turns = turnsOf(tx, series, ref)
-    return { ref, turn, record, dueAt, recoveries: recoveries(turns), ...job, turns, attempts: attemptsOf(tx, ref) }
-  })
-}
-
-type JobFacts = Pick<ClaimMember, 'jobSettings' | 'lastRunAt'>
-
-function jobFacts(tx: Transaction, series: number): JobFacts {
-  const [lastRunAt, settings] = tx.one<[number | null, string | null]>(
-    `SELECT s.last_run_at, v.spec -> '$.settings' FROM punctual_series s LEFT JOIN punctual_job j ON j.series = s.ref
-      LEFT JOIN punctual_job_version v ON v.series = j.series AND v.version = j.version WHERE s.ref = ?`,
-    series,
-  ) as [number | null, string | null]
-  return { jobSettings: fromJson<SettingsDiff>(settings), lastRunAt }
-}
-
-export function turnsOf(tx: Transaction, series: number, ref: number): TurnRecord[] {
-  return tx
-    .all<TurnRow>(`SELECT ${turnColumns} FROM punctual_turn t WHERE t.series = ? AND t.ref = ? ORDER BY t.turn`, series, ref)
-    .map(turnRecord)
-}
-
-export function attemptsOf(tx: Transaction, ref: number): AttemptRecord[] {
-  return tx.all<AttemptRow>(`SELECT ${attemptColumns} FROM punctual_attempt WHERE ref = ? ORDER BY seq`, ref).map(attemptRecord)
-}
-
-/** How often it was lost or overran since a person last gave it another chance. */
-export function recoveries(turns: readonly TurnRecord[]): number {
-  const since = turns.findLastIndex((turn) => turn.end === 'dead') + 1
-  return turns.slice(since).filter((turn) => turn.end === 'lost' || turn.end === 'stale').length
+/** Holds back or ends what may not run. */
+function putAside(
+  tx: Transaction,
+  row: DueRow,
+  member: Member,
+  verdict: Exclude<Verdict, 'run'>,
+  passed: PassedOccurrence[],
+): void {
+  const { series, ref } = member
+  if (!('state' in verdict)) {
+    makeWait(tx, [series, ref, row[21]], verdict)
+    if (member.hasHolds) passOn(tx, fromJson(row[12]), [...keysOf(tx, ref), verdict.key])
+    return
+  }
+  const { state, reason } = verdict
+  const { tenant, job } = tx.dictionary.seriesByRef(series)
+  takeOut(tx, 'ready', member)
+  endTurn(tx, member, bareEnd(state, tx.now, { reason }), stateOf(row))
+  passed.push({ id: row[1], tenant, job, state, reason })
 }

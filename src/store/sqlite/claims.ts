@@ -1,4 +1,4 @@
-import type { Member } from './ending.ts'
+import type { Member } from './place.ts'
 import type { Transaction } from './transaction.ts'
 
 /** A claim that stands. Its members never change, so that a copy holds for as long as its row does. */
@@ -97,12 +97,27 @@ function withMembers(tx: Transaction, known: KnownClaims, [id, token, node]: Cla
 }
 
 function readMember(tx: Transaction, [ref, turn, dueAt]: StoredMember): Member[] {
-  const row = tx.one<[number, number, number, number, string | null]>(
-    "SELECT series, kind, priority, scheduled_at, CASE uniqueness WHEN 'live' THEN key END FROM punctual_occurrence WHERE ref = ?",
+  const row = tx.one<[number, number, number, number, string | null, number]>(
+    `SELECT series, kind, priority, scheduled_at, CASE uniqueness WHEN 'live' THEN key END, holds IS NOT NULL
+      FROM punctual_occurrence WHERE ref = ?`,
     ref,
   )
   // An occurrence that ended under a claim that was never given back may have been pruned.
   if (!row) return []
-  const [series, kind, priority, firstDueAt, liveKey] = row
-  return [{ ref, turn, series, kind, priority, firstDueAt, dueAt: dueAt ?? firstDueAt, liveKey, isPlanned: false }]
+  const [series, kind, priority, firstDueAt, liveKey, hasHolds] = row
+  return [
+    {
+      ref,
+      turn,
+      series,
+      kind,
+      priority,
+      firstDueAt,
+      dueAt: dueAt ?? firstDueAt,
+      liveKey,
+      isPlanned: false,
+      startWithinMs: null,
+      hasHolds: hasHolds === 1,
+    },
+  ]
 }

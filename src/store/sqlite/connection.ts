@@ -6,6 +6,7 @@ import { PunctualError } from '../../errors.ts'
 import type { Hint } from '../store.ts'
 import { Dictionary } from './dictionary.ts'
 import type { SqliteOptions } from './options.ts'
+import type { Pauses } from './pauses.ts'
 import { migrate } from './schema.ts'
 import { Transaction } from './transaction.ts'
 
@@ -27,6 +28,8 @@ export class Connection {
   readonly dictionary = new Dictionary(this)
   /** By block, the earliest end that this connection has noted in the file. */
   readonly firstEnds = new Map<number, number>()
+  /** What was last read of the pauses. */
+  pauses: Pauses | null = null
   readonly #statements = new Map<string, StatementSync>()
 
   constructor(path: string, { durability, exclusive }: Required<SqliteOptions>) {

@@ -18,7 +18,7 @@ export function endTurn(
   tx: Transaction,
   member: Member,
   { end, ...row }: Omit<TurnRecord, 'turn'>,
-  from: OccurrenceState = 'running',
+  from: OccurrenceState | null = 'running',
 ): boolean {
   const { series, ref, turn, dueAt, firstDueAt, liveKey, hasHolds } = member
   const { node, startedAt, endedAt, attempt, settings, tasks, reason, error, result } = row

@@ -1,6 +1,6 @@
 import type { ClaimRef, MemberRef } from '../store.ts'
 import { findClaim, type KnownClaims, type StandingClaim } from './claims.ts'
-import type { Member } from './ending.ts'
+import type { Member } from './place.ts'
 import type { Transaction } from './transaction.ts'
 
 /** Which claims stand, asked once for each claim and call. */

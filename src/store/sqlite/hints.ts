@@ -13,6 +13,7 @@ interface Seen {
   readonly heads: ReadonlyMap<string, { readonly dueAt: number; readonly ref: number }>
   readonly cancel: number
   readonly job: number
+  readonly pause: number
 }
 
 /**
@@ -122,7 +123,8 @@ function look(connection: Connection): Seen {
     row = next.get(kind, priority)
   }
   const newest = (table: string) => connection.one<[number | null]>(`SELECT max(seq) FROM ${table}`)?.[0] ?? 0
-  return { heads, cancel: newest('punctual_cancel_request'), job: newest('punctual_job_version') }
+  const pause = connection.one<[number]>("SELECT value FROM punctual_meta WHERE name = 'pause_revision'")?.[0] ?? 0
+  return { heads, cancel: newest('punctual_cancel_request'), job: newest('punctual_job_version'), pause }
 }
 
 function changes(before: Seen, after: Seen): Hint[] {
@@ -133,6 +135,6 @@ function changes(before: Seen, after: Seen): Hint[] {
   const hints: Hint[] = []
   if (dues.length > 0) hints.push({ kind: 'due', at: Math.min(...dues.map(([, head]) => head.dueAt)) })
   if (after.cancel > before.cancel) hints.push({ kind: 'cancel' })
-  if (after.job > before.job) hints.push({ kind: 'job' })
+  if (after.job > before.job || after.pause > before.pause) hints.push({ kind: 'job' })
   return hints
 }

@@ -1,62 +1,99 @@
 import { jobId } from '../../model/ids.ts'
-import { type JobRecord, specText } from '../../model/job.ts'
+import { isPlannable, type JobRecord, specText } from '../../model/job.ts'
 import type { JobPut, JobPutAnswer, JobQuery } from '../store.ts'
+import { freeAll } from './keys.ts'
+import { fromJson, toJson } from './records.ts'
 import type { Transaction } from './transaction.ts'
+import { addVersion } from './versions.ts'
 
-export function putJob(tx: Transaction, { tenant, name, spec, expectedVersion }: JobPut): JobPutAnswer {
+export function putJob(tx: Transaction, put: JobPut): JobPutAnswer {
+  const { tenant, name, spec, declared, override, expectedVersion, by } = put
   const text = specText(spec)
   const known = findJob(tx, tenant, name)
-  if (known && specText(known.spec) === text) return { outcome: 'unchanged', job: known }
+  if (known && specText(known.spec) === text) return { outcome: 'unchanged', job: noteOrigin(tx, known, put) }
   if (expectedVersion !== undefined && expectedVersion !== (known?.version ?? 0)) return { outcome: 'conflict', job: known }
   const { now } = tx
-  const version = (known?.version ?? 0) + 1
-  const createdAt = known?.createdAt ?? now
-  const cursor = known?.spec.schedule ? Math.min(known.cursor, now) : now
-  const nextAt = spec.schedule ? cursor : null
+  const effectiveAt = Math.max(put.effectiveAt ?? now, now)
+  // From then on the newest version plans; what older ones yield before it, planned or not, stays theirs. Nothing is before the creation.
+  const cursor = known ? Math.max(known.createdAt, Math.min(known.cursor, effectiveAt - 1)) : now
   const series = tx.dictionary.series(tenant, name).ref
-  tx.run('INSERT INTO punctual_job_version (series, version, spec, created_at) VALUES (?, ?, ?, ?)', series, version, text, now)
-  tx.run(
-    `INSERT INTO punctual_job (series, version, cursor, next_at, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?)
-      ON CONFLICT (series) DO UPDATE SET version = excluded.version, cursor = excluded.cursor, next_at = excluded.next_at, updated_at = excluded.updated_at`,
-    series,
-    version,
-    cursor,
-    nextAt,
-    createdAt,
-    now,
-  )
-  if (known) withdraw(tx, series)
-  tx.hints.push({ kind: 'job' })
-  const job = {
+  const job: JobRecord = {
     id: jobId(tenant, name),
     tenant,
     name,
-    version,
+    version: (known?.version ?? 0) + 1,
     spec: JSON.parse(text),
-    createdAt,
+    declared,
+    override,
+    createdAt: known?.createdAt ?? now,
     updatedAt: now,
+    tz: null,
     cursor,
-    nextAt,
+    nextAt: isPlannable(spec) || (known && known.nextAt !== null) ? Math.min(cursor, now) : null,
   }
+  addVersion(tx, series, { version: job.version, spec: text, effectiveAt, createdAt: now, by })
+  writeJob(tx, series, job)
+  if (known) withdraw(tx, series, effectiveAt)
+  tx.hints.push({ kind: 'job' })
   return { outcome: known ? 'updated' : 'created', job }
 }
 
-/** Takes back what the old version had planned for later, so that the same instants can be planned again. */
-function withdraw(tx: Transaction, series: number): void {
-  const planned = tx.all<[number]>(
-    `SELECT r.ref FROM punctual_ready r INDEXED BY punctual_ready_planned JOIN punctual_occurrence o ON o.ref = r.ref
-      WHERE r.planned = 1 AND r.series = ? AND r.due_at > ? AND o.source = 'schedule'`,
+function writeJob(tx: Transaction, series: number, job: JobRecord): void {
+  tx.run(
+    `INSERT INTO punctual_job (series, version, declared, override, tz, cursor, next_at, created_at, updated_at)
+      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
+      ON CONFLICT (series) DO UPDATE SET version = ?2, declared = ?3, override = ?4, tz = ?5, cursor = ?6, next_at = ?7, updated_at = ?9`,
     series,
-    tx.now,
+    job.version,
+    toJson(job.declared),
+    toJson(job.override),
+    toJson(job.tz),
+    job.cursor,
+    job.nextAt,
+    job.createdAt,
+    job.updatedAt,
   )
-  for (const [ref] of planned) {
+}
+
+/** The same result may come from other parts: what code declares and what a person changed is kept without a new version. */
+function noteOrigin(tx: Transaction, known: JobRecord, { declared, override }: JobPut): JobRecord {
+  const job = { ...known, declared, override }
+  const isSame = isSameText(known.declared, declared) && isSameText(known.override, override)
+  // Declaring the same again writes nothing.
+  if (!isSame) writeJob(tx, tx.dictionary.series(known.tenant, known.name).ref, job)
+  return job
+}
+
+function isSameText(a: object | null, b: object | null): boolean {
+  return toJson(a) === toJson(b)
+}
+
+/** Takes back what older versions had planned from then on, so that the same instants can be planned again. */
+function withdraw(tx: Transaction, series: number, effectiveAt: number): void {
+  let planned = plannedFrom(tx, series, effectiveAt, 0)
+  for (let row = planned.shift(); row; row = planned.shift()) {
+    const [ref, hasHolds] = row
+    const stirred = tx.stirred.length
     tx.run('DELETE FROM punctual_ready WHERE series = ? AND ref = ?', series, ref)
-    tx.run('DELETE FROM punctual_occurrence WHERE ref = ?', ref)
     tx.tally(series, 'pending', null)
+    if (hasHolds) freeAll(tx, ref)
+    tx.run('DELETE FROM punctual_occurrence WHERE ref = ?', ref)
+    // What a freed key made ready may have to go as well.
+    if (tx.stirred.length > stirred) planned = plannedFrom(tx, series, effectiveAt, ref)
   }
 }
 
-const selectJob = `SELECT s.tenant, s.job, j.version, v.spec, j.created_at, j.updated_at, j.cursor, j.next_at
+function plannedFrom(tx: Transaction, series: number, effectiveAt: number, after: number): [ref: number, hasHolds: number][] {
+  return tx.all(
+    `SELECT r.ref, o.holds IS NOT NULL FROM punctual_ready r INDEXED BY punctual_ready_planned JOIN punctual_occurrence o ON o.ref = r.ref
+      WHERE r.planned = 1 AND r.series = ? AND r.ref > ? AND o.scheduled_at >= ? AND o.source = 'schedule' ORDER BY r.ref`,
+    series,
+    after,
+    effectiveAt,
+  )
+}
+
+const selectJob = `SELECT s.tenant, s.job, j.version, v.spec, j.declared, j.override, j.created_at, j.updated_at, j.tz, j.cursor, j.next_at
   FROM punctual_job j JOIN punctual_series s ON s.ref = j.series JOIN punctual_job_version v ON v.series = j.series AND v.version = j.version`
 
 type JobRow = [
@@ -64,8 +101,11 @@ type JobRow = [
   name: string,
   version: number,
   spec: string,
+  declared: string | null,
+  override: string | null,
   createdAt: number,
   updatedAt: number,
+  tz: string | null,
   cursor: number,
   nextAt: number | null,
 ]
@@ -92,6 +132,31 @@ export function jobsByNext(tx: Transaction, limit: number): JobRecord[] {
   return tx.all<JobRow>(`${selectJob} WHERE j.next_at IS NOT NULL ORDER BY j.next_at, j.ref LIMIT ?`, limit).map(jobRecord)
 }
 
-function jobRecord([tenant, name, version, spec, createdAt, updatedAt, cursor, nextAt]: JobRow): JobRecord {
-  return { id: jobId(tenant, name), tenant, name, version, spec: JSON.parse(spec), createdAt, updatedAt, cursor, nextAt }
+function jobRecord([
+  tenant,
+  name,
+  version,
+  spec,
+  declared,
+  override,
+  createdAt,
+  updatedAt,
+  tz,
+  cursor,
+  nextAt,
+]: JobRow): JobRecord {
+  return {
+    id: jobId(tenant, name),
+    tenant,
+    name,
+    version,
+    spec: JSON.parse(spec),
+    declared: fromJson(declared),
+    override: fromJson(override),
+    createdAt,
+    updatedAt,
+    tz: fromJson(tz),
+    cursor,
+    nextAt,
+  }
 }

@@ -1,5 +1,7 @@
 // The records of who holds which key. A key is taken in the commit that claims, and freed in the one that ends its holder.
-import { wakeOldest } from './place.ts'
+import type { Hold } from '../../model/hold.ts'
+import { type Row, wake } from './place.ts'
+import { fromJson } from './records.ts'
 import type { Transaction } from './transaction.ts'
 
 export function isTaken(tx: Transaction, { key, limit }: { readonly key: string; readonly limit: number }): boolean {
@@ -38,6 +40,34 @@ export function free(tx: Transaction, ref: number, key: string): void {
   wakeOldest(tx, key)
 }
 
+/** Frees what an occurrence holds, and leaves its chances at the rest to the next. */
 export function freeAll(tx: Transaction, ref: number): void {
-  for (const key of keysOf(tx, ref)) free(tx, ref, key)
+  const held = keysOf(tx, ref)
+  passOn(tx, holdsOf(tx, ref), held)
+  for (const key of held) free(tx, ref, key)
+}
+
+export function holdsOf(tx: Transaction, ref: number): readonly Hold[] | null {
+  const row = tx.one<[string | null]>('SELECT holds FROM punctual_occurrence WHERE ref = ?', ref)
+  return fromJson(row?.[0] ?? null)
+}
+
+/** One that was let try for a key and does not take it leaves the chance to the next. */
+export function passOn(tx: Transaction, holds: readonly Hold[] | null, but: readonly (string | null)[]): void {
+  for (const { key, perMs } of holds ?? []) if (perMs === undefined && !but.includes(key)) wakeOldest(tx, key)
+}
+
+/** Lets the oldest that waits for the key try again, if there is room for it. */
+function wakeOldest(tx: Transaction, key: string): void {
+  const row = tx.one<[...Row, string | null]>(
+    `SELECT w.series, w.ref, w.retrying, o.holds FROM punctual_waiting w CROSS JOIN punctual_occurrence o ON o.ref = w.ref
+      WHERE w.key = ? ORDER BY w.due_at, w.ref LIMIT 1`,
+    key,
+  )
+  if (!row) return
+  const [series, ref, retrying, holds] = row
+  const limit = fromJson<readonly Hold[]>(holds)?.find((one) => one.key === key)?.limit ?? 0
+  if (holdersOf(tx, key) >= limit) return
+  wake(tx, [series, ref, retrying])
+  tx.hints.push({ kind: 'due', at: tx.now })
 }

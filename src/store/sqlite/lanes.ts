@@ -9,10 +9,10 @@ export function mergeLanes<Row>(lanes: readonly Lane<Row>[], isBefore: (a: Row, 
   const [only] = lanes
   if (only && lanes.length === 1) return only.page(undefined, limit)
   const size = Math.min(limit, Math.max(8, Math.ceil((2 * limit) / Math.max(1, lanes.length))))
-  const readers = lanes.map((lane) => new Reader(lane, size)).filter((reader) => reader.head !== undefined)
+  const readers = lanes.map((lane) => new LaneReader(lane, size)).filter((reader) => reader.head !== undefined)
   const rows: Row[] = []
   while (rows.length < limit) {
-    let first: Reader<Row> | undefined
+    let first: LaneReader<Row> | undefined
     for (const reader of readers)
       if (reader.head !== undefined && (!first || isBefore(reader.head, first.head as Row))) first = reader
     if (!first) break
@@ -21,7 +21,8 @@ export function mergeLanes<Row>(lanes: readonly Lane<Row>[], isBefore: (a: Row, 
   return rows
 }
 
-class Reader<Row> {
+/** Reads a lane row by row. */
+export class LaneReader<Row> {
   readonly #lane: Lane<Row>
   readonly #size: number
   #rows: Row[]

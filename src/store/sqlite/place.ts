@@ -26,7 +26,7 @@ const columns = 'kind, priority, due_at, ref, turn, series, planned, retrying, e
 export function putReady(tx: Transaction, member: Member, isRetrying: boolean): void {
   const { kind, priority, dueAt, ref, turn, series, isPlanned, startWithinMs } = member
   const isFirst = turn === 1
-  tx.statement(`INSERT INTO punctual_ready (${columns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`).run(
+  tx.statement(`INSERT INTO punctual_ready (${columns}, lane) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`).run(
     kind,
     priority,
     dueAt,
@@ -36,6 +36,7 @@ export function putReady(tx: Transaction, member: Member, isRetrying: boolean): 
     isPlanned && isFirst ? 1 : 0,
     isRetrying ? 1 : 0,
     isFirst && startWithinMs !== null ? dueAt + startWithinMs : null,
+    tx.isLaned(kind) ? series : null,
   )
 }
 
@@ -48,7 +49,7 @@ export function takeOut(tx: Transaction, place: 'ready' | 'waiting', { kind, pri
 /** A row of ready or waiting. */
 export type Row = [series: number, ref: number, retrying: number]
 
-/** Holds a row of ready back. */
+/** Holds a row of ready back. Its chances at other keys than the one it waits for are the caller's to pass on. */
 export function makeWait(tx: Transaction, [series, ref, retrying]: Row, { reason, key, wakeAt }: WaitRecord): void {
   tx.run(
     `INSERT INTO punctual_waiting (${columns}, reason, key, wake_at)
@@ -66,30 +67,28 @@ export function makeWait(tx: Transaction, [series, ref, retrying]: Row, { reason
 /** Lets a row that waits be looked at again. */
 export function wake(tx: Transaction, [series, ref, retrying]: Row): void {
   tx.run(
-    `INSERT INTO punctual_ready (${columns}) SELECT ${columns} FROM punctual_waiting WHERE series = ? AND ref = ?`,
+    `INSERT INTO punctual_ready (${columns}, lane)
+      SELECT ${columns}, (SELECT series FROM punctual_kind k WHERE k.ref = kind AND k.laned = 1) FROM punctual_waiting WHERE series = ? AND ref = ?`,
     series,
     ref,
   )
   tx.run('DELETE FROM punctual_waiting WHERE series = ? AND ref = ?', series, ref)
   tx.tally(series, 'waiting', retrying ? 'retrying' : 'pending')
-  tx.woken++
+  tx.stirred.push(ref)
 }
 
-/** Of the rows that wait for a key, wakes the oldest. */
-export function wakeOldest(tx: Transaction, key: string): void {
-  const row = tx.one<Row>(
-    'SELECT series, ref, retrying FROM punctual_waiting WHERE key = ? ORDER BY due_at, ref LIMIT 1',
-    key,
-  )
-  if (!row) return
-  wake(tx, row)
-  tx.hints.push({ kind: 'due', at: tx.now })
-}
-
-/** When the next row wakes by itself. */
-export function nextWake(tx: Transaction): number | null {
-  const row = tx.one<[number]>('SELECT wake_at FROM punctual_waiting WHERE wake_at IS NOT NULL ORDER BY wake_at LIMIT 1')
-  return row ? row[0] : null
+/** When the next row of these kinds wakes by itself. */
+export function nextWake(tx: Transaction, kinds: readonly string[]): number | null {
+  if (!tx.one('SELECT 1 FROM punctual_waiting WHERE wake_at IS NOT NULL LIMIT 1')) return null
+  let next: number | null = null
+  for (const name of kinds) {
+    const row = tx.one<[number]>(
+      'SELECT wake_at FROM punctual_waiting WHERE kind = ? AND wake_at IS NOT NULL ORDER BY wake_at LIMIT 1',
+      tx.dictionary.findKind(name),
+    )
+    if (row && (next === null || row[0] < next)) next = row[0]
+  }
+  return next
 }
 
 /** Wakes the rows whose time has come. */

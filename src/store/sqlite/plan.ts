@@ -1,23 +1,40 @@
-import type { OccurrenceRecord } from '../../model/occurrence.ts'
-import type { CreateAnswer, JobPlan, NewOccurrence, PlanAnswer, PlanCandidate, PlanWork } from '../store.ts'
-import { putReady, takeOut } from './ending.ts'
+import type { JobRecord } from '../../model/job.ts'
+import type { JobPlan, PlanAnswer, PlanCandidate, PlannedOccurrence, PlanWork } from '../store.ts'
+import { bareEnd, endTurn } from './ending.ts'
+import { insertOccurrence, isTombstoned } from './insert.ts'
 import { findJob, jobsByNext } from './jobs.ts'
+import { keysOf } from './keys.ts'
+import { Pauses, pauseRevision } from './pauses.ts'
+import { takeOut, wake } from './place.ts'
 import { toJson } from './records.ts'
 import { type Standing, standings } from './standing.ts'
 import type { Transaction } from './transaction.ts'
+import { findVersion, versionsFrom } from './versions.ts'
 
 export function jobsToPlan(tx: Transaction, { horizonMs, limit }: { horizonMs: number; limit: number }): PlanWork {
   const { now } = tx
+  const pauses = Pauses.of(tx)
   const scheduled = jobsByNext(tx, limit + 1)
   const due = scheduled.slice(0, limit).filter((job) => (job.nextAt as number) <= now + horizonMs)
-  const jobs = due.map(
-    (job): PlanCandidate => ({
-      job,
-      stranded: stranded(tx, tx.dictionary.series(job.tenant, job.name).ref).map((row) => row.scheduledAt),
-    }),
-  )
+  const jobs = due.map((job) => candidate(tx, job, pauses))
   const next = scheduled[jobs.length]?.nextAt ?? null
-  return { now, aliveSince: aliveSince(tx), jobs, nextAt: next === null ? null : next - horizonMs }
+  return {
+    now,
+    aliveSince: aliveSince(tx),
+    pauseRevision: pauses.revision,
+    jobs,
+    nextAt: next === null ? null : next - horizonMs,
+  }
+}
+
+function candidate(tx: Transaction, job: JobRecord, pauses: Pauses): PlanCandidate {
+  const series = tx.dictionary.series(job.tenant, job.name)
+  return {
+    job,
+    versions: versionsFrom(tx, series.ref, job.cursor),
+    stranded: stranded(tx, series.ref).map(({ at }) => at),
+    pauses: pauses.ofSeries(series).filter(({ to }) => to === null || to > job.cursor),
+  }
 }
 
 export function aliveSince(tx: Transaction): number {
@@ -28,151 +45,110 @@ export function plan(tx: Transaction, plans: readonly JobPlan[]): readonly PlanA
   return plans.map((one) => planJob(tx, one))
 }
 
-function planJob(tx: Transaction, { tenant, job: name, version, cursor, through, nextAt, rows, revive }: JobPlan): PlanAnswer {
-  const job = findJob(tx, tenant, name)
-  if (!job || job.version !== version || job.cursor !== cursor) return { outcome: 'behind' }
-  const series = tx.dictionary.series(tenant, name).ref
-  tx.run('UPDATE punctual_job SET cursor = ?, next_at = ? WHERE series = ?', through, nextAt, series)
-  const { definition, payload } = job.spec
-  const common = {
-    tenant,
-    job: name,
-    definition,
-    version,
-    key: null,
-    unique: 'ever',
-    entity: null,
-    refs: {},
-    payload,
-    settings: null,
-    createdAt: tx.now,
-  } as const
-  let created = 0
-  for (const { id, at, source, priority } of rows)
-    if (!isTombstoned(tx, id) && insertOccurrence(tx, { ...common, id, source, priority, scheduledAt: at })) created++
-  if (revive.length > 0) for (const row of stranded(tx, series)) if (revive.includes(row.scheduledAt)) unstrand(tx, series, row)
-  const first = rows[0]
-  if (first) tx.hints.push({ kind: 'due', at: first.at })
+function planJob(tx: Transaction, plan: JobPlan): PlanAnswer {
+  const job = findJob(tx, plan.tenant, plan.job)
+  if (!job || job.version !== plan.version || job.cursor !== plan.cursor || plan.pauseRevision !== pauseRevision(tx))
+    return { outcome: 'behind' }
+  const series = tx.dictionary.series(plan.tenant, plan.job).ref
+  const { through, nextAt, tz, rows, revive, drop } = plan
+  tx.run('UPDATE punctual_job SET cursor = ?, next_at = ?, tz = ? WHERE series = ?', through, nextAt, toJson(tz), series)
+  const created = addPlanned(tx, series, job, rows)
+  addRanges(tx, series, plan)
+  if (revive.length + drop.length > 0) decideStranded(tx, series, plan)
+  const first = rows.find((row) => row.end === null)
+  if (first) tx.hints.push({ kind: 'due', at: first.dueAt })
   else if (revive.length > 0) tx.hints.push({ kind: 'due', at: tx.now })
   return { outcome: 'planned', created }
 }
 
+function addPlanned(tx: Transaction, series: number, job: JobRecord, rows: readonly PlannedOccurrence[]): number {
+  const specs = new Map([[job.version, job.spec]])
+  let created = 0
+  for (const { at, dueAt, end, ...row } of rows) {
+    if (isTombstoned(tx, row.id)) continue
+    const spec = specs.get(row.version) ?? findVersion(tx, series, row.version)?.spec ?? job.spec
+    specs.set(row.version, spec)
+    const record = {
+      ...row,
+      tenant: job.tenant,
+      job: job.name,
+      definition: spec.definition,
+      key: null,
+      unique: 'ever',
+      entity: null,
+      refs: {},
+      payload: spec.payload,
+      settings: null,
+      replay: null,
+      scheduledAt: at,
+      createdAt: tx.now,
+    } as const
+    if (insertOccurrence(tx, record, dueAt, end)) created++
+  }
+  return created
+}
+
+function addRanges(tx: Transaction, series: number, { ranges, version }: JobPlan): void {
+  for (const { from, to, count, state, reason } of ranges) {
+    tx.run(
+      `INSERT INTO punctual_range (series, version, from_at, to_at, count, state, reason, recorded_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
+      series,
+      version,
+      from,
+      to,
+      count,
+      state,
+      reason,
+      tx.now,
+    )
+    tx.run(`UPDATE punctual_series SET ${state}_in_ranges = ${state}_in_ranges + ? WHERE ref = ?`, count, series)
+  }
+}
+
 interface Stranded {
   readonly ref: number
-  readonly kind: number
-  readonly priority: number
-  readonly dueAt: number
-  readonly scheduledAt: number
+  /** The instant it stands for. */
+  readonly at: number
 }
 
 function stranded(tx: Transaction, series: number): Stranded[] {
-  const rows = tx.all<[number, number, number, number, number]>(
-    `SELECT w.ref, w.kind, w.priority, w.due_at, o.scheduled_at FROM punctual_waiting w JOIN punctual_occurrence o ON o.ref = w.ref
-      WHERE w.series = ? AND w.reason = 'stranded' ORDER BY w.ref`,
+  const rows = tx.all<[number, number]>(
+    `SELECT w.ref, o.scheduled_at FROM punctual_waiting w INDEXED BY punctual_waiting_stranded CROSS JOIN punctual_occurrence o ON o.ref = w.ref
+      WHERE w.series = ? AND w.reason = 'stranded' ORDER BY o.scheduled_at, w.seq`,
     series,
   )
-  return rows.map(([ref, kind, priority, dueAt, scheduledAt]) => ({ ref, kind, priority, dueAt, scheduledAt }))
+  return rows.map(([ref, at]) => ({ ref, at }))
 }
 
-function unstrand(tx: Transaction, series: number, { scheduledAt, ...row }: Stranded): void {
-  const member = { ...row, series, turn: 1, firstDueAt: scheduledAt, liveKey: null, isPlanned: true }
-  takeOut(tx, 'waiting', member)
-  putReady(tx, member, false)
-  tx.tally(series, 'waiting', 'pending')
+/** The planner's word on instants that came due while nobody was there. */
+function decideStranded(tx: Transaction, series: number, { revive, drop }: JobPlan): void {
+  const revived = byInstant(revive)
+  const dropped = byInstant(drop)
+  for (const { ref, at } of stranded(tx, series)) {
+    const again = revived.get(at)
+    const end = dropped.get(at)
+    if (again) reviveOne(tx, { series, ref }, again)
+    else if (end) dropOne(tx, standings(tx, 'o.ref = ?', ref)[0] as Standing, end)
+  }
 }
 
-export function create(tx: Transaction, rows: readonly NewOccurrence[]): readonly CreateAnswer[] {
-  const versions = new Map<number, number>()
-  let earliest = Number.POSITIVE_INFINITY
-  const answers = rows.map((row) => {
-    const scheduledAt = tx.dueAt(row.due)
-    const answer = createOne(tx, row, scheduledAt, versions)
-    if (answer.outcome !== 'existing' && answer.outcome !== 'tombstoned') earliest = Math.min(earliest, scheduledAt)
-    return answer
-  })
-  if (earliest < Number.POSITIVE_INFINITY) tx.hints.push({ kind: 'due', at: earliest })
-  return answers
+/** The first word on each instant counts. */
+function byInstant<Word extends { readonly at: number }>(words: readonly Word[]): ReadonlyMap<number, Word> {
+  return new Map(words.toReversed().map((word) => [word.at, word]))
 }
 
-function createOne(tx: Transaction, row: NewOccurrence, scheduledAt: number, versions: Map<number, number>): CreateAnswer {
-  const series = tx.dictionary.series(row.tenant, row.job).ref
-  const holder = row.unique === 'live' && row.key !== null ? liveHolder(tx, series, row.id, row.key) : undefined
-  if (holder) return resolveConflict(tx, standings(tx, 'o.ref = ?', holder[0])[0] as Standing, row, scheduledAt)
-  if (isTombstoned(tx, row.id)) return { id: row.id, outcome: 'tombstoned', differs: false }
-  const version = versions.get(series) ?? jobVersion(tx, series)
-  versions.set(series, version)
-  if (insertOccurrence(tx, { ...row, version, scheduledAt, createdAt: tx.now }))
-    return { id: row.id, outcome: 'created', differs: false }
-  return resolveConflict(tx, standings(tx, 'o.id = ?', row.id)[0] as Standing, row, scheduledAt)
-}
-
-function jobVersion(tx: Transaction, series: number): number {
-  return tx.one<[number]>('SELECT version FROM punctual_job WHERE series = ?', series)?.[0] ?? 0
-}
-
-/** The occurrence that has the id, else the one that has the key. */
-function liveHolder(tx: Transaction, series: number, id: string, key: string): [ref: number] | undefined {
-  return (
-    tx.one<[number]>('SELECT ref FROM punctual_occurrence WHERE id = ?', id) ??
-    tx.one<[number]>('SELECT ref FROM punctual_live_key WHERE series = ? AND key = ?', series, key)
-  )
-}
-
-function isTombstoned(tx: Transaction, id: string): boolean {
-  return tx.has('punctual_tombstone') && tx.one('SELECT 1 FROM punctual_tombstone WHERE id = ?', id) !== undefined
-}
-
-/** Writes an occurrence and makes it ready. False: its id is taken. */
-function insertOccurrence(tx: Transaction, record: OccurrenceRecord): boolean {
-  const { source, key, unique, priority, scheduledAt } = record
-  const ref = tx.newRef()
-  const series = tx.dictionary.series(record.tenant, record.job).ref
-  const kind = tx.dictionary.kind(record.definition)
-  if (!insertRow(tx, record, { ref, series, kind })) return false
-  const liveKey = unique === 'live' ? key : null
-  if (liveKey !== null) tx.run('INSERT INTO punctual_live_key (series, key, ref) VALUES (?, ?, ?)', series, liveKey, ref)
-  const isPlanned = source === 'schedule' || source === 'recovery'
-  putReady(tx, { ref, series, kind, priority, turn: 1, dueAt: scheduledAt, firstDueAt: scheduledAt, liveKey, isPlanned }, false)
-  tx.tally(series, null, 'pending')
-  tx.blocks.noteDue(ref, scheduledAt)
-  return true
-}
-
-function insertRow(
+function reviveOne(
   tx: Transaction,
-  record: OccurrenceRecord,
-  { ref, series, kind }: { ref: number; series: number; kind: number },
-): boolean {
-  const { id, version, source, key, unique, entity, refs, payload, settings, priority, scheduledAt, createdAt } = record
-  const refsText = Object.keys(refs).length === 0 ? null : JSON.stringify(refs)
-  const insert = tx.statement(
-    `INSERT INTO punctual_occurrence
-      (ref, id, series, kind, version, source, key, uniqueness, entity, refs, settings, priority, scheduled_at, created_at, payload)
-      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING`,
-  )
-  const first = [ref, id, series, kind, version, source, key, unique, entity, refsText, toJson(settings)] as const
-  return insert.run(...first, priority, scheduledAt, createdAt, payload).changes === 1
+  { series, ref }: { series: number; ref: number },
+  { holds, span }: JobPlan['revive'][number],
+): void {
+  // A place that it has kept is still its own, and freed with its end: a holder is never without a list of keys.
+  const text = toJson(holds) ?? (keysOf(tx, ref).length > 0 ? 'null' : null)
+  tx.run("UPDATE punctual_occurrence SET source = 'recovery', holds = ?, span = ? WHERE ref = ?", text, toJson(span), ref)
+  wake(tx, [series, ref, 0])
 }
 
-function resolveConflict(tx: Transaction, standing: Standing, row: NewOccurrence, scheduledAt: number): CreateAnswer {
-  const { id, payload } = standing.record
-  const differs = payload !== row.payload
-  const { place, turn } = standing
-  if (row.onConflict === 'keep' || turn !== 1 || (place !== 'ready' && place !== 'waiting'))
-    return { id, outcome: 'existing', differs }
-  const isReplaced = row.onConflict === 'replace'
-  const { ref, series } = standing
-  const priority = isReplaced ? row.priority : standing.priority
-  tx.run(
-    'UPDATE punctual_occurrence SET scheduled_at = ?, priority = ?, payload = ? WHERE ref = ?',
-    scheduledAt,
-    priority,
-    isReplaced ? row.payload : payload,
-    ref,
-  )
-  tx.blocks.noteDue(ref, scheduledAt)
-  takeOut(tx, place, standing)
-  putReady(tx, { ...standing, priority, dueAt: scheduledAt }, false)
-  tx.tally(series, standing.state, 'pending')
-  return { id, outcome: isReplaced ? 'replaced' : 'moved', differs: !isReplaced && differs }
+function dropOne(tx: Transaction, standing: Standing, { state, reason }: JobPlan['drop'][number]): void {
+  takeOut(tx, 'waiting', standing)
+  endTurn(tx, standing, bareEnd(state, tx.now, { reason }), 'waiting')
 }

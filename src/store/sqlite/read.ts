@@ -1,9 +1,10 @@
 import { keyedId } from '../../model/ids.ts'
 import { occurrenceStates } from '../../model/lifecycle.ts'
 import type { OccurrenceHistory, Progress } from '../../model/occurrence.ts'
-import type { JobCounts, NodeRecord, Which } from '../store.ts'
-import { attemptsOf, turnsOf } from './claim.ts'
+import type { JobCounts, NodeRecord, RangeRecord, Which } from '../store.ts'
 import { holders } from './claims.ts'
+import { holdersByAge } from './keys.ts'
+import { attemptsOf, turnsOf } from './members.ts'
 import { heldDue, type Standing, standings } from './standing.ts'
 import { noStates, type Transaction } from './transaction.ts'
 
@@ -31,7 +32,7 @@ export function find(tx: Transaction, which: Which): Standing | null {
 export function get(tx: Transaction, which: Which): OccurrenceHistory | null {
   const standing = find(tx, which)
   if (!standing) return null
-  const { ref, series, record, state, place } = standing
+  const { ref, series, record, state, place, wait } = standing
   const held = place === 'claimed' ? holders(tx, ref) : new Map()
   return {
     record,
@@ -41,7 +42,13 @@ export function get(tx: Transaction, which: Which): OccurrenceHistory | null {
     turns: turnsOf(tx, series, ref),
     attempts: attemptsOf(tx, ref),
     progress: progressOf(tx, ref),
+    wait,
+    blockers: wait?.key ? idsOf(tx, holdersByAge(tx, wait.key, 10)) : [],
   }
+}
+
+function idsOf(tx: Transaction, refs: readonly number[]): string[] {
+  return refs.map((ref) => (tx.one<[string]>('SELECT id FROM punctual_occurrence WHERE ref = ?', ref) as [string])[0])
 }
 
 function progressOf(tx: Transaction, ref: number): Progress | null {
@@ -54,18 +61,63 @@ function progressOf(tx: Transaction, ref: number): Progress | null {
   return { task, done, message, at }
 }
 
-export function counts(tx: Transaction, { tenant, job }: { tenant?: string; job?: string }): JobCounts {
-  const conditions = [...(tenant === undefined ? [] : ['tenant = ?']), ...(job === undefined ? [] : ['job = ?'])]
+interface Asked {
+  readonly tenant?: string
+  readonly job?: string
+}
+
+/** The series that are asked for, as a condition and its values. */
+function asked({ tenant, job }: Asked): { readonly where: string; readonly values: string[] } {
+  const conditions = [...(tenant === undefined ? [] : ['s.tenant = ?']), ...(job === undefined ? [] : ['s.job = ?'])]
   const where = conditions.length === 0 ? '' : `WHERE ${conditions.join(' AND ')}`
-  const sums = occurrenceStates.map((state) => `sum(${state})`).join(', ')
-  const values = [tenant, job].filter((value) => value !== undefined)
-  const row = tx.one<(number | null)[]>(`SELECT max(last_run_at), ${sums} FROM punctual_series ${where}`, ...values) as (
-    | number
-    | null
-  )[]
+  return { where, values: [tenant, job].filter((value) => value !== undefined) }
+}
+
+export function counts(tx: Transaction, of: Asked): JobCounts {
+  const { where, values } = asked(of)
+  const sums = occurrenceStates.map((state) => `sum(s.${state})`).join(', ')
+  const [lastRunAt, failures, missed, skipped, ...numbers] = tx.one<(number | null)[]>(
+    `SELECT max(s.last_run_at), sum(s.failures_in_row), sum(s.missed_in_ranges), sum(s.skipped_in_ranges), ${sums} FROM punctual_series s ${where}`,
+    ...values,
+  ) as (number | null)[]
   const states = noStates()
-  for (const [index, state] of occurrenceStates.entries()) states[state] = row[index + 1] ?? 0
-  return { states, lastRunAt: row[0] ?? null }
+  for (const [index, state] of occurrenceStates.entries()) states[state] = numbers[index] ?? 0
+  states.missed += missed ?? 0
+  states.skipped += skipped ?? 0
+  return { states, lastRunAt: lastRunAt ?? null, failuresInRow: failures ?? 0 }
+}
+
+type RangeRow = [
+  tenant: string,
+  job: string,
+  version: number,
+  from: number,
+  to: number,
+  count: number,
+  state: RangeRecord['state'],
+  reason: string,
+  recordedAt: number,
+]
+
+export function listRanges(tx: Transaction, { limit, ...of }: Asked & { limit: number }): readonly RangeRecord[] {
+  const { where, values } = asked(of)
+  const rows = tx.all<RangeRow>(
+    `SELECT s.tenant, s.job, r.version, r.from_at, r.to_at, r.count, r.state, r.reason, r.recorded_at
+      FROM punctual_range r JOIN punctual_series s ON s.ref = r.series ${where} ORDER BY r.seq DESC LIMIT ?`,
+    ...values,
+    limit,
+  )
+  return rows.map(([tenant, job, version, from, to, count, state, reason, recordedAt]) => ({
+    tenant,
+    job,
+    version,
+    from,
+    to,
+    count,
+    state,
+    reason,
+    recordedAt,
+  }))
 }
 
 type NodeRow = [
@@ -77,6 +129,9 @@ type NodeRow = [
   version: string,
   tz: string,
   ttl: number,
+  release: number | null,
+  declares: string,
+  picks: number,
   started: number,
   beat: number,
   beats: number,
@@ -85,7 +140,7 @@ type NodeRow = [
 
 export function nodes(tx: Transaction): { now: number; nodes: readonly NodeRecord[] } {
   const rows = tx.all<NodeRow>(
-    'SELECT boot, name, pid, concurrency, kinds, version, tz, ttl_ms, started_at, beat_at, beats, running FROM punctual_node ORDER BY ref',
+    'SELECT boot, name, pid, concurrency, kinds, version, tz, ttl_ms, release, declares, picks, started_at, beat_at, beats, running FROM punctual_node ORDER BY ref',
   )
   return { now: tx.now, nodes: rows.map(nodeRecord) }
 }
@@ -99,10 +154,29 @@ function nodeRecord([
   version,
   tz,
   ttlMs,
+  release,
+  declares,
+  picks,
   startedAt,
   beatAt,
   beats,
   running,
 ]: NodeRow): NodeRecord {
-  return { boot, name, pid, concurrency, kinds: JSON.parse(kinds), version, tz, ttlMs, startedAt, beatAt, beats, running }
+  return {
+    boot,
+    name,
+    pid,
+    concurrency,
+    kinds: JSON.parse(kinds),
+    version,
+    tz,
+    ttlMs,
+    release,
+    declares: JSON.parse(declares),
+    picks: picks === 1,
+    startedAt,
+    beatAt,
+    beats,
+    running,
+  }
 }

@@ -26,7 +26,9 @@ export const migrations: readonly Migration[] = [
       "INSERT INTO punctual_meta VALUES ('schema', 0), ('alive_since', 0), ('last_ref', 0), ('pause_revision', 0)",
 
       // Definitions and (tenant, job) pairs as small numbers; a pair also keeps how many of its occurrences stand where.
-      'CREATE TABLE punctual_kind (ref INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE) STRICT',
+      // laned: some node picks among its rows, so that they are kept by lanes too.
+      'CREATE TABLE punctual_kind (ref INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, laned INTEGER NOT NULL DEFAULT 0) STRICT',
+      'CREATE INDEX punctual_kind_laned ON punctual_kind (ref) WHERE laned = 1',
       `CREATE TABLE punctual_series (
         ref INTEGER PRIMARY KEY, tenant TEXT NOT NULL, slot INTEGER NOT NULL, job TEXT NOT NULL,
         ${occurrenceStates.map((state) => `${state} INTEGER NOT NULL DEFAULT 0`).join(', ')},
@@ -51,15 +53,16 @@ export const migrations: readonly Migration[] = [
       'CREATE TABLE punctual_block (block INTEGER PRIMARY KEY, first_at REAL NOT NULL, last_at REAL NOT NULL, first_end_at REAL) STRICT',
 
       // planned: the first turn of a scheduled instant. retrying: whether this wait is one between tries.
-      // expires_at: after which the first turn may no longer begin.
+      // expires_at: after which the first turn may no longer begin. lane: the series, where the kind is laned.
       `CREATE TABLE punctual_ready (
         kind INTEGER NOT NULL, priority INTEGER NOT NULL, due_at REAL NOT NULL, ref INTEGER NOT NULL, turn INTEGER NOT NULL,
-        series INTEGER NOT NULL, planned INTEGER NOT NULL, retrying INTEGER NOT NULL, expires_at REAL,
+        series INTEGER NOT NULL, planned INTEGER NOT NULL, retrying INTEGER NOT NULL, expires_at REAL, lane INTEGER,
         PRIMARY KEY (kind, priority, due_at, ref)
       ) STRICT, WITHOUT ROWID`,
       'CREATE UNIQUE INDEX punctual_ready_series ON punctual_ready (series, ref)',
       'CREATE INDEX punctual_ready_retrying ON punctual_ready (series, ref) WHERE retrying = 1',
       'CREATE INDEX punctual_ready_planned ON punctual_ready (series, due_at) WHERE planned = 1',
+      'CREATE INDEX punctual_ready_lane ON punctual_ready (kind, priority, lane, due_at, ref) WHERE lane IS NOT NULL',
       'CREATE INDEX punctual_ready_expires ON punctual_ready (expires_at, ref) WHERE expires_at IS NOT NULL',
 
       // A row of ready that may not run: why, for which key, and when it is looked at again by itself. Kept in the order of coming.
@@ -71,6 +74,7 @@ export const migrations: readonly Migration[] = [
       'CREATE INDEX punctual_waiting_first ON punctual_waiting (key) WHERE key IS NOT NULL',
       'CREATE INDEX punctual_waiting_oldest ON punctual_waiting (key, due_at, ref) WHERE key IS NOT NULL',
       'CREATE INDEX punctual_waiting_wake ON punctual_waiting (wake_at) WHERE wake_at IS NOT NULL',
+      'CREATE INDEX punctual_waiting_kind ON punctual_waiting (kind, wake_at) WHERE wake_at IS NOT NULL',
       "CREATE INDEX punctual_waiting_expires ON punctual_waiting (expires_at, ref) WHERE expires_at IS NOT NULL AND reason <> 'stranded'",
       "CREATE INDEX punctual_waiting_stranded ON punctual_waiting (series) WHERE reason = 'stranded'",
       "CREATE INDEX punctual_waiting_paused ON punctual_waiting (series) WHERE reason = 'pause'",
@@ -125,7 +129,7 @@ export const migrations: readonly Migration[] = [
       ) STRICT`,
       `CREATE TABLE punctual_node (
         ref INTEGER PRIMARY KEY, boot TEXT NOT NULL UNIQUE, name TEXT NOT NULL, pid INTEGER NOT NULL, concurrency INTEGER NOT NULL,
-        kinds TEXT NOT NULL, version TEXT NOT NULL, tz TEXT NOT NULL, ttl_ms REAL NOT NULL, release REAL, declares TEXT NOT NULL,
+        kinds TEXT NOT NULL, version TEXT NOT NULL, tz TEXT NOT NULL, ttl_ms REAL NOT NULL, release REAL, declares TEXT NOT NULL, picks INTEGER NOT NULL,
         started_at REAL NOT NULL, beat_at REAL NOT NULL, beats INTEGER NOT NULL, running INTEGER NOT NULL
       ) STRICT`,
     ],

@@ -1,10 +1,13 @@
 import type { TurnEnd } from '../../model/lifecycle.ts'
 import type { CancelAnswer, CancelRequest, ClaimRef, Due, MoveAnswer, MoveRequest, SettleItem, WriteAnswer } from '../store.ts'
+import { cancelRequest, requestCancel } from './cancel-request.ts'
 import { deleteClaim, type KnownClaims } from './claims.ts'
-import { addAttempts, bareEnd, endTurn, type Member, nextTurn, putReady, takeOut } from './ending.ts'
+import { addAttempts, bareEnd, endTurn, nextTurn } from './ending.ts'
 import { Fence } from './fence.ts'
+import { freeAll, keysOf, passOn } from './keys.ts'
+import { putReady, takeOut } from './place.ts'
 import { find } from './read.ts'
-import { type Standing, standings } from './standing.ts'
+import { restanding, type Standing, standings } from './standing.ts'
 import type { Transaction } from './transaction.ts'
 
 export function settle(
@@ -35,11 +38,6 @@ function goesOn({ end }: SettleItem['end']): boolean {
   return end === 'parked' || end === 'released'
 }
 
-export function cancelRequest(tx: Transaction, { ref, turn }: Member): [reason: string | null] | undefined {
-  if (!tx.has('punctual_cancel_request')) return undefined
-  return tx.one('SELECT reason FROM punctual_cancel_request WHERE ref = ? AND turn = ?', ref, turn)
-}
-
 function saidBefore(tx: Transaction, { ref, turn, end }: SettleItem): boolean {
   const before = tx.one<[TurnEnd, number]>(
     `SELECT t.end, t.ended_at FROM punctual_occurrence o
@@ -52,7 +50,13 @@ function saidBefore(tx: Transaction, { ref, turn, end }: SettleItem): boolean {
 
 export function cancel(tx: Transaction, { which, reason }: CancelRequest): readonly CancelAnswer[] {
   const found = 'entity' in which ? ofEntity(tx, which) : [find(tx, which)].filter((standing) => standing !== null)
-  const answers = found.map((standing): CancelAnswer => ({ id: standing.record.id, outcome: cancelOne(tx, standing, reason) }))
+  const answers = found.map(
+    (standing): CancelAnswer => ({
+      id: standing.record.id,
+      // Ending one may have let another go on that waited for it.
+      outcome: cancelOne(tx, restanding(tx, standing), reason),
+    }),
+  )
   if (answers.some((answer) => answer.outcome === 'canceling')) tx.hints.push({ kind: 'cancel' })
   return answers
 }
@@ -65,14 +69,9 @@ function ofEntity(tx: Transaction, { tenant, job, entity }: { tenant: string; jo
 }
 
 function cancelOne(tx: Transaction, standing: Standing, reason: string | null): CancelAnswer['outcome'] {
-  const { place, ref, turn, state, last } = standing
+  const { place, state, last } = standing
   if (place === 'claimed') {
-    tx.run(
-      'INSERT INTO punctual_cancel_request (ref, turn, reason) VALUES (?, ?, ?) ON CONFLICT (ref) DO NOTHING',
-      ref,
-      turn,
-      reason,
-    )
+    requestCancel(tx, standing, reason)
     return 'canceling'
   }
   if (place === 'ended') return last?.end === 'canceled' ? 'canceled' : 'ended'
@@ -89,7 +88,9 @@ export function move(tx: Transaction, { which, to }: MoveRequest): MoveAnswer {
   if ('due' in to) {
     if (place === 'ended') return 'ended'
     takeOut(tx, place, standing)
-    return ready(tx, standing, to.due, state === 'waiting' ? 'pending' : state)
+    ready(tx, standing, to.due, standing.isRetrying ? 'retrying' : 'pending')
+    if (standing.hasHolds) giveUp(tx, standing)
+    return 'moved'
   }
   if (state !== 'dead') return place === 'ended' ? 'ended' : 'not-dead'
   tx.run('DELETE FROM punctual_dead WHERE series = ? AND ref = ?', standing.series, standing.ref)
@@ -97,6 +98,12 @@ export function move(tx: Transaction, { which, to }: MoveRequest): MoveAnswer {
   if ('retry' in to) return ready(tx, next, to.retry, 'retrying')
   endTurn(tx, next, bareEnd('canceled', tx.now, { reason: to.discard }), 'dead')
   return 'moved'
+}
+
+/** One that has not begun gives up its place with its time; another only its chances. */
+function giveUp(tx: Transaction, { ref, turn, record }: Standing): void {
+  if (turn === 1) freeAll(tx, ref)
+  else passOn(tx, record.holds, keysOf(tx, ref))
 }
 
 function ready(tx: Transaction, standing: Standing, due: Due, state: Standing['state']): MoveAnswer {

@@ -13,27 +13,34 @@ import type {
   JobQuery,
   MoveRequest,
   NewOccurrence,
+  PauseRequest,
   RescueRequest,
   SettleItem,
   Store,
   StoreEnv,
   Which,
 } from '../store.ts'
-import { beat, prune, rescue } from './care.ts'
+import { beat, rescue } from './care.ts'
 import { checkpoint } from './checkpoint.ts'
-import { claim, nextDue } from './claim.ts'
+import { claim } from './claim.ts'
 import { KnownClaims } from './claims.ts'
 import { Connection } from './connection.ts'
+import { create } from './create.ts'
+import { nextDue } from './due.ts'
 import { storeFailure } from './failure.ts'
 import { Watch } from './hints.ts'
 import { putJob, readJobs } from './jobs.ts'
 import { list } from './list.ts'
 import { checkSqliteOptions, type SqliteOptions } from './options.ts'
 import { untilFree } from './patience.ts'
-import { create, jobsToPlan, plan } from './plan.ts'
-import { counts, get, nodes } from './read.ts'
+import { pause, readPauses } from './pauses.ts'
+import { waiting } from './pick.ts'
+import { jobsToPlan, plan } from './plan.ts'
+import { prune } from './prune.ts'
+import { counts, get, listRanges, nodes } from './read.ts'
 import { cancel, move, settle } from './settle.ts'
 import type { Transaction } from './transaction.ts'
+import { readVersions } from './versions.ts'
 
 /** How long a verb waits for other processes, and how long opening does. */
 const busyMs = 30_000
@@ -82,6 +89,15 @@ export class SqliteStore implements Store {
   async readJobs(query: JobQuery) {
     return this.#read((tx) => readJobs(tx, query))
   }
+  async readVersions(query: { tenant: string; name: string }) {
+    return this.#read((tx) => readVersions(tx, query))
+  }
+  async pause(request: PauseRequest) {
+    return this.#write((tx) => pause(tx, request))
+  }
+  async readPauses(query: { since?: number }) {
+    return this.#read((tx) => readPauses(tx, query))
+  }
   async jobsToPlan(query: { horizonMs: number; limit: number }) {
     return this.#read((tx) => jobsToPlan(tx, query))
   }
@@ -93,6 +109,9 @@ export class SqliteStore implements Store {
   }
   async peek({ kinds }: { kinds: readonly string[] }) {
     return this.#read((tx) => ({ now: tx.now, nextDue: nextDue(tx, kinds) }))
+  }
+  async waiting(query: { kinds: readonly string[] }) {
+    return this.#read((tx) => waiting(tx, query))
   }
   async claim(request: ClaimRequest) {
     return this.#write((tx) => claim(tx, this.#claims, request))
@@ -125,6 +144,9 @@ export class SqliteStore implements Store {
   }
   async list(filter: OccurrenceFilter) {
     return this.#read((tx) => list(tx, filter))
+  }
+  async listRanges(query: { tenant?: string; job?: string; limit: number }) {
+    return this.#read((tx) => listRanges(tx, query))
   }
   async counts(query: { tenant?: string; job?: string }) {
     return this.#read((tx) => counts(tx, query))

@@ -1,9 +1,9 @@
 // Where an occurrence stands, read off the tables that it is in.
 import { isEnd, type OccurrenceState, stateAfter, type TurnEnd } from '../../model/lifecycle.ts'
-import type { OccurrenceRecord } from '../../model/occurrence.ts'
+import type { OccurrenceRecord, WaitRecord } from '../../model/occurrence.ts'
 import type { ErrorRecord } from '../../model/report.ts'
 import type { Holders } from './claims.ts'
-import type { Member } from './ending.ts'
+import type { Member } from './place.ts'
 import { fromJson, type OccurrenceRow, occurrenceColumns, occurrenceRecord } from './records.ts'
 import type { Transaction } from './transaction.ts'
 
@@ -12,6 +12,10 @@ export interface Standing extends Member {
   readonly state: OccurrenceState
   /** `claimed`: its `dueAt` here is its first; `heldDue` has the last. */
   readonly place: 'ready' | 'waiting' | 'claimed' | 'ended'
+  /** Whether it is between two tries, also while it waits. */
+  readonly isRetrying: boolean
+  /** Why it waits, while it does. */
+  readonly wait: WaitRecord | null
   /** The end of the turn before, or of the last one. */
   readonly last: LastTurn | null
 }
@@ -32,6 +36,10 @@ type StandingRow = [
   retrying: number | null,
   waitingTurn: number | null,
   waitingDue: number | null,
+  waitingRetrying: number | null,
+  reason: WaitRecord['reason'] | null,
+  waitingKey: string | null,
+  wakeAt: number | null,
   isDead: number,
   turn: number | null,
   end: TurnEnd | null,
@@ -41,7 +49,8 @@ type StandingRow = [
   error: string | null,
 ]
 
-const selectStanding = `SELECT ${occurrenceColumns}, r.turn, r.due_at, r.retrying, w.turn, w.due_at, d.ref IS NOT NULL,
+const selectStanding = `SELECT ${occurrenceColumns}, r.turn, r.due_at, r.retrying, w.turn, w.due_at, w.retrying, w.reason, w.key, w.wake_at,
+    d.ref IS NOT NULL,
     t.turn, t.end, t.started_at, t.ended_at, t.due_at, t.error
   FROM punctual_occurrence o
   LEFT JOIN punctual_ready r ON r.series = o.series AND r.ref = o.ref
@@ -56,9 +65,10 @@ export function standings(tx: Transaction, where: Where, ...values: (string | nu
 }
 
 function standing(tx: Transaction, row: StandingRow): Standing {
-  const [ref, , series, kind, , source, key, unique, , , , priority, firstDueAt] = row
-  const [readyTurn, readyDue, retrying, waitingTurn, waitingDue, isDead, lastTurn, end, startedAt, endedAt, lastDue, error] =
-    row.slice(15) as StandingTail
+  const [ref, , series, kind, , source, key, unique, , , , priority, holds, , , startWithinMs, firstDueAt] = row
+  const [readyTurn, readyDue, readyRetrying, waitingTurn, waitingDue, waitingRetrying, reason, waitingKey, wakeAt, ...ended] =
+    row.slice(19) as StandingTail
+  const [isDead, lastTurn, end, startedAt, endedAt, lastDue, error] = ended
   const member = {
     ref,
     series,
@@ -67,17 +77,26 @@ function standing(tx: Transaction, row: StandingRow): Standing {
     firstDueAt,
     isPlanned: source === 'schedule' || source === 'recovery',
     liveKey: unique === 'live' ? key : null,
+    startWithinMs,
+    hasHolds: holds !== null,
   }
   const last = end === null ? null : { end, startedAt, endedAt: endedAt as number, error: fromJson<ErrorRecord>(error) }
-  const common = { ...member, record: occurrenceRecord(tx.dictionary, row), last }
+  const isRetrying = (readyRetrying ?? waitingRetrying) === 1
+  const wait = reason === null ? null : { reason, key: waitingKey, wakeAt }
+  const common = { ...member, record: occurrenceRecord(tx.dictionary, row), isRetrying, wait, last }
   if (readyTurn !== null)
-    return { ...common, place: 'ready', state: retrying ? 'retrying' : 'pending', turn: readyTurn, dueAt: readyDue as number }
+    return { ...common, place: 'ready', state: isRetrying ? 'retrying' : 'pending', turn: readyTurn, dueAt: readyDue as number }
   if (waitingTurn !== null)
     return { ...common, place: 'waiting', state: 'waiting', turn: waitingTurn, dueAt: waitingDue as number }
   if (last && (isDead || isEnd(stateAfter[last.end]))) {
     return { ...common, place: 'ended', state: stateAfter[last.end], turn: lastTurn as number, dueAt: lastDue ?? firstDueAt }
   }
   return { ...common, place: 'claimed', state: 'running', turn: (lastTurn ?? 0) + 1, dueAt: firstDueAt }
+}
+
+/** The same one anew, when what was read may no longer be so. */
+export function restanding(tx: Transaction, standing: Standing): Standing {
+  return tx.stirred.length === 0 ? standing : (standings(tx, 'o.ref = ?', standing.ref)[0] as Standing)
 }
 
 /** When it is or was due; for what runs, only its claim knows. */

@@ -14,10 +14,11 @@ export class Transaction {
   readonly blocks = new Blocks(this)
   /** How often keys are held, as far as was asked. */
   readonly held = new Map<string, number>()
-  /** How many rows that waited were made ready: what was read of such rows before may no longer be so. */
-  woken = 0
+  /** Rows of ready and waiting that went elsewhere because of another: what was read of them before may no longer be so. */
+  readonly stirred: number[] = []
   readonly #tallies = new Map<number, Tally>()
   readonly #filled = new Map<string, boolean>()
+  #laned: ReadonlySet<number> | null = null
   #lastRef: number | null = null
 
   constructor(connection: Connection, now: number) {
@@ -46,19 +47,33 @@ export class Transaction {
     return typeof due === 'number' ? due : this.now + due.in
   }
 
-  /** A handle for a new occurrence. None is ever given twice, so that a late write cannot hit another than it meant. */
+  /** A handle for a new occurrence. None is ever given twice, so that a late write cannot hit another occurrence than the one it meant. */
   newRef(): number {
     this.#lastRef ??= (this.one<[number]>("SELECT value FROM punctual_meta WHERE name = 'last_ref'") as [number])[0]
     return ++this.#lastRef
   }
 
-  /** Whether a table had any row when first asked: spares a look-up per occurrence in tables that are mostly empty. */
-  has(table: 'punctual_start' | 'punctual_cancel_request' | 'punctual_tombstone'): boolean {
+  /** Whether a table had any row when first asked: it spares one look-up for each occurrence in the tables that are mostly empty. */
+  has(table: 'punctual_start' | 'punctual_cancel_request' | 'punctual_tombstone' | 'punctual_waiting'): boolean {
     const known = this.#filled.get(table)
     if (known !== undefined) return known
     const filled = this.one(`SELECT 1 FROM ${table} LIMIT 1`) !== undefined
     this.#filled.set(table, filled)
     return filled
+  }
+
+  /** Whether rows of a kind are kept by lanes too, for nodes that pick. */
+  isLaned(kind: number): boolean {
+    this.#laned ??= new Set(this.all<[number]>('SELECT ref FROM punctual_kind WHERE laned = 1').map(([ref]) => ref))
+    return this.#laned.has(kind)
+  }
+
+  /** Keeps the rows of a kind by lanes from now on. */
+  layLanes(kind: number): void {
+    if (this.isLaned(kind)) return
+    this.run('UPDATE punctual_kind SET laned = 1 WHERE ref = ?', kind)
+    this.run('UPDATE punctual_ready SET lane = series WHERE kind = ?', kind)
+    this.#laned = null
   }
 
   /** Counts an occurrence that goes from one state to another; null stands for not being there. */

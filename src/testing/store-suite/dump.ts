@@ -1,5 +1,7 @@
+import type { VersionRecord } from '../../model/job.ts'
 import type { OccurrenceHistory, OccurrenceSummary } from '../../model/occurrence.ts'
-import type { JobCounts, NodeRecord, Store } from '../../store/store.ts'
+import type { PauseRecord } from '../../model/pause.ts'
+import type { JobCounts, NodeRecord, RangeRecord, Store, WaitingGroup } from '../../store/store.ts'
 
 /** All that can be read of a store, in a fixed order, so that two dumps can be compared. */
 export interface Dump {
@@ -8,6 +10,11 @@ export interface Dump {
   readonly counts: JobCounts
   readonly nodes: readonly NodeRecord[]
   readonly jobs: readonly unknown[]
+  readonly versions: readonly (readonly VersionRecord[])[]
+  readonly pauses: readonly PauseRecord[]
+  readonly pauseRevision: number
+  readonly ranges: readonly RangeRecord[]
+  readonly waiting: readonly WaitingGroup[]
   readonly nextDue: number | null
 }
 
@@ -16,14 +23,20 @@ export async function dump(store: Store, kinds: readonly string[] = ['mail', 're
   const histories: (OccurrenceHistory | null)[] = []
   for (const { id } of list) histories.push(inOrder(await store.get({ id })))
   const { nodes } = await store.nodes()
-  const { jobs } = await store.jobsToPlan({ horizonMs: 1e12, limit: 1000 })
-  const stranded = new Map(jobs.map((candidate) => [candidate.job.id, candidate.stranded.toSorted((a, b) => a - b)]))
+  const { jobs, pauseRevision } = await store.jobsToPlan({ horizonMs: 1e12, limit: 1000 })
+  const toPlan = new Map(jobs.map(({ job, ...candidate }) => [job.id, candidate]))
+  const known = await store.readJobs({ limit: 1000 })
   return {
     list,
     histories,
     counts: await store.counts({}),
     nodes: nodes.toSorted((a, b) => (a.boot < b.boot ? -1 : 1)),
-    jobs: (await store.readJobs({ limit: 1000 })).map((job) => ({ ...job, stranded: stranded.get(job.id) ?? [] })),
+    jobs: known.map((job) => ({ ...job, toPlan: toPlan.get(job.id) ?? null })),
+    versions: await Promise.all(known.map((job) => store.readVersions(job))),
+    pauses: await store.readPauses({}),
+    pauseRevision,
+    ranges: await store.listRanges({ limit: 1000 }),
+    waiting: await store.waiting({ kinds }),
     nextDue: (await store.peek({ kinds })).nextDue,
   }
 }

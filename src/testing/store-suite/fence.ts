@@ -1,8 +1,11 @@
 // Rule 3: the end row is the fence. Under a claim that no longer stands, every write is refused and changes nothing.
 import assert from 'node:assert/strict'
+import type { Hold } from '../../model/hold.ts'
 import { lastingDump } from './dump.ts'
 import { type Holding, memberRef, minute, type Scene } from './scene.ts'
 import { topic } from './topic.ts'
+
+const limit: readonly Hold[] = [{ kind: 'concurrency', key: 'c', limit: 1 }]
 
 /** Ways in which a claim of node-1 stops standing. */
 const endings: Readonly<Record<string, (scene: Scene, holding: Holding & { id: string }) => Promise<unknown>>> = {
@@ -24,6 +27,23 @@ const endings: Readonly<Record<string, (scene: Scene, holding: Holding & { id: s
   'its member was canceled and its node rescued': async (scene, { id }) => {
     await scene.store.cancel({ which: { id }, reason: 'by hand' })
     await scene.loseNode()
+  },
+  'its member overran, was canceled and gave its key to the next': async (scene, holding) => {
+    await scene.create({ holds: limit })
+    await scene.claim()
+    await scene.store.checkpoint([
+      { ...memberRef(holding), attempts: [], start: { startedAt: scene.now, deadlineAt: scene.now + 1 } },
+    ])
+    await scene.store.cancel({ which: { id: holding.id }, reason: null })
+    await scene.clock.advance(2)
+    await scene.rescue()
+    assert.equal((await scene.claim()).members.length, 1)
+  },
+  'its member was buried by a rescue and its key is held by another': async (scene) => {
+    await scene.create({ holds: limit })
+    await scene.claim()
+    await scene.loseNode({ delaysMs: [] })
+    assert.equal((await scene.claim({ node: 'node-2' })).members.length, 1)
   },
   'its member has completed': (scene, holding) => scene.settle(holding, 'completed', { done: false }),
   'it was settled as done': (scene, holding) => scene.settle(holding, 'completed'),
@@ -48,7 +68,7 @@ async function refusesWrites(
   scene: Scene,
   bring: (scene: Scene, holding: Holding & { id: string }) => Promise<unknown>,
 ): Promise<void> {
-  const holding = await scene.running({ key: 'k' })
+  const holding = await scene.running({ key: 'k', holds: limit })
   const item = { ...memberRef(holding), attempts: [scene.attempt({ task: 'late' })] }
   await bring(scene, holding)
   const before = await lastingDump(scene.store)

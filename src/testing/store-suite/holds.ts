@@ -435,7 +435,8 @@ export const holdCases = topic('holds', {
   'the limits of a job that the caller does not know are those of its version in force': async (scene) => {
     const concurrency = { key: 'api', limit: 1 }
     await scene.putJob({ schedule: null, settings: { concurrency, startWithinMs: 7000 } }, { name: 'mail' })
-    const { record } = await scene.get(await scene.create({ holds: 'declared' }))
+    const { record } = await scene.get(await scene.create({ holds: 'declared', startWithinMs: 1 }))
+    assert.equal(record.definition, 'report')
     assert.deepEqual(
       [record.holds, record.startWithinMs],
       [[{ kind: 'concurrency', key: JSON.stringify(['concurrency', 'default', 'api']), limit: 1 }], 7000],

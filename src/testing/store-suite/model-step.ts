@@ -9,6 +9,7 @@ export interface Step {
 export const stepVerbs = [
   'create',
   'putJob',
+  'pause',
   'plan',
   'claim',
   'reclaim',
@@ -26,6 +27,7 @@ export type StepVerb = (typeof stepVerbs)[number]
 const weights: Readonly<Record<StepVerb, number>> = {
   create: 8,
   putJob: 3,
+  pause: 3,
   plan: 5,
   claim: 8,
   reclaim: 1,

@@ -1,7 +1,20 @@
 // What each verb of a random step says to both stores.
+
+import type { Hold } from '../../model/hold.ts'
 import { keyedId, scheduledId } from '../../model/ids.ts'
 import type { TurnEnd } from '../../model/lifecycle.ts'
-import type { CancelRequest, MoveRequest, NewOccurrence, NodeInfo, OnConflict, SettleItem } from '../../store/store.ts'
+import type {
+  CancelRequest,
+  ClaimPick,
+  JobPlan,
+  MoveRequest,
+  NewOccurrence,
+  NodeInfo,
+  OnConflict,
+  PlanCandidate,
+  PlanWork,
+  SettleItem,
+} from '../../store/store.ts'
 import type { Step, StepVerb } from './model-step.ts'
 import type { KnownClaim, ModelWorld } from './model-world.ts'
 
@@ -21,55 +34,47 @@ export const doStep: Readonly<Record<StepVerb, (world: ModelWorld, step: Step) =
       definition: 'report',
       schedule: c % 8 === 0 ? null : { kind: 'cron', text: '* * * * *' },
       payload: pick([null, '1', '2'], b),
-      settings: {},
+      settings: pick([{}, { priority: 3 }, { concurrency: { key: 'k', limit: 2 }, startWithinMs: 4000 }], c >> 3),
       defaults: {},
       tasks: [{ name: 'run' }],
-      isEnabled: true,
-      isRetired: false,
+      isEnabled: c % 7 !== 0,
+      isRetired: c % 11 === 0,
     }
-    const expected = c % 5 === 0 ? { expectedVersion: b % 4 } : {}
-    const put = { tenant: pick(tenants, a), name: 'report', spec, declared: spec, override: null, effectiveAt: null, by: null }
-    return world.both((store) => store.putJob({ ...put, ...expected }))
+    const put = {
+      tenant: pick(tenants, a),
+      name: 'report',
+      spec,
+      declared: pick([spec, null], a >> 1),
+      override: pick([null, { payload: '2' }], a >> 2),
+      effectiveAt: pick([null, null, world.now + 700, world.now + 5000, world.now - 5000], b >> 2),
+      by: pick([null, 'ada'], a >> 3),
+      ...(c % 5 === 0 && { expectedVersion: b % 4 }),
+    }
+    return world.both((store) => store.putJob(put))
+  },
+
+  pause: (world, { a, b, c }) => {
+    const scope = pick(
+      [
+        { tenant: 'acme', job: 'report' },
+        { tenant: 'acme', job: 'mail' },
+        { tenant: 'globex', job: null },
+        { tenant: null, job: 'report' },
+        { tenant: null, job: null },
+      ],
+      a,
+    )
+    const until = pick([null, { in: 500 }, world.now + 3000, { in: 20_000 }], b)
+    const open = c % 5 > 1 ? null : { until, reason: pick([null, 'freeze'], b >> 2), by: null }
+    return world.both((store) => store.pause({ ...scope, open }))
   },
 
   async plan(world, { a, b, c }) {
-    const work = await world.both(
-      (store) => store.jobsToPlan({ horizonMs: 10_000, limit: 10 }),
-      ({ jobs, ...rest }) => ({ ...rest, jobs: jobs.map(({ job }) => job).toSorted((x, y) => (x.tenant < y.tenant ? -1 : 1)) }),
-    )
-    const candidate = work && pick(work.jobs, a)
+    const work = await world.both((store) => store.jobsToPlan({ horizonMs: 10_000, limit: 10 }), shownWork)
+    const candidate = work && pick(work.jobs.toSorted(byTenant), a)
     if (!candidate) return
-    const { pauseRevision } = work
-    const { tenant, name: job, version, cursor } = candidate.job
-    const ats = Array.from({ length: b % 3 }, (_, i) => cursor + (i + 1) * pick([1, 700, 5000], c))
-    const rows = ats.map((at) => ({
-      id: scheduledId(tenant, job, at),
-      at,
-      dueAt: at,
-      version,
-      source: pick(['schedule', 'schedule', 'recovery'] as const, c),
-      priority: pick([5, 1], b),
-      holds: null,
-      span: null,
-      startWithinMs: null,
-      end: null,
-    }))
-    const through = Math.max(cursor, ...ats)
-    const plan = {
-      tenant,
-      job,
-      version: c % 9 === 0 ? version + 1 : version,
-      cursor,
-      pauseRevision,
-      through,
-      nextAt: through + 2000,
-      tz: null,
-      rows,
-      ranges: [],
-      revive: candidate.stranded.filter((_, i) => (a + i) % 2 === 0).map((at) => ({ at, holds: null, span: null })),
-      drop: [],
-    }
-    for (const { id } of rows) if (!world.ids.includes(id)) world.ids.push(id)
+    const plan = randomPlan(candidate, work.pauseRevision, { a, b, c })
+    for (const { id } of plan.rows) if (!world.ids.includes(id)) world.ids.push(id)
     await world.both((store) => store.plan([plan]))
   },
 
@@ -78,7 +83,17 @@ export const doStep: Readonly<Record<StepVerb, (world: ModelWorld, step: Step) =
     const known = (await world.reference.nodes()).nodes.map(({ boot }) => boot)
     const node = pick(a % 9 === 0 || known.length === 0 ? world.boots : known, b)
     const dueBy = c % 5 === 0 ? { dueBy: world.now - 400 } : {}
-    const request = { ...ref, node, kinds: b % 4 === 0 ? ['mail'] : kinds, limit: 1 + (b % 4), ...dueBy }
+    const clusterLimit = c % 6 === 0 ? { clusterLimit: 1 + (c % 4) } : {}
+    const picks = a % 5 === 0 ? { pick: pick(claimPicks, a >> 3) } : {}
+    const request = {
+      ...ref,
+      node,
+      kinds: b % 4 === 0 ? ['mail'] : kinds,
+      limit: 1 + (b % 4),
+      ...dueBy,
+      ...clusterLimit,
+      ...picks,
+    }
     const answer = await world.both(
       (store) => store.claim(request),
       (said, side) => world.showClaim(said, side),
@@ -195,8 +210,9 @@ export const doStep: Readonly<Record<StepVerb, (world: ModelWorld, step: Step) =
       .map(({ boot, beats }) => ({ boot, beats: b % 7 === 0 ? beats - 1 : beats }))
     await world.both(
       (store) => store.rescue({ gone, delaysMs: pick([[1000, 2000], [0, 500], [0], []], c), limit: 100 }),
-      ({ rescued, removed, more }) => ({
+      ({ rescued, removed, more, expired }) => ({
         rescued: rescued.toSorted((x, y) => (x.id < y.id ? -1 : 1)),
+        expired: expired.toSorted((x, y) => (x.id < y.id ? -1 : 1)),
         removed: removed.toSorted(),
         more,
       }),
@@ -242,13 +258,94 @@ function newRow(world: ModelWorld, a: number, b: number, c: number): NewOccurren
     payload: pick([null, '1', '2'], c >> 2),
     settings: pick([null, { timeoutMs: 5 }], b),
     priority: pick([5, 5, 0, 9], c >> 1),
-    holds: null,
-    replay: null,
-    startWithinMs: null,
-    version: null,
+    holds: c % 10 === 0 ? 'declared' : pick(holdSets, a >> 2),
+    replay: pick([null, null, { origin: 'o', reason: 'again', tasks: null }], a),
+    startWithinMs: pick([null, null, null, null, null, 2000], a >> 1),
+    version: pick([null, null, null, 1], b >> 1),
     due: pick([{ in: 0 }, { in: 0 }, world.now - 1000, { in: 500 }, world.now + 5000], c >> 3),
     onConflict: pick(['keep', 'reschedule', 'replace'] satisfies OnConflict[], c >> 4),
   }
+}
+
+/** The keys that steps contend for: several kinds and orders over few names. */
+const holdSets: readonly (readonly Hold[] | null)[] = [
+  null,
+  null,
+  ...(['skip', 'queue', 'queue-one', 'cancel-previous'] as const).map((policy): readonly Hold[] => [
+    { kind: 'overlap', key: 'o', limit: 1, policy },
+  ]),
+  [{ kind: 'concurrency', key: 'c', limit: 1 }],
+  [
+    { kind: 'overlap', key: 'o', limit: 1, policy: 'queue' },
+    { kind: 'concurrency', key: 'c', limit: 1 },
+  ],
+  [
+    { kind: 'concurrency', key: 'c', limit: 1 },
+    { kind: 'catch-up', key: 'd', limit: 1 },
+  ],
+  [{ kind: 'rate', key: 'r', limit: 1, perMs: 3000 }],
+  [
+    { kind: 'overlap', key: 'p', limit: 1, policy: 'skip' },
+    { kind: 'rate', key: 'r', limit: 1, perMs: 3000 },
+    { kind: 'catch-up', key: 'd', limit: 1 },
+  ],
+]
+
+const claimPicks: readonly ClaimPick[] = [
+  { kind: 'fair' },
+  { kind: 'quotas', quotas: [{ tenant: 'acme', limit: 1 }, { limit: 2 }] },
+  { kind: 'quotas', quotas: [{ job: 'mail', priority: 5, limit: 1 }] },
+]
+
+function randomPlan(candidate: PlanCandidate, pauseRevision: number, { a, b, c }: Pick<Step, 'a' | 'b' | 'c'>): JobPlan {
+  const { tenant, name: job, version, cursor } = candidate.job
+  const ats = Array.from({ length: b % 3 }, (_, i) => cursor + (i + 1) * pick([1, 700, 5000], c))
+  const rows = ats.map((at, i) => ({
+    id: scheduledId(tenant, job, at),
+    at,
+    dueAt: at + pick([0, 0, 0, 900], b >> 2),
+    version: pick(candidate.versions, b + i).version,
+    source: pick(['schedule', 'schedule', 'recovery'] as const, c),
+    priority: pick([5, 1], b),
+    holds: pick(holdSets, (a >> 2) + i),
+    span: pick([null, null, { from: cursor, to: at, count: 7 }], c >> 2),
+    startWithinMs: pick([null, null, 3000], c >> 1),
+    end: pick(
+      [null, null, null, { state: 'missed', reason: 'downtime' }, { state: 'skipped', reason: 'paused' }] as const,
+      b + i,
+    ),
+  }))
+  const through = Math.max(cursor, ...ats)
+  const range = {
+    from: cursor,
+    to: through,
+    count: 2 + (a % 5),
+    state: pick(['missed', 'skipped'] as const, a),
+    reason: 'downtime',
+  }
+  const words = candidate.stranded.map((at, i) => ({ at, word: pick(['revive', 'drop', 'nothing'] as const, a + i) }))
+  return {
+    tenant,
+    job,
+    version: c % 9 === 0 ? version + 1 : version,
+    cursor,
+    pauseRevision: c % 13 === 0 ? pauseRevision + 1 : pauseRevision,
+    through,
+    nextAt: c % 17 === 0 ? null : through + 2000,
+    tz: pick([null, null, { version: '2026a', from: cursor, to: through, rules: 'r' }], b >> 3),
+    rows,
+    ranges: b % 6 === 0 ? [range] : [],
+    revive: words.flatMap(({ at, word }) => (word === 'revive' ? [{ at, holds: pick(holdSets, b), span: null }] : [])),
+    drop: words.flatMap(({ at, word }) => (word === 'drop' ? [{ at, state: 'missed' as const, reason: 'downtime' }] : [])),
+  }
+}
+
+function shownWork({ jobs, ...rest }: PlanWork): unknown {
+  return { ...rest, jobs: jobs.toSorted(byTenant) }
+}
+
+function byTenant(a: PlanCandidate, b: PlanCandidate): number {
+  return a.job.tenant < b.job.tenant ? -1 : 1
 }
 
 function settled(world: ModelWorld, end: TurnEnd, c: number): Pick<SettleItem, 'end' | 'attempts' | 'delayMs'> {
@@ -285,6 +382,7 @@ function nodeInfo(boot: string): NodeInfo {
     ttlMs: 15_000,
     release: null,
     declares: {},
+    picks: false,
   }
 }
 

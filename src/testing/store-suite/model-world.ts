@@ -69,6 +69,7 @@ export class ModelWorld {
     for (const { ref, record } of answer.members) this.#refs[side].set(record.id, ref)
     return {
       ...answer,
+      passed: answer.passed.toSorted((a, b) => (a.id < b.id ? -1 : 1)),
       members: answer.members.map(({ ref: _, attempts, ...member }) => ({
         ...member,
         attempts: attempts.map(({ task, n }) => `${task} ${n}`).toSorted(),

@@ -1,6 +1,7 @@
 // Every verb is safe to repeat after an unknown outcome: said twice with the same arguments, it has acted once.
 // Of the moves, `due` (to an instant), `retry` and `discard` are such; a move by a delay counts from the repeated call.
 import assert from 'node:assert/strict'
+import type { Hold } from '../../model/hold.ts'
 import { lastingDump } from './dump.ts'
 import { memberRef, minute, type Scene } from './scene.ts'
 import { topic } from './topic.ts'
@@ -31,6 +32,48 @@ const verbs: Readonly<Record<string, Prepare>> = {
     const plan = scene.planOf(await scene.job(), [], { revive: [{ at, holds: null, span: null }] })
     return () => scene.store.plan([plan])
   },
+  'putJob that takes effect later': async (scene) => {
+    await scene.putJob()
+    await scene.plan([scene.now + 1, scene.now + minute])
+    const effectiveAt = scene.now + 1000
+    const put = scene.jobPut(scene.spec({ payload: '2' }), { effectiveAt, expectedVersion: 1 })
+    return () => scene.store.putJob(put)
+  },
+  'putJob that only notes who declared what': async (scene) => {
+    const { spec } = await scene.putJob()
+    const put = scene.jobPut(spec, { declared: null, override: { payload: null } })
+    return () => scene.store.putJob(put)
+  },
+  'pause to an open end': async (scene) => () =>
+    scene.store.pause({ tenant: 'default', job: null, open: { until: null, reason: 'freeze', by: 'ada' } }),
+  'pause until an instant': async (scene) => {
+    const open = { until: scene.now + minute, reason: null, by: null }
+    return () => scene.store.pause({ tenant: null, job: null, open })
+  },
+  'pause that resumes': async (scene) => {
+    await scene.join()
+    await scene.pause({ job: 'mail' })
+    await scene.create()
+    await scene.claim()
+    return () => scene.store.pause({ tenant: 'default', job: 'mail', open: null })
+  },
+  'plan that passes over': async (scene) => {
+    const job = await scene.putJob()
+    const rows = [scene.planRow(job, scene.now, { end: { state: 'missed', reason: 'downtime' } })]
+    const range = { from: scene.now + 1, to: scene.now + 9, count: 9, state: 'missed', reason: 'downtime' } as const
+    const plan = scene.planOf(job, [], { rows, ranges: [range], through: scene.now + 9 })
+    return () => scene.store.plan([plan])
+  },
+  'plan that drops': async (scene) => {
+    await scene.putJob()
+    const at = scene.now + 1
+    await scene.plan([at])
+    await scene.clock.advance(minute)
+    await scene.join()
+    const drop = [{ at, state: 'missed', reason: 'downtime' }] as const
+    const plan = scene.planOf(await scene.job(), [], { drop, through: scene.now })
+    return () => scene.store.plan([plan])
+  },
   create: async (scene) => {
     const rows = [scene.row(), scene.row({ key: 'k' }), scene.row({ key: 'l', unique: 'live' })]
     return () => scene.store.create(rows)
@@ -51,6 +94,17 @@ const verbs: Readonly<Record<string, Prepare>> = {
     const request = scene.claimRequest({ limit: 2 })
     return () => scene.store.claim(request)
   },
+  'claim that grants, holds back and passes over': async (scene) => {
+    await scene.join()
+    const limits: readonly Hold[] = [
+      { kind: 'overlap', key: 'o', limit: 1, policy: 'skip' },
+      { kind: 'rate', key: 'r', limit: 2, perMs: minute },
+    ]
+    for (let i = 0; i < 2; i++) await scene.create({ holds: limits, due: scene.now - 2 + i })
+    for (let i = 0; i < 3; i++) await scene.create({ holds: limits.slice(1) })
+    const request = scene.claimRequest()
+    return () => scene.store.claim(request)
+  },
   checkpoint: async (scene) => {
     const holding = await scene.running()
     const progress = { task: 'run', done: 0.5, message: null, at: scene.now }
@@ -61,6 +115,14 @@ const verbs: Readonly<Record<string, Prepare>> = {
   'settle that completes': async (scene) => {
     const holding = await scene.running()
     const items = [{ ...scene.settleItem(holding, 'completed'), attempts: [scene.attempt()] }]
+    return () => scene.store.settle(items, [holding.claim])
+  },
+  'settle that frees a key': async (scene) => {
+    const holds = [{ kind: 'concurrency', key: 'c', limit: 1 }] as const
+    const holding = await scene.running({ holds })
+    for (let i = 0; i < 3; i++) await scene.create({ holds })
+    await scene.claim()
+    const items = [scene.settleItem(holding, 'completed')]
     return () => scene.store.settle(items, [holding.claim])
   },
   'settle that parks': async (scene) => {
@@ -131,6 +193,11 @@ const verbs: Readonly<Record<string, Prepare>> = {
       { ...memberRef(holding), attempts: [], start: { startedAt: scene.now, deadlineAt: scene.now } },
     ])
     await scene.clock.advance(1)
+    return () => scene.store.rescue({ gone: [], delaysMs: [1000], limit: 10 })
+  },
+  'rescue of what was not started in time': async (scene) => {
+    await scene.create({ startWithinMs: 1000 })
+    await scene.clock.advance(1001)
     return () => scene.store.rescue({ gone: [], delaysMs: [1000], limit: 10 })
   },
   prune: async (scene) => {

@@ -222,6 +222,7 @@ export class Scene {
       ttlMs: 15_000,
       release: null,
       declares: {},
+      picks: false,
       ...over,
     }
   }

@@ -24,9 +24,24 @@ it('hears that another process cancels what runs here', async () => {
 
 it('hears that another process changed a job', async () => {
   const { scene, hear } = await listening()
-  expect(await hear((other) => other.putJob({ tenant: 'default', name: 'report', spec: scene.spec() }))).toContainEqual({
-    kind: 'job',
-  })
+  const put = {
+    tenant: 'default',
+    name: 'report',
+    spec: scene.spec(),
+    declared: null,
+    override: null,
+    effectiveAt: null,
+    by: null,
+  }
+  expect(await hear((other) => other.putJob(put))).toContainEqual({ kind: 'job' })
+})
+
+it('hears that another process paused or resumed something', async () => {
+  const { hear } = await listening()
+  const all = { tenant: null, job: null }
+  const open = { until: null, reason: null, by: null }
+  expect(await hear((other) => other.pause({ ...all, open }))).toContainEqual({ kind: 'job' })
+  expect(await hear((other) => other.pause({ ...all, open: null }))).toContainEqual({ kind: 'job' })
 })
 
 it('hears nothing where another process only reads', async () => {

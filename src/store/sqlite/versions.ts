@@ -1,0 +1,60 @@
+import type { VersionRecord } from '../../model/job.ts'
+import type { Transaction } from './transaction.ts'
+
+const selectVersion = 'SELECT v.version, v.spec, v.effective_at, v.created_at, v.by_whom FROM punctual_job_version v'
+
+type VersionRow = [version: number, spec: string, effectiveAt: number, createdAt: number, by: string | null]
+
+export function readVersions(tx: Transaction, { tenant, name }: { tenant: string; name: string }): readonly VersionRecord[] {
+  const series = tx.dictionary.findSeries(tenant, name)
+  if (!series) return []
+  return tx.all<VersionRow>(`${selectVersion} WHERE v.series = ? ORDER BY v.version`, series.ref).map(versionRecord)
+}
+
+/** The newest of the versions that have become effective at an instant. The first is in force from ever. */
+export function numberInForce(tx: Transaction, series: number, at: number): number | null {
+  const [version] = tx.one<[number | null]>(
+    `SELECT coalesce(
+        (SELECT version FROM punctual_job_version WHERE series = ?1 AND effective_at <= ?2 ORDER BY version DESC LIMIT 1),
+        (SELECT version FROM punctual_job_version WHERE series = ?1 ORDER BY version LIMIT 1))`,
+    series,
+    at,
+  ) as [number | null]
+  return version
+}
+
+/** Every version that is in force somewhere from an instant on, oldest first. */
+export function versionsFrom(tx: Transaction, series: number, at: number): readonly VersionRecord[] {
+  return tx
+    .all<VersionRow>(
+      `${selectVersion} WHERE v.series = ? AND (v.version = ? OR v.effective_at > ?) ORDER BY v.version`,
+      series,
+      numberInForce(tx, series, at),
+      at,
+    )
+    .map(versionRecord)
+}
+
+export function findVersion(tx: Transaction, series: number, version: number): VersionRecord | null {
+  const row = tx.one<VersionRow>(`${selectVersion} WHERE v.series = ? AND v.version = ?`, series, version)
+  return row ? versionRecord(row) : null
+}
+
+export function addVersion(tx: Transaction, series: number, { version, spec, effectiveAt, createdAt, by }: TextVersion): void {
+  tx.run(
+    'INSERT INTO punctual_job_version (series, version, spec, effective_at, created_at, by_whom) VALUES (?, ?, ?, ?, ?, ?)',
+    series,
+    version,
+    spec,
+    effectiveAt,
+    createdAt,
+    by,
+  )
+}
+
+/** A version whose spec is text already. */
+type TextVersion = Omit<VersionRecord, 'spec'> & { readonly spec: string }
+
+function versionRecord([version, spec, effectiveAt, createdAt, by]: VersionRow): VersionRecord {
+  return { version, spec: JSON.parse(spec), effectiveAt, createdAt, by }
+}
