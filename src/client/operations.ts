@@ -9,7 +9,7 @@ import { type AnyDefinition, defineJob } from '../model/definition.ts'
 import { fillId, replayId, scheduledId, uuidV7 } from '../model/ids.ts'
 import type { JobRecord } from '../model/job.ts'
 import type { OccurrenceState } from '../model/lifecycle.ts'
-import { checkKey, checkOneOf, checkOptions, checkWhole } from '../model/limits.ts'
+import { checkKey, checkName, checkOneOf, checkOptions, checkWhole } from '../model/limits.ts'
 import type { OccurrenceSummary } from '../model/occurrence.ts'
 import type { OccurrenceFilter } from '../store/query.ts'
 import { type InstantInput, parseInstant } from '../time/instant.ts'
@@ -23,7 +23,7 @@ export type BackfillMode = (typeof backfillModes)[number]
 export interface BackfillOptions {
   /** Inclusive. */
   from: InstantInput
-  /** Exclusive. */
+  /** Exclusive. What lies ahead of now is left to the schedule. */
   to: InstantInput
   mode?: BackfillMode
   /** How many of them run at once. Default 1. */
@@ -108,7 +108,7 @@ export class Operations {
   }
 
   async previewBackfill(job: AnyDefinition | string, options: BackfillOptions): Promise<BackfillPreview> {
-    const request = parseBackfill(job, options)
+    const request = this.#parseBackfill(job, options)
     const { ticks, existing } = await this.#survey(request)
     const wanted = ticks.filter(({ at }) => isWanted(request.mode, existing.get(at)))
     const states: Partial<Record<OccurrenceState, number>> = {}
@@ -118,10 +118,28 @@ export class Operations {
 
   /** Creates the runs of a range; they run under a limit of their own. The id is that of the operation. */
   async backfill(job: AnyDefinition | string, options: BackfillOptions): Promise<EnqueueResult & { count: number }> {
-    const request = parseBackfill(job, options)
+    const request = this.#parseBackfill(job, options)
     const { count } = await this.previewBackfill(job, options)
     const created = await this.#commands.enqueue({ job: `${builtInPrefix}backfill`, payload: request })
     return { ...created, count }
+  }
+
+  /** The range ends now at the latest: what is to come is the schedule's. */
+  #parseBackfill(job: AnyDefinition | string, options: BackfillOptions): BackfillPayload {
+    checkOptions(options, ['from', 'to', 'mode', 'concurrency', 'tenant'], 'options of backfill')
+    const { mode = 'missing', concurrency = 1, tenant = defaultTenant } = options
+    const [from, to] = [parseInstant(options.from, 'from'), parseInstant(options.to, 'to')]
+    const now = Math.floor(this.#engine.env.time.now())
+    if (from >= to) throw new PunctualError('option.invalid', 'from must be before to', { field: 'from' })
+    if (from >= now) throw new PunctualError('option.invalid', 'from must be in the past: what is to come is run by the schedule', { field: 'from' })
+    return {
+      tenant: checkName(tenant, 'tenant'),
+      job: nameOf(job),
+      from,
+      to: Math.min(to, now),
+      mode: checkOneOf(mode, 'mode', backfillModes),
+      concurrency: checkWhole(concurrency, 'concurrency', 1, 1000),
+    }
   }
 
   async #runBackfill({ payload, occurrenceId, signal, progress }: Context<BackfillPayload>): Promise<{ created: number }> {
@@ -206,14 +224,6 @@ export interface FillRow {
 
 function fillRow({ tenant, job }: BackfillPayload, operation: string, { at, version }: Tick, existing: OccurrenceSummary | undefined): FillRow {
   return { id: existing ? fillId(operation, tenant, job, at) : scheduledId(tenant, job, at), at, version: version.version, origin: existing?.id ?? null }
-}
-
-function parseBackfill(job: AnyDefinition | string, options: BackfillOptions): BackfillPayload {
-  checkOptions(options, ['from', 'to', 'mode', 'concurrency', 'tenant'], 'options of backfill')
-  const { mode = 'missing', concurrency = 1, tenant = defaultTenant } = options
-  const [from, to] = [parseInstant(options.from, 'from'), parseInstant(options.to, 'to')]
-  if (from >= to) throw new PunctualError('option.invalid', 'from must be before to', { field: 'from' })
-  return { tenant, job: nameOf(job), from, to, mode: checkOneOf(mode, 'mode', backfillModes), concurrency: checkWhole(concurrency, 'concurrency', 1, 1000) }
 }
 
 /** Each task that is run again must have what it builds on: succeeded before, or run again too. */

@@ -79,7 +79,10 @@ export interface VersionView {
   readonly version: number
   readonly effectiveAt: Date
   readonly createdAt: Date
+  /** The person who asked for it; null for code. */
   readonly by: string | null
+  /** The schedule in words. */
+  readonly scheduleText: string | null
   readonly spec: JobSpec
 }
 
@@ -176,7 +179,14 @@ export class Reads {
     await this.#engine.open()
     const versions = await this.#engine.env.store.readVersions({ tenant, name })
     if (versions.length === 0) throw unknownJob(tenant, name)
-    return versions.map((one) => ({ ...one, effectiveAt: new Date(one.effectiveAt), createdAt: new Date(one.createdAt) }))
+    return versions.map(({ version, effectiveAt, createdAt, by, spec }) => ({
+      version,
+      effectiveAt: new Date(effectiveAt),
+      createdAt: new Date(createdAt),
+      by,
+      scheduleText: restored(spec.schedule)?.describe() ?? null,
+      spec,
+    }))
   }
 
   async diff(job: AnyDefinition | string, from: number, to: number, options: { tenant?: string } = {}): Promise<readonly FieldChange[]> {
