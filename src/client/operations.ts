@@ -9,7 +9,7 @@ import { type AnyDefinition, defineJob } from '../model/definition.ts'
 import { fillId, replayId, scheduledId, uuidV7 } from '../model/ids.ts'
 import type { JobRecord } from '../model/job.ts'
 import type { OccurrenceState } from '../model/lifecycle.ts'
-import { checkKey, checkName, checkOneOf, checkOptions, checkWhole } from '../model/limits.ts'
+import { checkKey, checkOneOf, checkOptions, checkWhole } from '../model/limits.ts'
 import type { OccurrenceSummary } from '../model/occurrence.ts'
 import type { OccurrenceFilter } from '../store/query.ts'
 import { type InstantInput, parseInstant } from '../time/instant.ts'
@@ -23,7 +23,7 @@ export type BackfillMode = (typeof backfillModes)[number]
 export interface BackfillOptions {
   /** Inclusive. */
   from: InstantInput
-  /** Exclusive. What lies ahead of now is left to the schedule. */
+  /** Exclusive; what lies ahead of now is left to the schedule. */
   to: InstantInput
   mode?: BackfillMode
   /** How many of them run at once. Default 1. */
@@ -108,7 +108,8 @@ export class Operations {
   }
 
   async previewBackfill(job: AnyDefinition | string, options: BackfillOptions): Promise<BackfillPreview> {
-    const request = this.#parseBackfill(job, options)
+    await this.#engine.open()
+    const request = parseBackfill(job, options, this.#engine.env.time.now())
     const { ticks, existing } = await this.#survey(request)
     const wanted = ticks.filter(({ at }) => isWanted(request.mode, existing.get(at)))
     const states: Partial<Record<OccurrenceState, number>> = {}
@@ -118,34 +119,19 @@ export class Operations {
 
   /** Creates the runs of a range; they run under a limit of their own. The id is that of the operation. */
   async backfill(job: AnyDefinition | string, options: BackfillOptions): Promise<EnqueueResult & { count: number }> {
-    const request = this.#parseBackfill(job, options)
+    await this.#engine.open()
+    const request = parseBackfill(job, options, this.#engine.env.time.now())
     const { count } = await this.previewBackfill(job, options)
     const created = await this.#commands.enqueue({ job: `${builtInPrefix}backfill`, payload: request })
     return { ...created, count }
   }
 
-  /** The range ends now at the latest: what is to come is the schedule's. */
-  #parseBackfill(job: AnyDefinition | string, options: BackfillOptions): BackfillPayload {
-    checkOptions(options, ['from', 'to', 'mode', 'concurrency', 'tenant'], 'options of backfill')
-    const { mode = 'missing', concurrency = 1, tenant = defaultTenant } = options
-    const [from, to] = [parseInstant(options.from, 'from'), parseInstant(options.to, 'to')]
-    const now = Math.floor(this.#engine.env.time.now())
-    if (from >= to) throw new PunctualError('option.invalid', 'from must be before to', { field: 'from' })
-    if (from >= now) throw new PunctualError('option.invalid', 'from must be in the past: what is to come is run by the schedule', { field: 'from' })
-    return {
-      tenant: checkName(tenant, 'tenant'),
-      job: nameOf(job),
-      from,
-      to: Math.min(to, now),
-      mode: checkOneOf(mode, 'mode', backfillModes),
-      concurrency: checkWhole(concurrency, 'concurrency', 1, 1000),
-    }
-  }
-
   async #runBackfill({ payload, occurrenceId, signal, progress }: Context<BackfillPayload>): Promise<{ created: number }> {
     const { job, ticks, existing } = await this.#survey(payload)
-    const wanted = ticks.filter(({ at }) => isWanted(payload.mode, existing.get(at)))
-    let created = 0
+    // What an earlier turn of this operation has created is not created again.
+    const isOwn = ({ at }: Tick) => existing.get(at)?.entity === occurrenceId
+    const wanted = ticks.filter((tick) => !isOwn(tick) && isWanted(payload.mode, existing.get(tick.at)))
+    let created = ticks.filter(isOwn).length
     for (let at = 0; at < wanted.length; at += pageSize) {
       signal.throwIfAborted()
       const page = wanted.slice(at, at + pageSize)
@@ -176,7 +162,7 @@ export class Operations {
     return (await this.replay(id, { reason, request: operation })).outcome === 'created'
   }
 
-  /** The instants of the range with what is recorded of them. */
+  /** The instants of the range with what is recorded of each: the newest, be it the scheduled run or one that a backfill made. */
   async #survey({ tenant, job: name, from, to }: BackfillPayload): Promise<{ job: JobRecord; ticks: readonly Tick[]; existing: ReadonlyMap<number, OccurrenceSummary> }> {
     await this.#engine.open()
     const { store } = this.#engine.env
@@ -186,7 +172,10 @@ export class Operations {
     const existing = new Map<number, OccurrenceSummary>()
     for (let cursor: string | null = null; ; ) {
       const page = await store.list({ tenant, job: name, from, to, limit: pageSize, ...(cursor !== null && { cursor }) })
-      for (const line of page.items) if (line.id === scheduledId(tenant, name, line.scheduledAt)) existing.set(line.scheduledAt, line)
+      for (const line of page.items) {
+        const isOfInstant = line.source === 'backfill' || line.id === scheduledId(tenant, name, line.scheduledAt)
+        if (isOfInstant && !existing.has(line.scheduledAt)) existing.set(line.scheduledAt, line)
+      }
       cursor = page.cursor
       if (cursor === null) return { job, ticks, existing }
     }
@@ -224,6 +213,15 @@ export interface FillRow {
 
 function fillRow({ tenant, job }: BackfillPayload, operation: string, { at, version }: Tick, existing: OccurrenceSummary | undefined): FillRow {
   return { id: existing ? fillId(operation, tenant, job, at) : scheduledId(tenant, job, at), at, version: version.version, origin: existing?.id ?? null }
+}
+
+/** What has not come yet is the schedule's, so that the range ends with the present. */
+function parseBackfill(job: AnyDefinition | string, options: BackfillOptions, now: number): BackfillPayload {
+  checkOptions(options, ['from', 'to', 'mode', 'concurrency', 'tenant'], 'options of backfill')
+  const { mode = 'missing', concurrency = 1, tenant = defaultTenant } = options
+  const [from, to] = [parseInstant(options.from, 'from'), parseInstant(options.to, 'to')]
+  if (from >= to) throw new PunctualError('option.invalid', 'from must be before to', { field: 'from' })
+  return { tenant, job: nameOf(job), from, to: Math.min(to, now + 1), mode: checkOneOf(mode, 'mode', backfillModes), concurrency: checkWhole(concurrency, 'concurrency', 1, 1000) }
 }
 
 /** Each task that is run again must have what it builds on: succeeded before, or run again too. */

@@ -2,7 +2,7 @@ import type { Logger } from '../model/context.ts'
 import type { HookContext } from '../model/definition.ts'
 import type { OccurrenceEvent, TaskEvent } from '../model/events.ts'
 import { type TaskHistory, taskHistories } from '../model/history.ts'
-import type { AttemptRecord, OccurrenceRecord } from '../model/occurrence.ts'
+import type { AttemptRecord, OccurrenceHistory, OccurrenceRecord } from '../model/occurrence.ts'
 import type { RetryFunction } from '../model/retry.ts'
 import type { Settings, TaskSettings } from '../model/settings.ts'
 import type { CheckpointItem, ClaimMember, ClaimRef, MemberRef, WriteAnswer } from '../store/store.ts'
@@ -70,14 +70,26 @@ export class Execution {
 
   /** Of a replay of single tasks: what the others came to in the original stands. */
   async takeOver(origin: string, replayed: readonly string[]): Promise<void> {
-    const history = await this.env.store.get({ id: origin })
-    const finished = taskHistories(this.held.graph, history?.turns ?? [], history?.attempts ?? [])
+    const finished = await this.#finishedTasks(origin)
     for (const run of this.runs) {
       if (replayed.includes(run.name)) continue
-      const before = finished.find(({ task }) => task === run.name)
+      const before = finished.get(run.name)
       if (before?.state === 'succeeded') run.takeOver(before.result)
       else run.cancel(null)
     }
+  }
+
+  /** What each task came to where it was last tried: a replay of single tasks has only these, and the others further back. */
+  async #finishedTasks(origin: string): Promise<ReadonlyMap<string, TaskHistory>> {
+    const finished = new Map<string, TaskHistory>()
+    for (let id: string | null = origin; id !== null; ) {
+      const history: OccurrenceHistory | null = await this.env.store.get({ id })
+      for (const task of taskHistories(this.held.graph, history?.turns ?? [], history?.attempts ?? []))
+        if (task.attempts.length > 0 && !finished.has(task.task)) finished.set(task.task, task)
+      const replay = history?.record.replay
+      id = replay?.tasks ? replay.origin : null
+    }
+    return finished
   }
 
   checkpoint(what: Omit<CheckpointItem, keyof MemberRef>): Promise<WriteAnswer> {

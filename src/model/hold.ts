@@ -28,13 +28,12 @@ export function holdsFor({ tenant, job, source, settings }: { tenant: string; jo
   return holds.length === 0 ? null : holds
 }
 
-/** The limits that a job declares, for work of it that comes from a process which does not know the job. */
+/** The limits of work that comes from a process which does not know the job: its own, and those that the job declares, if it is there. */
 export function declaredLimits(spec: JobSpec | undefined, { tenant, job, source, settings }: { tenant: string; job: string; source: Source; settings: SettingsDiff | null }): {
   readonly holds: readonly Hold[] | null
   readonly startWithinMs: number | null
 } {
-  if (!spec) return { holds: null, startWithinMs: null }
-  const effective = cascade(spec.defaults, spec.settings, settings)
+  const effective = cascade(spec?.defaults, spec?.settings, settings)
   return { holds: holdsFor({ tenant, job, source, settings: effective }), startWithinMs: effective.startWithinMs }
 }
 

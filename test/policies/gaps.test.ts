@@ -6,7 +6,7 @@ import { accountOf, day, historyOf, hour, onStores, steps } from './stores.ts'
 
 const hourly = cron('0 * * * *', { timezone: 'UTC' })
 
-onStores('JB-15 every way to be away', (scene) => {
+onStores('JB-15 every way to be away', (scene, store) => {
   it('F42 30 days of a per-second job resolve quickly and with few records', async () => {
     const { slowNode, clock } = scene()
     const job = defineJob('second', { schedule: interval('PT1S'), recovery: { strategy: 'bounded', maxOccurrences: 3 } }).task(
@@ -92,7 +92,7 @@ onStores('JB-15 every way to be away', (scene) => {
   it.each(['all', 'last', 'mark-missed', 'compressed'] as const)(
     'a crash at any step of the catch-up and a second node at the same change nothing (%s)',
     async (recovery) => {
-      for (let step = 0; step < 6; step++) {
+      for (let step = 0; step < (store === 'memory' ? 6 : 3); step++) {
         const { slowNode, clock, crash, client } = scene('2026-01-01T00:30:00Z')
         const ran: number[] = []
         const job = () =>
@@ -237,17 +237,17 @@ onStores('JB-15 every way to be away', (scene) => {
         'only',
         (ctx) => void ran.push(ctx.scheduledAt.getTime()),
       )
-    for (let restart = 0; restart < 24 * 7; restart++) {
+    for (let restart = 0; restart < (store === 'memory' ? 100 : 12); restart++) {
       const { punctual } = await slowNode({ jobs: [job()] })
       await clock.advance('50m')
       await punctual.stop()
-      await clock.advance(restart % 5 === 0 ? '3h' : '10m')
+      await clock.advance(restart % 5 === 0 ? '11h' : '10m')
     }
     expect(ran).toEqual(
       steps(Date.parse('2026-01-01T03:00:00Z') - day, clock.wall(), day)
         .map((at) => at + 3 * hour)
         .filter((at) => at <= ran.at(-1)!),
     )
-    expect(clock.wall() - (ran.at(-1) as number)).toBeLessThan(day + 4 * hour)
+    expect(clock.wall() - (ran.at(-1) as number)).toBeLessThan(day + 12 * hour)
   })
 })
