@@ -5,15 +5,20 @@ import { readNumber, readQuery } from '../query.ts'
 
 const defaultLimit = 100
 
-/** The jobs by name and tenant. */
+/** The jobs by name and tenant, and the versions of one. */
 export function jobRoutes(punctual: Punctual): Hono {
-  return new Hono().get('/jobs', async (c) => {
-    const { limit: limitText, after, ...query } = readQuery(c.req.url, ['tenant', 'after', 'limit'])
-    const limit = limitText === undefined ? defaultLimit : readNumber(limitText, 'limit')
-    const items = await punctual.jobs({ ...query, limit, ...(after !== undefined && { after: decodePlace(after) }) })
-    const last = items.at(-1)
-    return c.json({ items, cursor: last && items.length === limit ? encodePlace(last) : null })
-  })
+  return new Hono()
+    .get('/jobs', async (c) => {
+      const { limit: limitText, after, ...query } = readQuery(c.req.url, ['tenant', 'after', 'limit'])
+      const limit = limitText === undefined ? defaultLimit : readNumber(limitText, 'limit')
+      const items = await punctual.jobs({ ...query, limit, ...(after !== undefined && { after: decodePlace(after) }) })
+      const last = items.at(-1)
+      return c.json({ items, cursor: last && items.length === limit ? encodePlace(last) : null })
+    })
+    .get('/jobs/:name/versions', async (c) => {
+      const query = readQuery(c.req.url, ['tenant'])
+      return c.json({ items: await punctual.versions(c.req.param('name'), query) })
+    })
 }
 
 interface Place {

@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import type { JobView } from '../../../client/reads.ts'
+import { jobMarks } from '../../../client/job-marks.ts'
 import { withClient } from '../../client.ts'
 import { example, jsonOption, storeOption, tenantOption } from '../../options.ts'
 import { instant, print, printJson, table } from '../../print.ts'
@@ -19,21 +19,10 @@ export function addJobsList(jobs: Command): void {
         job.name,
         job.tenant,
         `v${job.version}`,
-        marks(job).join(', '),
+        jobMarks(job).join(', '),
         instant(job.nextRun),
         job.scheduleText ?? 'none',
       ])
       print(table(['JOB', 'TENANT', 'VERSION', 'STATUS', 'NEXT RUN', 'SCHEDULE'], rows))
     })
-}
-
-/** What is out of the ordinary about a job. */
-function marks({ retired, enabled, paused, orphaned, overridden }: JobView): string[] {
-  return [
-    ...(retired ? ['retired'] : []),
-    ...(enabled ? [] : ['disabled']),
-    ...(paused ? ['paused'] : []),
-    ...(orphaned ? ['orphaned'] : []),
-    ...(overridden.length > 0 ? ['overridden'] : []),
-  ]
 }
