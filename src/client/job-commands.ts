@@ -9,7 +9,7 @@ import { type JobOverride, type JobRecord, type JobSpec, jobSpec, type VersionRe
 import { checkKey, checkName, checkOneOf, checkOptions, checkWhole } from '../model/limits.ts'
 import type { PauseRecord, PauseScope } from '../model/pause.ts'
 import { encodePayload } from '../model/payload.ts'
-import { parseSettings, type SettingsOptions } from '../model/settings.ts'
+import { cascade, parseSettings, type Settings, type SettingsDiff, type SettingsOptions } from '../model/settings.ts'
 import { parseUpdatePolicy, type UpdatePolicy, updateInstant } from '../model/update.ts'
 import { nextMs, type Schedule } from '../schedule/schedule.ts'
 import { bind } from '../schedule/interval.ts'
@@ -119,8 +119,8 @@ export class JobCommands {
     checkOptions(options, ['update', 'expectedVersion', 'tenant', 'by'], 'options of rollback')
     const old = (await this.versions(job, options)).find((one) => one.version === version)
     if (!old) throw new PunctualError('job.unknown', `Job ${JSON.stringify(nameOf(job))} has no version ${version}`, { job: nameOf(job), version })
-    const { schedule, payload, settings, isEnabled } = old.spec
-    return this.#change(job, options, () => ({ schedule, payload, settings, isEnabled }))
+    const { schedule, payload, isEnabled } = old.spec
+    return this.#change(job, options, ({ declared, spec }) => ({ schedule, payload, isEnabled, settings: this.#settingsAsIn(old.spec, declared ?? spec) }))
   }
 
   /** Ends a job that nobody declares any more: its history stays, and declaring it again continues its versions. */
@@ -194,6 +194,13 @@ export class JobCommands {
     const { store, time } = this.#engine.env
     const timeline = new Timeline(known, await store.readVersions(known))
     return updateInstant(policy, time.now(), (after) => timeline.next(after)?.at ?? null)
+  }
+
+  /** An override that makes the settings of an older version hold: what has been set since is named with its value of then. */
+  #settingsAsIn({ defaults, settings }: JobSpec, since: JobSpec): SettingsDiff {
+    const before = cascade(this.#engine.env.options.settings, defaults)
+    const undone = Object.keys(since.settings).map((name) => [name, before[name as keyof Settings]])
+    return { ...Object.fromEntries(undone), ...settings }
   }
 
   async #override({ schedule, payload, enabled, ...settings }: JobPatch, job: string): Promise<JobOverride> {

@@ -40,14 +40,16 @@ export async function declareJob(env: Env, declaration: Declaration): Promise<De
   }
 }
 
-/** Jobs that code once declared and no live node does any more: told, or retired where the process was asked to. */
-export async function handleOrphans(env: Env): Promise<void> {
+/** Jobs that code once declared and no live node does any more: told once, or retired where the process was asked to. */
+export async function handleOrphans(env: Env, told: Set<string>): Promise<void> {
   const { store, log, options } = env
   const { nodes } = await store.nodes()
   const jobs = await store.readJobs({ limit: 1000 })
   for (const job of jobs) {
     if (!job.declared || job.spec.isRetired || env.declared.has(job.id) || nodes.some(({ declares }) => job.id in declares)) continue
     const { tenant, name, spec, declared, override, version } = job
+    if (!options.retireOrphans && told.has(job.id)) continue
+    told.add(job.id)
     if (!options.retireOrphans) log.warn('A job is no longer declared by any node; retire it, or create the scheduler with prune: true', { tenant, job: name })
     else await store.putJob({ tenant, name, spec: { ...spec, isRetired: true }, declared, override, effectiveAt: null, by: null, expectedVersion: version })
   }
@@ -70,6 +72,8 @@ async function isOutdated(env: Env, known: JobRecord, declared: JobSpec): Promis
   if (release !== null && others.some((other) => other.release !== null && other.release > release)) return true
   if (release !== null && others.every((other) => other.release === null || other.release <= release)) return false
   if (!others.some(({ hash }) => hash === declarationHash(known.declared as JobSpec))) return false
+  // What a person has changed since is in neither: older versions are compared as if it had always been so.
   const text = specText(withOverride(declared, known.override))
-  return (await env.store.readVersions(known)).some(({ spec, version }) => version < known.version && specText(spec) === text)
+  const versions = await env.store.readVersions(known)
+  return versions.some(({ spec, version }) => version < known.version && specText(withOverride(spec, known.override)) === text)
 }

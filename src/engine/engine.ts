@@ -2,7 +2,7 @@ import { PunctualError } from '../errors.ts'
 import type { AnyDefinition } from '../model/definition.ts'
 import type { Events, Health } from '../model/events.ts'
 import { type JobRecord, jobSpec } from '../model/job.ts'
-import type { Hint } from '../store/store.ts'
+import type { Hint, NodeRecord } from '../store/store.ts'
 import { sleep } from '../time/clock.ts'
 import { declareJob, handleOrphans } from './declaration.ts'
 import { Dispatcher } from './dispatcher.ts'
@@ -44,6 +44,9 @@ export class Engine {
   #ticking: Promise<void> = Promise.resolve()
   #isOpen = false
   #undeclared = true
+  #mayHaveOrphans = false
+  readonly #toldOrphans = new Set<string>()
+  #boots: readonly string[] = []
   #unsubscribe: () => void = () => {}
 
   constructor(env: Env) {
@@ -55,7 +58,7 @@ export class Engine {
     this.#planner = new Planner(env)
     this.#keeper = new Keeper(env, this.#dispatcher, session, (reason) => this.#fence(reason))
     this.#keeper.onBreak = () => this.wakePlanner()
-    this.#keeper.onNodes = (nodes) => this.#planner.observe(nodes)
+    this.#keeper.onNodes = (nodes) => this.#observe(nodes)
     this.#loops = {
       opener: this.#loop('opener', () => this.#openOnce()),
       planner: this.#loop('planner', () => this.#planOnce()),
@@ -248,14 +251,31 @@ export class Engine {
 
   /** Writes what the definitions declare, once the store answers; saying the same again writes nothing. */
   async #declare(): Promise<void> {
-    if (!this.#undeclared) return
+    if (this.#undeclared) await this.#declareAll()
+    if (this.#undeclared || !this.#mayHaveOrphans) return
+    this.#mayHaveOrphans = false
+    await handleOrphans(this.env, this.#toldOrphans)
+  }
+
+  async #declareAll(): Promise<void> {
     let isLeft = false
     for (const definition of this.env.registry.definitions) isLeft = !(await this.#declareJob(definition)) || isLeft
     // What was left to a node with newer code is said again later: that node may go, and this be a rollback.
     this.#undeclared = isLeft
     // The other nodes learn of what is declared here before anything is taken for forgotten.
     await this.#beatOnce()
-    if (!isLeft) await handleOrphans(this.env)
+    this.#mayHaveOrphans = true
+  }
+
+  /** With a node that has gone, what only its code declared has become nobody's. */
+  #observe(nodes: readonly NodeRecord[]): void {
+    this.#planner.observe(nodes)
+    const boots = nodes.map(({ boot }) => boot)
+    if (this.#boots.some((boot) => !boots.includes(boot))) {
+      this.#mayHaveOrphans = true
+      this.wakePlanner()
+    }
+    this.#boots = boots
   }
 
   /** The definition's own job. A schedule that was given to it by `schedule()` stays. */

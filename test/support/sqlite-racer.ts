@@ -12,7 +12,19 @@ export interface RaceReport {
 
 const [path = ''] = process.argv.slice(2)
 const boot = randomUUID()
-const node = { boot, name: 'racer', pid: process.pid, concurrency: 1, kinds: ['mail'], version: '0', tz: '', ttlMs: 3_600_000 }
+const node = {
+  boot,
+  name: 'racer',
+  pid: process.pid,
+  concurrency: 1,
+  kinds: ['mail'],
+  version: '0',
+  tz: '',
+  ttlMs: 3_600_000,
+  release: null,
+  declares: {},
+  picks: false,
+}
 let waits = 0
 let blocked = 0
 

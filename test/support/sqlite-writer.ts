@@ -10,7 +10,19 @@ export type Act = 'created' | 'claimed' | 'completed'
 
 const [path = ''] = process.argv.slice(2)
 const boot = randomUUID()
-const node = { boot, name: 'writer', pid: process.pid, concurrency: 1, kinds: ['mail'], version: '0', tz: '', ttlMs: 3_600_000 }
+const node = {
+  boot,
+  name: 'writer',
+  pid: process.pid,
+  concurrency: 1,
+  kinds: ['mail'],
+  version: '0',
+  tz: '',
+  ttlMs: 3_600_000,
+  release: null,
+  declares: {},
+  picks: false,
+}
 const store = sqlite(path)
 await store.open({ clock: systemClock, random: Math.random })
 await store.beat({ node, claims: [], inFlight: [], long: [], phase: 'join' })
@@ -60,6 +72,10 @@ function newRow(): NewOccurrence {
     refs: {},
     payload: null,
     settings: null,
+    holds: null,
+    replay: null,
+    startWithinMs: null,
+    version: null,
   } as const
   return { ...common, id: randomUUID(), source: 'deferred', unique: 'ever', priority: 5, due: { in: 0 }, onConflict: 'keep' }
 }

@@ -4,11 +4,10 @@ import { noteStart } from './checkpoint.ts'
 import { claimsOf, deleteClaim, findClaim, holders, type KnownClaims, type StandingClaim, unended } from './claims.ts'
 import { bareEnd, endTurn, nextTurn } from './ending.ts'
 import { expire } from './expire.ts'
-import { keysOf, passOn } from './keys.ts'
+import { holdsOf, keysOf, passOn } from './keys.ts'
 import { recoveries, turnsOf } from './members.ts'
-import { type Member, makeWait, type Row } from './place.ts'
+import { type Member, makeWait } from './place.ts'
 import { aliveSince } from './plan.ts'
-import { fromJson } from './records.ts'
 import { heldDue, standings } from './standing.ts'
 import type { Transaction } from './transaction.ts'
 
@@ -58,14 +57,14 @@ function putNode(tx: Transaction, node: NodeInfo, running: number): void {
 function noteBreak(tx: Transaction): void {
   const { now } = tx
   tx.run("UPDATE punctual_meta SET value = ? WHERE name = 'alive_since'", now)
-  const rows = tx.all<[...Row, string | null]>(
-    `SELECT r.series, r.ref, r.retrying, o.holds FROM punctual_ready r INDEXED BY punctual_ready_planned
-      CROSS JOIN punctual_occurrence o ON o.ref = r.ref WHERE r.planned = 1 AND r.due_at <= ? ORDER BY r.ref`,
+  const rows = tx.all<[series: number, ref: number]>(
+    'SELECT series, ref FROM punctual_ready INDEXED BY punctual_ready_planned WHERE planned = 1 AND due_at <= ?',
     now,
   )
-  for (const [series, ref, retrying, holds] of rows) {
-    makeWait(tx, [series, ref, retrying], { reason: 'stranded', key: null, wakeAt: null })
-    if (holds !== null) passOn(tx, fromJson(holds), keysOf(tx, ref))
+  for (const [series, ref] of rows.sort(([, a], [, b]) => a - b)) {
+    const held = keysOf(tx, ref)
+    makeWait(tx, [series, ref, 0], { reason: 'stranded', key: null, wakeAt: null })
+    passOn(tx, holdsOf(tx, ref), held)
   }
   for (const series of new Set(rows.map(([one]) => one)))
     tx.run('UPDATE punctual_job SET next_at = min(coalesce(next_at, ?1), ?1) WHERE series = ?2', now, series)

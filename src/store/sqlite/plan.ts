@@ -29,11 +29,13 @@ export function jobsToPlan(tx: Transaction, { horizonMs, limit }: { horizonMs: n
 
 function candidate(tx: Transaction, job: JobRecord, pauses: Pauses): PlanCandidate {
   const series = tx.dictionary.series(job.tenant, job.name)
+  const held = stranded(tx, series.ref).map(({ at }) => at)
+  const since = Math.min(job.cursor, ...held.slice(0, 1))
   return {
     job,
     versions: versionsFrom(tx, series.ref, job.cursor),
-    stranded: stranded(tx, series.ref).map(({ at }) => at),
-    pauses: pauses.ofSeries(series).filter(({ to }) => to === null || to > job.cursor),
+    stranded: held,
+    pauses: pauses.ofSeries(series).filter(({ to }) => to === null || to > since),
   }
 }
 
