@@ -56,9 +56,11 @@ export interface Occurrence {
   readonly turns: readonly TurnView[]
 }
 
+/** What an occurrence can wait for; `recovery` is the planner's word on an instant that came due while no node was there. */
+export const waitReasons = ['overlap', 'concurrency', 'rate', 'catch-up', 'pause', 'recovery'] as const
+
 export interface WaitView {
-  /** What it waits for; `recovery` is the planner's word on an instant that came due while no node was there. */
-  readonly reason: 'overlap' | 'concurrency' | 'rate' | 'catch-up' | 'pause' | 'recovery'
+  readonly reason: (typeof waitReasons)[number]
   /** When it is looked at again by itself. */
   readonly until: Date | null
   /** Of those that hold what it waits for, at most ten ids. */
