@@ -4,7 +4,7 @@ import { Timeline } from '../engine/timeline.ts'
 import { isTransient } from '../engine/transient.ts'
 import { PunctualError } from '../errors.ts'
 import { type AnyDefinition, Definition } from '../model/definition.ts'
-import { isPlannable, type JobRecord, type VersionRecord } from '../model/job.ts'
+import { isPlannable, type JobRecord, kindOf, type VersionRecord } from '../model/job.ts'
 import type { OccurrenceHistory } from '../model/occurrence.ts'
 import { covers, type PauseRecord } from '../model/pause.ts'
 import { bind } from '../schedule/interval.ts'
@@ -102,7 +102,7 @@ export class Explainer {
     if (dueAt > now) return [reason('not-due', `It is due at ${isoText(dueAt)}`, { dueAt: isoText(dueAt) })]
     const pauses = await this.#pausesOf(record.tenant, record.job, now)
     if (pauses.length > 0) return pauses.map(pausedReason)
-    const lacking = await this.#withoutNode(record.definition)
+    const lacking = await this.#withoutNode(record)
     return lacking ? [lacking] : [await this.#queued(history)]
   }
 
@@ -146,7 +146,7 @@ export class Explainer {
     const { items } = await store.list({ tenant: job.tenant, job: job.name, states: ['running', 'waiting', 'retrying'], limit: 10 })
     const [under] = items
     if (under?.state === 'running') reasons.push(reason('running', `Occurrence ${under.id} runs now`, { id: under.id }))
-    const lacking = await this.#withoutNode(job.spec.definition)
+    const lacking = await this.#withoutNode({ definition: job.spec.definition, kind: kindOf(job.spec) })
     if (lacking) reasons.push(lacking)
     reasons.push(scheduleReason(job, { versions: await store.readVersions(job), now, isPaused: pauses.length > 0 }))
     return reasons
@@ -157,10 +157,10 @@ export class Explainer {
     return pauses.filter((pause) => covers(pause, tenant, job) && pause.from <= now)
   }
 
-  async #withoutNode(definition: string): Promise<Reason | null> {
+  async #withoutNode({ definition, kind }: { definition: string; kind: string }): Promise<Reason | null> {
     const { nodes } = await this.#engine.env.store.nodes()
     if (nodes.length === 0) return reason('no-node', 'No node is running')
-    if (nodes.some(({ kinds }) => kinds.includes(definition))) return null
+    if (nodes.some(({ kinds }) => kinds.includes(kind))) return null
     return reason('no-handler', `No node has all handlers of ${JSON.stringify(definition)}`, { definition, nodes: nodes.map(({ name }) => name) })
   }
 }

@@ -83,6 +83,7 @@ export class Punctual implements AsyncDisposable {
       registry: registryOf(options),
       time: new StoreTime(clock),
       declared: new Map(),
+      unopposedSince: new Map(),
       options: engine,
     }
     this.#engine = new Engine(env)

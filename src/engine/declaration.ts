@@ -1,7 +1,7 @@
 // How code declares jobs: a person's changes stay, saying the same again writes nothing, and a node with older code does not undo
 // what newer code has declared.
 import { createHash } from 'node:crypto'
-import { type JobRecord, type JobSpec, specText, withOverride } from '../model/job.ts'
+import { defaultTenant, type JobRecord, type JobSpec, specText, taskSetText, withOverride } from '../model/job.ts'
 import type { JobPutAnswer } from '../store/store.ts'
 import type { Env } from './env.ts'
 
@@ -13,6 +13,8 @@ export interface Declaration {
   /** From when on it is to hold, given what is known; null for now. */
   readonly effectiveAt?: (known: JobRecord) => Promise<number | null>
   readonly expectedVersion?: number
+  /** What an older version said holds again only after a while: the nodes that declare the newest may just be starting anew. */
+  readonly isPatient?: boolean
 }
 
 /** `left`: a live node declares something newer, and this process stands back. */
@@ -22,8 +24,8 @@ export async function declareJob(env: Env, declaration: Declaration): Promise<De
   const { tenant, name, expectedVersion } = declaration
   for (;;) {
     const [known] = await env.store.readJobs({ tenant, name, limit: 1 })
-    const declared = declaration.declared(known)
-    if (known && (await isOutdated(env, known, declared))) return { outcome: 'left', job: known }
+    const declared = await withEdition(env, declaration, known, declaration.declared(known))
+    if (known && (await isOutdated(env, known, declared, declaration.isPatient ?? false))) return { outcome: 'left', job: known }
     const override = known?.override ?? null
     const answer = await env.store.putJob({
       tenant,
@@ -38,6 +40,21 @@ export async function declareJob(env: Env, declaration: Declaration): Promise<De
     if (answer.outcome !== 'conflict' && answer.job) env.declared.set(answer.job.id, declarationHash(declared))
     if (answer.outcome !== 'conflict' || expectedVersion !== undefined) return answer
   }
+}
+
+/**
+ * Notes which set of tasks this is. The versions of the definition's own job count the sets: a job of another name goes by the one that
+ * it shares, and by the present one where its tasks are none that a node has ever declared.
+ */
+async function withEdition({ store }: Env, { tenant, name }: Declaration, known: JobRecord | undefined, declared: JobSpec): Promise<JobSpec> {
+  const { definition, tasks } = declared
+  const isSame = (spec: JobSpec) => taskSetText(spec.tasks) === taskSetText(tasks)
+  const edition = await (async () => {
+    if (tenant === defaultTenant && name === definition) return !known || isSame(known.spec) ? known?.spec.edition : known.version + 1
+    const versions = await store.readVersions({ tenant: defaultTenant, name: definition })
+    return (versions.findLast(({ spec }) => isSame(spec)) ?? versions.at(-1))?.spec.edition
+  })()
+  return edition === undefined ? declared : { ...declared, edition }
 }
 
 /** Jobs that code once declared and no live node does any more: told once, or retired where the process was asked to. */
@@ -57,23 +74,39 @@ export async function handleOrphans(env: Env, told: Set<string>): Promise<void> 
 
 /** A short name for a spec, by which nodes tell each other what they declare. */
 export function declarationHash(spec: JobSpec): string {
-  return createHash('sha1').update(specText(spec)).digest('base64url').slice(0, 12)
+  return createHash('sha1').update(codeText(spec)).digest('base64url').slice(0, 12)
+}
+
+/** What code says, as text: equal code has equal text, in whichever edition it is. */
+function codeText({ edition: _, ...spec }: JobSpec): string {
+  return specText(spec)
 }
 
 /**
  * During a rolling deployment old and new code run side by side. What differs from the newest declaration is outdated when it equals
- * an older version and a live node declares the newest, or when a live node of a later release declares the job at all.
+ * an older version and a live node declares the newest, or did a moment ago, or when a live node of a later release declares the job.
  */
-async function isOutdated(env: Env, known: JobRecord, declared: JobSpec): Promise<boolean> {
-  if (!known.declared || specText(known.declared) === specText(declared)) return false
+async function isOutdated(env: Env, known: JobRecord, declared: JobSpec, isPatient: boolean): Promise<boolean> {
+  if (!known.declared || codeText(known.declared) === codeText(declared)) return false
+  const newest = declarationHash(known.declared)
+  // Whoever has declared the newest may change its mind.
+  if (env.declared.get(known.id) === newest) return false
   const { nodes } = await env.store.nodes()
   const others = nodes.flatMap(({ release, declares }) => (declares[known.id] === undefined ? [] : [{ release, hash: declares[known.id] }]))
   const { release } = env.options
   if (release !== null && others.some((other) => other.release !== null && other.release > release)) return true
   if (release !== null && others.every((other) => other.release === null || other.release <= release)) return false
-  if (!others.some(({ hash }) => hash === declarationHash(known.declared as JobSpec))) return false
+  const isUnopposed = !others.some(({ hash }) => hash === newest)
+  if (isUnopposed && !isPatient) return false
   // What a person has changed since is in neither: older versions are compared as if it had always been so.
-  const text = specText(withOverride(declared, known.override))
+  const text = codeText(withOverride(declared, known.override))
   const versions = await env.store.readVersions(known)
-  return versions.some(({ spec, version }) => version < known.version && specText(withOverride(spec, known.override)) === text)
+  const isOlder = versions.some(({ spec, version }) => version < known.version && codeText(withOverride(spec, known.override)) === text)
+  if (!isOlder || !isUnopposed) {
+    env.unopposedSince.delete(known.id)
+    return isOlder
+  }
+  const since = env.unopposedSince.get(known.id) ?? env.clock.mono()
+  env.unopposedSince.set(known.id, since)
+  return env.clock.mono() - since < 2 * env.options.ttlMs
 }

@@ -1,7 +1,7 @@
 import { PunctualError } from '../errors.ts'
 import type { AnyDefinition } from '../model/definition.ts'
 import type { Events, Health } from '../model/events.ts'
-import { type JobRecord, jobSpec } from '../model/job.ts'
+import { defaultTenant, type JobRecord, jobSpec } from '../model/job.ts'
 import type { Hint, NodeRecord } from '../store/store.ts'
 import { sleep } from '../time/clock.ts'
 import { declareJob, handleOrphans } from './declaration.ts'
@@ -14,11 +14,13 @@ import { Planner } from './planner.ts'
 import { Recorder } from './recorder.ts'
 import { Session } from './session.ts'
 
+/** After this long the editions of the definitions are read again, whatever was heard. */
+const editionsKeptMs = 60_000
+
 /** What no waiting will mend: `start` refuses it instead of trying again. */
 const hopeless: readonly string[] = ['store.newer', 'store.corrupt', 'store.unsupported', 'config.invalid']
 
-/** The definitions' own jobs live in this tenant. */
-export const defaultTenant = 'default'
+export { defaultTenant }
 
 /** What a pass by hand did. */
 export interface DueSummary {
@@ -45,6 +47,8 @@ export class Engine {
   #isOpen = false
   #undeclared = true
   #mayHaveOrphans = false
+  #knowsEditions = false
+  #editionsReadAt = 0
   readonly #toldOrphans = new Set<string>()
   #boots: readonly string[] = []
   #unsubscribe: () => void = () => {}
@@ -237,7 +241,9 @@ export class Engine {
   async #planOnce(): Promise<number> {
     if (this.#session.mayHaveSlept) await this.#beatOnce()
     await this.#declare()
-    return this.#planner.runOnce()
+    const waitMs = await this.#planner.runOnce()
+    // What was left to others is looked at as often as they beat, so that one of them that only starts anew is seen to be back.
+    return this.#undeclared ? Math.min(waitMs, this.env.options.beatMs) : waitMs
   }
 
   async #dispatchOnce(): Promise<Wait> {
@@ -252,6 +258,7 @@ export class Engine {
   /** Writes what the definitions declare, once the store answers; saying the same again writes nothing. */
   async #declare(): Promise<void> {
     if (this.#undeclared) await this.#declareAll()
+    if (!this.#knowsEditions || this.env.clock.mono() - this.#editionsReadAt >= editionsKeptMs) await this.#readEditions()
     if (this.#undeclared || !this.#mayHaveOrphans) return
     this.#mayHaveOrphans = false
     await handleOrphans(this.env, this.#toldOrphans)
@@ -263,8 +270,19 @@ export class Engine {
     // What was left to a node with newer code is said again later: that node may go, and this be a rollback.
     this.#undeclared = isLeft
     // The other nodes learn of what is declared here before anything is taken for forgotten.
+    await this.#readEditions()
     await this.#beatOnce()
     this.#mayHaveOrphans = true
+  }
+
+  /** Learns which editions of their tasks the definitions have, and so what this node may run. What is not known here is not claimed. */
+  async #readEditions(): Promise<void> {
+    const { registry, store, clock } = this.env
+    const before = registry.kinds().join()
+    this.#knowsEditions = true
+    this.#editionsReadAt = clock.mono()
+    for (const { name } of [...registry.definitions]) registry.learn(name, await store.readVersions({ tenant: defaultTenant, name }))
+    if (registry.kinds().join() !== before) this.#loops.dispatcher.wake()
   }
 
   /** With a node that has gone, what only its code declared has become nobody's. */
@@ -275,6 +293,7 @@ export class Engine {
       this.#mayHaveOrphans = true
       this.wakePlanner()
     }
+    if (boots.some((boot) => !this.#boots.includes(boot))) this.#knowsEditions = false
     this.#boots = boots
   }
 
@@ -283,7 +302,7 @@ export class Engine {
     const inline = definition.options.schedule?.toJSON() ?? null
     const declared = (known: JobRecord | undefined) =>
       jobSpec(definition, inline === null && known?.declared ? known.declared : { schedule: inline })
-    const { outcome } = await declareJob(this.env, { tenant: defaultTenant, name: definition.name, declared })
+    const { outcome } = await declareJob(this.env, { tenant: defaultTenant, name: definition.name, declared, isPatient: true })
     return outcome !== 'left'
   }
 
@@ -297,7 +316,10 @@ export class Engine {
   #hear(hint: Hint): void {
     if (hint.kind === 'due') this.#loops.dispatcher.wakeIn(hint.at - this.env.time.now())
     else if (hint.kind === 'cancel') this.#loops.beat.wake()
-    else this.#loops.planner.wake()
+    else {
+      this.#knowsEditions = false
+      this.#loops.planner.wake()
+    }
   }
 
   /** Gives up everything held under this boot id and comes back under a new one. */

@@ -21,6 +21,8 @@ export interface Env {
   readonly time: StoreTime
   /** What this process declares: a hash by job id. */
   readonly declared: Map<string, string>
+  /** Since when no live node has declared the newest version of a job that this process would take back, by the monotonic clock. */
+  readonly unopposedSince: Map<string, number>
   readonly options: EngineOptions
 }
 

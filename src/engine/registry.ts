@@ -1,6 +1,7 @@
 import { PunctualError } from '../errors.ts'
 import type { Handler } from '../model/context.ts'
 import { type AnyDefinition, type TaskDefinition, tasksOf } from '../model/definition.ts'
+import { runnableKinds, type VersionRecord } from '../model/job.ts'
 
 /** Handlers by job, then by task; a function alone is the handler of a job's only task. */
 export type HandlerMap = Readonly<Record<string, Handler<never, never> | Readonly<Record<string, Handler<never, never>>>>>
@@ -24,6 +25,8 @@ export class Registry {
   readonly #builtIn = new Map<string, AnyDefinition>()
   readonly #handlers = new Map<string, Map<string | null, Handler>>()
   readonly #runnables = new Map<string, Runnable>()
+  /** What each definition's own job has said so far: which editions of its tasks there are. */
+  readonly #versions = new Map<string, readonly VersionRecord[]>()
   #kinds: readonly string[] | null = null
 
   /** Adds a definition that every node has by itself; it is run, but no job of its own is declared for it. */
@@ -68,10 +71,20 @@ export class Registry {
     return runnable
   }
 
-  /** The definitions this node can run. */
+  /** Takes note of the versions of a definition's own job. Before this nothing of the definition is run: this code may be old. */
+  learn(definition: string, versions: readonly VersionRecord[]): void {
+    this.#versions.set(definition, versions)
+    this.#kinds = null
+  }
+
+  /** What this node can run: definitions, in the editions of their tasks that its code can be trusted with. */
   kinds(): readonly string[] {
-    this.#kinds ??= [...this.#definitions.keys(), ...this.#builtIn.keys()].filter((name) => this.runnable(name))
+    this.#kinds ??= [...this.#builtIn.keys(), ...this.#definitions.values().flatMap((definition) => this.#kindsOf(definition))]
     return this.#kinds
+  }
+
+  #kindsOf(definition: AnyDefinition): readonly string[] {
+    return this.runnable(definition.name) ? runnableKinds(tasksOf(definition), this.#versions.get(definition.name) ?? []) : []
   }
 
   /** Definitions without a handler here, and handlers without a definition: told, never an error. */

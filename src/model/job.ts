@@ -23,6 +23,8 @@ export interface JobSpec {
   /** What the definition itself declares, so that every node and reader knows the effective settings. */
   readonly defaults: SettingsDiff
   readonly tasks: readonly TaskNode[]
+  /** Which set of tasks of the definition this is: the version of its own job that brought it; left out for the first. */
+  readonly edition?: number
   /** While false no instants are generated or recorded. */
   readonly isEnabled: boolean
   /** No longer declared by anybody: its history stays, and declaring it again continues its versions. */
@@ -93,6 +95,42 @@ export function withOverride(declared: JobSpec, override: JobOverride | null): J
 /** The version in force at an instant: the newest of those that have become effective. The first is in force from ever. */
 export function versionAt(versions: readonly VersionRecord[], at: number): VersionRecord {
   return versions.findLast(({ effectiveAt }) => effectiveAt <= at) ?? (versions[0] as VersionRecord)
+}
+
+/** The definitions' own jobs live in this tenant. */
+export const defaultTenant = 'default'
+
+/**
+ * What a node must be able to run for an occurrence: a definition, in a certain edition of its tasks. No name holds the separator.
+ * Nodes claim by it, so that old code never takes work with a task that it lacks.
+ */
+export function kindOf({ definition, edition }: Pick<JobSpec, 'definition' | 'edition'>): string {
+  return edition === undefined ? definition : `${definition}\t${edition}`
+}
+
+export function definitionOf(kind: string): string {
+  return kind.split('\t', 1)[0] as string
+}
+
+/** The same for equal sets of tasks, whatever their order. */
+export function taskSetText(tasks: readonly TaskNode[]): string {
+  return tasks
+    .map(({ name }) => name)
+    .sort()
+    .join('\t')
+}
+
+/**
+ * The kinds that code with these tasks may run, given the versions of the definition's own job. Code that the newest version stands
+ * for runs every edition: what it lacks was taken away on purpose. Other code runs those all of whose tasks it has.
+ */
+export function runnableKinds(tasks: readonly TaskNode[], versions: readonly VersionRecord[]): readonly string[] {
+  const own = taskSetText(tasks)
+  const names = new Set(tasks.map(({ name }) => name))
+  const newest = versions.at(-1)
+  const isNewest = newest !== undefined && taskSetText(newest.spec.tasks) === own
+  const able = versions.filter(({ spec }) => isNewest || spec.tasks.every(({ name }) => names.has(name)))
+  return [...new Set(able.map(({ spec }) => kindOf(spec)))]
 }
 
 /** Whether the spec yields instants at all. */

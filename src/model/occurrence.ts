@@ -31,6 +31,8 @@ export interface OccurrenceRecord {
   readonly tenant: string
   readonly job: string
   readonly definition: string
+  /** What a node must be able to run for it: see `kindOf`. */
+  readonly kind: string
   readonly version: number
   readonly source: Source
   readonly key: string | null

@@ -230,7 +230,7 @@ export interface ClaimRef {
 
 export interface ClaimRequest extends ClaimRef {
   readonly node: string
-  /** The definitions this node has all handlers for. */
+  /** What this node has all handlers for: see `kindOf`. */
   readonly kinds: readonly string[]
   readonly limit: number
   /** Takes only what was due by then; can only lower the store's now. */

@@ -4,12 +4,15 @@ import { beatCases } from './store-suite/beat.ts'
 import { cancelCases } from './store-suite/cancel.ts'
 import { checkpointCases } from './store-suite/checkpoint.ts'
 import { claimCases } from './store-suite/claim.ts'
+import { clusterLimitCases } from './store-suite/cluster-limit.ts'
 import { createCases } from './store-suite/create.ts'
+import { expiryCases } from './store-suite/expiry.ts'
 import { fenceCases } from './store-suite/fence.ts'
 import { hintCases } from './store-suite/hints.ts'
 import { holdCases } from './store-suite/holds.ts'
 import { jobCases } from './store-suite/jobs.ts'
 import { lifeCases } from './store-suite/life.ts'
+import { limitCases } from './store-suite/limits.ts'
 import { modelCases } from './store-suite/model.ts'
 import { moveCases } from './store-suite/move.ts'
 import { passedCases } from './store-suite/passed.ts'
@@ -57,9 +60,12 @@ const drafts: readonly Draft[] = [
   createCases,
   claimCases,
   pickCases,
+  clusterLimitCases,
+  expiryCases,
   checkpointCases,
   settleCases,
   holdCases,
+  limitCases,
   fenceCases,
   cancelCases,
   moveCases,

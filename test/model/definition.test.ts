@@ -140,6 +140,8 @@ describe('the stored spec of a job', () => {
       settings: { priority: 1 },
       defaults: { timeoutMs: 60_000 },
       tasks: [{ name: 'a' }, { name: 'b', after: ['a'] }],
+      isEnabled: true,
+      isRetired: false,
     })
   })
 

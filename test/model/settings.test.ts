@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { overlapPolicies } from '../../src/model/overlap.ts'
 import { retryStrategies } from '../../src/model/retry.ts'
 import {
   cascade,
@@ -26,6 +27,13 @@ const settings: fc.Arbitrary<Settings> = fc.record({
   mode: fc.constantFrom(...taskModes),
   priority: fc.constantFrom(5, 0, 9),
   deadLetter: fc.constantFrom(true, false, 'enqueued' as const),
+  overlap: fc.constantFrom(...overlapPolicies),
+  recovery: fc.constantFrom({ strategy: 'all' }, { strategy: 'bounded', maxAgeMs: 5 } as const),
+  catchUp: fc.constantFrom(10, 1),
+  concurrency: fc.constantFrom(null, { key: 'api', limit: 2 }),
+  rate: fc.constantFrom(null, { key: 'api', limit: 2, perMs: 1000 }),
+  startWithinMs: fc.constantFrom(null, 5000),
+  autoPause: fc.constantFrom(null, 3),
 })
 
 describe('JB-13 the cascade of settings', () => {

@@ -44,6 +44,37 @@ onStores('JB-20 rolling deployments', (scene) => {
     expect(await text(next.punctual)).toEqual([3, '0 9 * * *'])
   })
 
+  it('a new node that starts again beside an old one keeps the say', async () => {
+    const { node, clock } = scene()
+    const fresh = await node({ jobs: [code('18')] })
+    await fresh.punctual.stop()
+    const newest = await node({ jobs: [code('9')] })
+    const old = await node({ jobs: [code('18')] })
+    for (let restart = 0; restart < 3; restart++) {
+      await clock.advance('20s')
+      await newest.punctual.stop()
+      await clock.advance('10s')
+      await newest.punctual.start()
+    }
+    await clock.advance('1m')
+    expect(await text(old.punctual)).toEqual([2, '0 9 * * *'])
+  })
+
+  it('one process may change its mind: A → B → A by schedule() holds at once', async () => {
+    const { node, client, clock } = scene()
+    const job = defineJob('daily').task('only', () => 1)
+    const { punctual } = await node({ jobs: [job] })
+    for (const hours of ['18', '9', '18']) {
+      expect(await punctual.schedule(job, at(hours), { name: 'named' })).toMatchObject({
+        outcome: hours === '18' && clock.mono() === 0 ? 'created' : 'updated',
+      })
+      await clock.advance('10s')
+    }
+    // And so may scripts that come and go.
+    for (const hours of ['9', '18', '9'])
+      expect(await client().punctual.schedule(job, at(hours), { name: 'other' })).not.toMatchObject({ outcome: 'left' })
+  })
+
   it('a true rollback works: once no node has the newer code, the older declaration holds', async () => {
     const { node, clock } = scene()
     await node({ jobs: [code('18')] })

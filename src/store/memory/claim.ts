@@ -87,7 +87,7 @@ function running(state: MemoryState): number {
 /** When something of these kinds is due, or is looked at again by itself. */
 export function nextDue(state: MemoryState, kinds: readonly string[], pick?: ClaimPick): number | null {
   let next = pick ? state.ready.nextDueAfter(kinds, state.now) : state.ready.nextDue(kinds)
-  for (const { wait, record } of state.waiting) if (kinds.includes(record.definition)) next = earliest(next, wait?.wakeAt ?? null)
+  for (const { wait, record } of state.waiting) if (kinds.includes(record.kind)) next = earliest(next, wait?.wakeAt ?? null)
   return next
 }
 

@@ -1,4 +1,4 @@
-import { type JobRecord, versionAt } from '../../model/job.ts'
+import { defaultTenant, type JobRecord, type JobSpec, kindOf, versionAt } from '../../model/job.ts'
 import type { OccurrenceRecord } from '../../model/occurrence.ts'
 import { declaredLimits } from '../../model/hold.ts'
 import { covers } from '../../model/pause.ts'
@@ -51,19 +51,20 @@ function planJob(state: MemoryState, plan: JobPlan): PlanAnswer {
 function addPlanned(state: MemoryState, { tenant, name, spec }: JobRecord, row: PlannedOccurrence): boolean {
   const { id, at, dueAt, version, source, priority, holds, span, startWithinMs, end } = row
   if (state.byId.has(id) || state.tombstones.has(id)) return false
-  const { definition, payload } = state.versions.get(jobKey(tenant, name))?.find((one) => one.version === version)?.spec ?? spec
+  const of = state.versions.get(jobKey(tenant, name))?.find((one) => one.version === version)?.spec ?? spec
   const record: OccurrenceRecord = {
     id,
     tenant,
     job: name,
-    definition,
+    definition: of.definition,
+    kind: kindOf(of),
     version,
     source,
     key: null,
     unique: 'ever',
     entity: null,
     refs: {},
-    payload,
+    payload: of.payload,
     settings: null,
     priority,
     holds,
@@ -115,19 +116,30 @@ function createNew(state: MemoryState, row: NewOccurrence, scheduledAt: number):
   if (state.tombstones.has(row.id)) return { id: row.id, outcome: 'tombstoned', differs: false }
   const { due: _, onConflict: __, ...given } = row
   const versions = state.versions.get(jobKey(row.tenant, row.job))
-  const limits = row.holds === 'declared' ? declaredLimits(versions && versionAt(versions, state.now).spec, row) : { holds: row.holds, startWithinMs: row.startWithinMs }
+  const version = row.version ?? (versions ? versionAt(versions, state.now).version : 0)
+  const spec = specFor(state, row, version)
+  // A process that does not know the job may name it by itself; the definition is the job's.
+  const definition = (row.holds === 'declared' ? spec?.definition : null) ?? row.definition
+  const limits = row.holds === 'declared' ? declaredLimits(spec, row) : { holds: row.holds, startWithinMs: row.startWithinMs }
   const record: OccurrenceRecord = {
     ...given,
     ...limits,
-    // A process that does not know the job may name it by itself; the definition is the job's.
-    definition: row.holds === 'declared' ? (versions && versionAt(versions, state.now).spec.definition) ?? row.definition : row.definition,
+    definition,
+    kind: spec?.definition === definition ? kindOf(spec) : definition,
     span: null,
-    version: row.version ?? (versions ? versionAt(versions, state.now).version : 0),
+    version,
     scheduledAt,
     createdAt: state.now,
   }
   state.add(record)
   return { id: row.id, outcome: 'created', differs: false }
+}
+
+/** What the job says of work of this version; where the tenant has no such job, what the definition's own job says now. */
+function specFor(state: MemoryState, { tenant, job, definition }: NewOccurrence, version: number): JobSpec | undefined {
+  const known = state.versions.get(jobKey(tenant, job))?.find((one) => one.version === version)
+  const own = known ? undefined : state.versions.get(jobKey(defaultTenant, definition))
+  return known?.spec ?? (own && versionAt(own, state.now).spec)
 }
 
 function resolveConflict(state: MemoryState, entry: Entry, row: NewOccurrence, scheduledAt: number): CreateAnswer {

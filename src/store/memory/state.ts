@@ -106,7 +106,7 @@ export class MemoryState {
   makeReady(entry: Entry, dueAt: number): void {
     this.leaveReady(entry, 'ready')
     entry.dueAt = dueAt
-    this.ready.push(entry.record.definition, entry.record.priority, entry)
+    this.ready.push(entry.record.kind, entry.record.priority, entry)
   }
 
   leaveReady(entry: Entry, place: Exclude<Entry['place'], 'waiting'>): void {

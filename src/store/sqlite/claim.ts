@@ -6,6 +6,7 @@ import { bareEnd, endTurn } from './ending.ts'
 import { Judge, type Verdict } from './judge.ts'
 import { keysOf, passOn } from './keys.ts'
 import { describe, readRow } from './members.ts'
+import { Pauses } from './pauses.ts'
 import { picked } from './pick.ts'
 import { type Member, makeWait, takeOut, wakeTimely } from './place.ts'
 import { fromJson } from './records.ts'
@@ -53,10 +54,10 @@ function take(
   { id, token, node, kinds, pick, dueBy = tx.now }: ClaimRequest,
   room: number,
 ): Taken {
-  if (!tx.one('SELECT 1 FROM punctual_node WHERE boot = ?', node))
-    throw new PunctualError('claim.lost', `Node ${node} is not known to the store and cannot claim`, { node })
-  wakeTimely(tx, mostMoved)
-  const judge = new Judge(tx)
+  const { isKnown, wakeAt, revision } = look(tx, node)
+  if (!isKnown) throw new PunctualError('claim.lost', `Node ${node} is not known to the store and cannot claim`, { node })
+  if (wakeAt !== null && wakeAt <= tx.now) wakeTimely(tx, mostMoved)
+  const judge = new Judge(tx, Pauses.of(tx, revision))
   const members = new Map<number, Member>()
   const taken: DueRow[] = []
   const passed: PassedOccurrence[] = []
@@ -85,6 +86,18 @@ function take(
   insertClaim(tx, claim)
   known.add(claim)
   return { taken, passed, isCut }
+}
+
+/** What a claim has to know first, in one statement: whether the node has joined, when something wakes, and what is paused. */
+function look(tx: Transaction, node: string): { isKnown: boolean; wakeAt: number | null; revision: number } {
+  const [known, wakeAt, revision] = tx.one<[number | null, number | null, number]>(
+    `SELECT (SELECT 1 FROM punctual_node WHERE boot = ?),
+      (SELECT wake_at FROM punctual_waiting WHERE wake_at IS NOT NULL ORDER BY wake_at LIMIT 1),
+      (SELECT value FROM punctual_meta WHERE name = 'pause_revision')`,
+    node,
+  ) as [number | null, number | null, number]
+  tx.hasWakes = wakeAt !== null
+  return { isKnown: known !== null, wakeAt, revision }
 }
 
 function memberOf(row: DueRow): Member {

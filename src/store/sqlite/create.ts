@@ -1,7 +1,8 @@
 import { declaredLimits } from '../../model/hold.ts'
-import type { JobSpec } from '../../model/job.ts'
+import { defaultTenant, type JobSpec, kindOf } from '../../model/job.ts'
 import type { OccurrenceRecord } from '../../model/occurrence.ts'
 import type { CreateAnswer, NewOccurrence } from '../store.ts'
+import type { Dictionary } from './dictionary.ts'
 import { insertOccurrence, isTombstoned } from './insert.ts'
 import { freeAll } from './keys.ts'
 import { putReady, takeOut } from './place.ts'
@@ -27,9 +28,12 @@ function createOne(tx: Transaction, row: NewOccurrence, scheduledAt: number, job
   const holder = row.unique === 'live' && row.key !== null ? liveHolder(tx, series, row.id, row.key) : undefined
   if (holder) return resolveConflict(tx, standings(tx, 'o.ref = ?', holder[0])[0] as Standing, row, scheduledAt)
   if (isTombstoned(tx, row.id)) return { id: row.id, outcome: 'tombstoned', differs: false }
-  const declared = row.holds === 'declared' ? declaredBy(jobs.spec(series), row) : null
   const version = row.version ?? jobs.version(series)
-  const given = { ...row, ...declared, span: null, version, scheduledAt, createdAt: tx.now } as OccurrenceRecord
+  const spec = jobs.spec(series, version) ?? jobs.ownSpec(row.definition)
+  const declared = row.holds === 'declared' ? declaredBy(spec, row) : null
+  const definition = declared?.definition ?? row.definition
+  const kind = spec?.definition === definition ? kindOf(spec) : definition
+  const given = { ...row, ...declared, kind, span: null, version, scheduledAt, createdAt: tx.now } as OccurrenceRecord
   if (insertOccurrence(tx, given, scheduledAt)) return { id: row.id, outcome: 'created', differs: false }
   return resolveConflict(tx, standings(tx, 'o.id = ?', row.id)[0] as Standing, row, scheduledAt)
 }
@@ -42,11 +46,14 @@ function declaredBy(
   return { definition: spec?.definition ?? row.definition, ...declaredLimits(spec, row) }
 }
 
+/** Versions never change, so that what was read of them in one transaction holds in all. */
+const specsSeen = new WeakMap<Dictionary, Map<string, JobSpec>>()
+const specsKept = 1000
+
 /** Which version of each job is in force, asked once for each job. */
 class JobsInForce {
   readonly #tx: Transaction
   readonly #versions = new Map<number, number>()
-  readonly #specs = new Map<number, JobSpec | undefined>()
 
   constructor(tx: Transaction) {
     this.#tx = tx
@@ -60,9 +67,21 @@ class JobsInForce {
     return version
   }
 
-  spec(series: number): JobSpec | undefined {
-    if (!this.#specs.has(series)) this.#specs.set(series, findVersion(this.#tx, series, this.version(series))?.spec)
-    return this.#specs.get(series)
+  spec(series: number, version: number): JobSpec | undefined {
+    if (version === 0) return undefined
+    const name = `${series}:${version}`
+    const seen = specsSeen.get(this.#tx.dictionary) ?? new Map<string, JobSpec>()
+    specsSeen.set(this.#tx.dictionary, seen)
+    const spec = seen.get(name) ?? findVersion(this.#tx, series, version)?.spec
+    if (seen.size >= specsKept) seen.clear()
+    if (spec) seen.set(name, spec)
+    return spec
+  }
+
+  /** Where a tenant has no such job, what the definition's own job says. */
+  ownSpec(definition: string): JobSpec | undefined {
+    const series = this.#tx.dictionary.findSeries(defaultTenant, definition)?.ref
+    return series === undefined ? undefined : this.spec(series, this.version(series))
   }
 }
 

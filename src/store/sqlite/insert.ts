@@ -21,7 +21,7 @@ export function insertOccurrence(
   const { source, key, unique, refs, priority, startWithinMs, scheduledAt } = record
   const ref = tx.newRef()
   const series = tx.dictionary.series(record.tenant, record.job).ref
-  const kind = tx.dictionary.kind(record.definition)
+  const kind = tx.dictionary.kind(record.kind)
   const inserted = tx
     .statement(insertRow)
     .run(

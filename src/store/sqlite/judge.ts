@@ -4,7 +4,7 @@ import type { WaitRecord } from '../../model/occurrence.ts'
 import type { PassedOccurrence } from '../store.ts'
 import type { DueRow } from './due.ts'
 import { Holds } from './holds.ts'
-import { Pauses } from './pauses.ts'
+import type { Pauses } from './pauses.ts'
 import { fromJson } from './records.ts'
 import type { Transaction } from './transaction.ts'
 
@@ -17,9 +17,9 @@ export class Judge {
   readonly #pauses: Pauses
   readonly #holds: Holds
 
-  constructor(tx: Transaction) {
+  constructor(tx: Transaction, pauses: Pauses) {
     this.#tx = tx
-    this.#pauses = Pauses.of(tx)
+    this.#pauses = pauses
     this.#holds = new Holds(tx)
   }
 

@@ -78,8 +78,7 @@ export class Pauses {
   readonly #bySeries = new Map<number, readonly PauseRecord[]>()
 
   /** The pauses in force for the transaction. Only verbs that change none may ask: an undone change must not be remembered. */
-  static of(tx: Transaction): Pauses {
-    const revision = pauseRevision(tx)
+  static of(tx: Transaction, revision = pauseRevision(tx)): Pauses {
     const known = tx.connection.pauses
     if (known?.revision === revision) return known
     const read = new Pauses(revision, revision === 0 ? [] : readPauses(tx, {}))

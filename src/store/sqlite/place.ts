@@ -62,6 +62,7 @@ export function makeWait(tx: Transaction, [series, ref, retrying]: Row, { reason
   )
   tx.run('DELETE FROM punctual_ready WHERE series = ? AND ref = ?', series, ref)
   tx.tally(series, retrying ? 'retrying' : 'pending', 'waiting')
+  if (wakeAt !== null) tx.hasWakes = true
 }
 
 /** Lets a row that waits be looked at again. */
@@ -79,7 +80,8 @@ export function wake(tx: Transaction, [series, ref, retrying]: Row): void {
 
 /** When the next row of these kinds wakes by itself. */
 export function nextWake(tx: Transaction, kinds: readonly string[]): number | null {
-  if (!tx.one('SELECT 1 FROM punctual_waiting WHERE wake_at IS NOT NULL LIMIT 1')) return null
+  tx.hasWakes ??= tx.one('SELECT 1 FROM punctual_waiting WHERE wake_at IS NOT NULL LIMIT 1') !== undefined
+  if (!tx.hasWakes) return null
   let next: number | null = null
   for (const name of kinds) {
     const row = tx.one<[number]>(

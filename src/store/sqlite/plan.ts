@@ -1,4 +1,4 @@
-import type { JobRecord } from '../../model/job.ts'
+import { type JobRecord, kindOf } from '../../model/job.ts'
 import type { JobPlan, PlanAnswer, PlanCandidate, PlannedOccurrence, PlanWork } from '../store.ts'
 import { bareEnd, endTurn } from './ending.ts'
 import { insertOccurrence, isTombstoned } from './insert.ts'
@@ -75,6 +75,7 @@ function addPlanned(tx: Transaction, series: number, job: JobRecord, rows: reado
       tenant: job.tenant,
       job: job.name,
       definition: spec.definition,
+      kind: kindOf(spec),
       key: null,
       unique: 'ever',
       entity: null,

@@ -1,4 +1,5 @@
 // Rows and the records they hold. What most rows have none of (refs, settings, holds and the like) is NULL then.
+import { definitionOf } from '../../model/job.ts'
 import type { AttemptState, Source, TurnEnd } from '../../model/lifecycle.ts'
 import type { AttemptRecord, OccurrenceRecord, TurnRecord, UniqueKind } from '../../model/occurrence.ts'
 import type { Dictionary } from './dictionary.ts'
@@ -37,7 +38,8 @@ export function occurrenceRecord(dictionary: Dictionary, row: readonly [...Occur
     id,
     tenant,
     job,
-    definition: dictionary.kindName(kind),
+    definition: definitionOf(dictionary.kindName(kind)),
+    kind: dictionary.kindName(kind),
     version,
     source,
     key,

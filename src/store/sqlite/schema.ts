@@ -23,7 +23,7 @@ export const migrations: readonly Migration[] = [
     number: 1,
     statements: [
       'CREATE TABLE punctual_meta (name TEXT PRIMARY KEY, value REAL NOT NULL) STRICT, WITHOUT ROWID',
-      "INSERT INTO punctual_meta VALUES ('schema', 0), ('alive_since', 0), ('last_ref', 0), ('pause_revision', 0)",
+      "INSERT INTO punctual_meta VALUES ('schema', 0), ('alive_since', 0), ('last_ref', 0), ('pause_revision', 0), ('lanes', 0)",
 
       // Definitions and (tenant, job) pairs as small numbers; a pair also keeps how many of its occurrences stand where.
       // laned: some node picks among its rows, so that they are kept by lanes too.

@@ -16,8 +16,11 @@ export class Transaction {
   readonly held = new Map<string, number>()
   /** Rows of ready and waiting that went elsewhere because of another: what was read of them before may no longer be so. */
   readonly stirred: number[] = []
+  /** Whether anything that waits may wake by itself; null while nobody has looked. */
+  hasWakes: boolean | null = null
   readonly #tallies = new Map<number, Tally>()
   readonly #filled = new Map<string, boolean>()
+  #lanes: number | null = null
   #laned: ReadonlySet<number> | null = null
   #lastRef: number | null = null
 
@@ -49,7 +52,13 @@ export class Transaction {
 
   /** A handle for a new occurrence. None is ever given twice, so that a late write cannot hit another occurrence than the one it meant. */
   newRef(): number {
-    this.#lastRef ??= (this.one<[number]>("SELECT value FROM punctual_meta WHERE name = 'last_ref'") as [number])[0]
+    if (this.#lastRef === null) {
+      const [lastRef, lanes] = this.one<[number, number]>(
+        "SELECT value, (SELECT value FROM punctual_meta WHERE name = 'lanes') FROM punctual_meta WHERE name = 'last_ref'",
+      ) as [number, number]
+      this.#lastRef = lastRef
+      this.#lanes ??= lanes
+    }
     return ++this.#lastRef
   }
 
@@ -62,8 +71,10 @@ export class Transaction {
     return filled
   }
 
-  /** Whether rows of a kind are kept by lanes too, for nodes that pick. */
+  /** Whether rows of a kind are kept by lanes too, for nodes that pick. Mostly none are, and then nothing is asked twice. */
   isLaned(kind: number): boolean {
+    this.#lanes ??= (this.one<[number]>("SELECT value FROM punctual_meta WHERE name = 'lanes'") as [number])[0]
+    if (this.#lanes === 0) return false
     this.#laned ??= new Set(this.all<[number]>('SELECT ref FROM punctual_kind WHERE laned = 1').map(([ref]) => ref))
     return this.#laned.has(kind)
   }
@@ -72,7 +83,9 @@ export class Transaction {
   layLanes(kind: number): void {
     if (this.isLaned(kind)) return
     this.run('UPDATE punctual_kind SET laned = 1 WHERE ref = ?', kind)
+    this.run("UPDATE punctual_meta SET value = value + 1 WHERE name = 'lanes'")
     this.run('UPDATE punctual_ready SET lane = series WHERE kind = ?', kind)
+    this.#lanes = null
     this.#laned = null
   }
 

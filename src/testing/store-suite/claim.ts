@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { kindOf } from '../../model/job.ts'
 import { day, idsOf, memberOf, minute } from './scene.ts'
 import { topic } from './topic.ts'
 
@@ -106,6 +107,28 @@ export const claimCases = topic('claim', {
     assert.deepEqual(await scene.claimedIds({ kinds: [] }), [])
     assert.deepEqual(await scene.claimedIds({ kinds: ['unknown', 'report'] }), [report])
   },
+  'JB-21 work is claimed by the edition of tasks it needs: that of its version, or of the definition where the tenant has no such job':
+    async (scene) => {
+      await scene.join()
+      const first = await scene.create({ job: 'report' })
+      await scene.putJob()
+      const second = await scene.create({ job: 'report', tenant: 'acme' })
+      await scene.putJob({ tasks: [{ name: 'run' }, { name: 'send' }], edition: 2 })
+      const [planned] = await scene.plan([scene.now])
+      const others = [
+        await scene.create({ job: 'report' }),
+        await scene.create({ job: 'report', tenant: 'acme' }),
+        await scene.create({ job: 'a-named-use', definition: 'report' }),
+      ]
+      const old = await scene.create({ job: 'report', version: 1 })
+      assert.deepEqual(await scene.claimedIds({ kinds: ['report'] }), [first, second, old])
+      const kind = kindOf({ definition: 'report', edition: 2 })
+      const { answer } = await scene.claim({ kinds: [kind] })
+      assert.deepEqual(
+        answer.members.map(({ record }) => [record.id, record.definition, record.kind]),
+        [planned as string, ...others].map((id) => [id, 'report', kind]),
+      )
+    },
   'several kinds share one order': async (scene) => {
     await scene.join()
     const ids = []

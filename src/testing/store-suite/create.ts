@@ -21,7 +21,7 @@ export const createCases = topic('create', {
     assert.deepEqual(await scene.store.create([row]), [{ id: row.id, outcome: 'created', differs: false }])
     const { due, onConflict: _, ...given } = row
     assert.deepEqual(await scene.get(row.id), {
-      record: { ...given, span: null, version: 1, scheduledAt: due, createdAt: scene.now },
+      record: { ...given, kind: 'mail', span: null, version: 1, scheduledAt: due, createdAt: scene.now },
       state: 'pending',
       dueAt: due,
       node: null,

@@ -18,7 +18,7 @@ export interface Dump {
   readonly nextDue: number | null
 }
 
-export async function dump(store: Store, kinds: readonly string[] = ['mail', 'report']): Promise<Dump> {
+export async function dump(store: Store, kinds: readonly string[] = ['mail', 'report', 'report\t2']): Promise<Dump> {
   const list = await listAll(store)
   const histories: (OccurrenceHistory | null)[] = []
   for (const { id } of list) histories.push(inOrder(await store.get({ id })))

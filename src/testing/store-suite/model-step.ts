@@ -47,3 +47,7 @@ export function randomStep(random: () => number): Step {
   const number = () => Math.floor(random() * 1_000_000)
   return { verb: lots[number() % lots.length] as StepVerb, a: number(), b: number(), c: number() }
 }
+
+export function pick<T>(list: readonly T[], n: number): T {
+  return list[n % list.length] as T
+}

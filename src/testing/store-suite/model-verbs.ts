@@ -1,24 +1,14 @@
 // What each verb of a random step says to both stores.
 
-import type { Hold } from '../../model/hold.ts'
-import { keyedId, scheduledId } from '../../model/ids.ts'
+import { keyedId } from '../../model/ids.ts'
 import type { TurnEnd } from '../../model/lifecycle.ts'
-import type {
-  CancelRequest,
-  ClaimPick,
-  JobPlan,
-  MoveRequest,
-  NewOccurrence,
-  NodeInfo,
-  OnConflict,
-  PlanCandidate,
-  PlanWork,
-  SettleItem,
-} from '../../store/store.ts'
-import type { Step, StepVerb } from './model-step.ts'
+import type { CancelRequest, ClaimPick, MoveRequest, NewOccurrence, NodeInfo, OnConflict, SettleItem } from '../../store/store.ts'
+import { byTenant, holdSets, randomPlan, shownWork } from './model-plan.ts'
+import { pick, type Step, type StepVerb } from './model-step.ts'
 import type { KnownClaim, ModelWorld } from './model-world.ts'
 
-const kinds = ['mail', 'report']
+const jobs = ['mail', 'report']
+const kinds = [...jobs, 'report\t2']
 const entities = [null, 'e1', 'e2']
 const tenants = ['acme', 'globex']
 
@@ -32,6 +22,7 @@ export const doStep: Readonly<Record<StepVerb, (world: ModelWorld, step: Step) =
   putJob: (world, { a, b, c }) => {
     const spec = {
       definition: 'report',
+      ...(b % 4 === 0 && { edition: 2 }),
       schedule: c % 8 === 0 ? null : { kind: 'cron', text: '* * * * *' },
       payload: pick([null, '1', '2'], b),
       settings: pick([{}, { priority: 3 }, { concurrency: { key: 'k', limit: 2 }, startWithinMs: 4000 }], c >> 3),
@@ -88,7 +79,7 @@ export const doStep: Readonly<Record<StepVerb, (world: ModelWorld, step: Step) =
     const request = {
       ...ref,
       node,
-      kinds: b % 4 === 0 ? ['mail'] : kinds,
+      kinds: pick([['mail'], jobs, kinds, kinds], b),
       limit: 1 + (b % 4),
       ...dueBy,
       ...clusterLimit,
@@ -233,7 +224,7 @@ export const doStep: Readonly<Record<StepVerb, (world: ModelWorld, step: Step) =
 
 function newRow(world: ModelWorld, a: number, b: number, c: number): NewOccurrence {
   const tenant = pick(tenants, a)
-  const job = pick(kinds, b >> 3)
+  const job = pick(jobs, b >> 3)
   const [key, unique] = pick(
     [
       [null, 'ever'],
@@ -267,86 +258,11 @@ function newRow(world: ModelWorld, a: number, b: number, c: number): NewOccurren
   }
 }
 
-/** The keys that steps contend for: several kinds and orders over few names. */
-const holdSets: readonly (readonly Hold[] | null)[] = [
-  null,
-  null,
-  ...(['skip', 'queue', 'queue-one', 'cancel-previous'] as const).map((policy): readonly Hold[] => [
-    { kind: 'overlap', key: 'o', limit: 1, policy },
-  ]),
-  [{ kind: 'concurrency', key: 'c', limit: 1 }],
-  [
-    { kind: 'overlap', key: 'o', limit: 1, policy: 'queue' },
-    { kind: 'concurrency', key: 'c', limit: 1 },
-  ],
-  [
-    { kind: 'concurrency', key: 'c', limit: 1 },
-    { kind: 'catch-up', key: 'd', limit: 1 },
-  ],
-  [{ kind: 'rate', key: 'r', limit: 1, perMs: 3000 }],
-  [
-    { kind: 'overlap', key: 'p', limit: 1, policy: 'skip' },
-    { kind: 'rate', key: 'r', limit: 1, perMs: 3000 },
-    { kind: 'catch-up', key: 'd', limit: 1 },
-  ],
-]
-
 const claimPicks: readonly ClaimPick[] = [
   { kind: 'fair' },
   { kind: 'quotas', quotas: [{ tenant: 'acme', limit: 1 }, { limit: 2 }] },
   { kind: 'quotas', quotas: [{ job: 'mail', priority: 5, limit: 1 }] },
 ]
-
-function randomPlan(candidate: PlanCandidate, pauseRevision: number, { a, b, c }: Pick<Step, 'a' | 'b' | 'c'>): JobPlan {
-  const { tenant, name: job, version, cursor } = candidate.job
-  const ats = Array.from({ length: b % 3 }, (_, i) => cursor + (i + 1) * pick([1, 700, 5000], c))
-  const rows = ats.map((at, i) => ({
-    id: scheduledId(tenant, job, at),
-    at,
-    dueAt: at + pick([0, 0, 0, 900], b >> 2),
-    version: pick(candidate.versions, b + i).version,
-    source: pick(['schedule', 'schedule', 'recovery'] as const, c),
-    priority: pick([5, 1], b),
-    holds: pick(holdSets, (a >> 2) + i),
-    span: pick([null, null, { from: cursor, to: at, count: 7 }], c >> 2),
-    startWithinMs: pick([null, null, 3000], c >> 1),
-    end: pick(
-      [null, null, null, { state: 'missed', reason: 'downtime' }, { state: 'skipped', reason: 'paused' }] as const,
-      b + i,
-    ),
-  }))
-  const through = Math.max(cursor, ...ats)
-  const range = {
-    from: cursor,
-    to: through,
-    count: 2 + (a % 5),
-    state: pick(['missed', 'skipped'] as const, a),
-    reason: 'downtime',
-  }
-  const words = candidate.stranded.map((at, i) => ({ at, word: pick(['revive', 'drop', 'nothing'] as const, a + i) }))
-  return {
-    tenant,
-    job,
-    version: c % 9 === 0 ? version + 1 : version,
-    cursor,
-    pauseRevision: c % 13 === 0 ? pauseRevision + 1 : pauseRevision,
-    through,
-    nextAt: c % 17 === 0 ? null : through + 2000,
-    tz: pick([null, null, { version: '2026a', from: cursor, to: through, rules: 'r' }], b >> 3),
-    rows,
-    ranges: b % 6 === 0 ? [range] : [],
-    revive: words.flatMap(({ at, word }) => (word === 'revive' ? [{ at, holds: pick(holdSets, b), span: null }] : [])),
-    drop: words.flatMap(({ at, word }) => (word === 'drop' ? [{ at, state: 'missed' as const, reason: 'downtime' }] : [])),
-  }
-}
-
-function shownWork({ jobs, ...rest }: PlanWork): unknown {
-  return { ...rest, jobs: jobs.toSorted(byTenant) }
-}
-
-function byTenant(a: PlanCandidate, b: PlanCandidate): number {
-  return a.job.tenant < b.job.tenant ? -1 : 1
-}
 
 function settled(world: ModelWorld, end: TurnEnd, c: number): Pick<SettleItem, 'end' | 'attempts' | 'delayMs'> {
   const startedAt = c % 4 === 0 ? null : world.now - (c % 50)
@@ -361,12 +277,12 @@ function settled(world: ModelWorld, end: TurnEnd, c: number): Pick<SettleItem, '
 function whichOne({ ids }: ModelWorld, a: number, b: number): MoveRequest['which'] {
   const id = pick(ids, a)
   if (id === undefined || b % 4 === 0)
-    return { tenant: pick(tenants, a), job: pick(kinds, b >> 2), key: pick(['k1', 'k2', 'l1', 'l2'], a >> 1) }
+    return { tenant: pick(tenants, a), job: pick(jobs, b >> 2), key: pick(['k1', 'k2', 'l1', 'l2'], a >> 1) }
   return b % 5 === 0 ? { id, tenant: pick(tenants, b) } : { id }
 }
 
 function whichToCancel(world: ModelWorld, a: number, b: number): CancelRequest['which'] {
-  if (b % 3 === 0) return { tenant: pick(tenants, a), job: pick(kinds, b), entity: pick(['e1', 'e2'], a) }
+  if (b % 3 === 0) return { tenant: pick(tenants, a), job: pick(jobs, b), entity: pick(['e1', 'e2'], a) }
   return whichOne(world, a, b)
 }
 
@@ -398,8 +314,4 @@ async function standing(world: ModelWorld): Promise<readonly KnownClaim[]> {
     if (runs) found.push(claim)
   }
   return found
-}
-
-function pick<T>(list: readonly T[], n: number): T {
-  return list[n % list.length] as T
 }

@@ -15,6 +15,7 @@ export const planCases = topic('plan', {
       tenant: 'default',
       job: 'report',
       definition: 'report',
+      kind: 'report',
       version,
       source: 'schedule',
       key: null,

@@ -197,6 +197,31 @@ export const readCases = topic('read', {
     await scene.settle(earlier, 'completed', { end: scene.end('completed', { startedAt: startedAt - 99 }) })
     assert.equal((await scene.store.counts({})).lastRunAt, startedAt)
   },
+  'failures in a row are counted since the last success, by job': async (scene) => {
+    const failures = async (query: object = {}) => (await scene.store.counts(query)).failuresInRow
+    assert.equal(await failures(), 0)
+    for (const end of ['failed', 'dead'] as const) await scene.settle(await scene.running(), end)
+    assert.equal(await failures({ tenant: 'default', job: 'mail' }), 2)
+    const canceled = await scene.running()
+    await scene.settle(canceled, 'canceled')
+    const parked = await scene.running()
+    await scene.settle(parked, 'parked', { delayMs: minute })
+    assert.equal(await failures({ tenant: 'default', job: 'mail' }), 2, 'neither cancels nor retries are failures for good')
+    await scene.settle(await scene.running({ job: 'report' }), 'failed')
+    assert.deepEqual([await failures({ job: 'report' }), await failures({ tenant: 'acme' }), await failures()], [1, 0, 3])
+    await scene.completed()
+    assert.deepEqual([await failures({ job: 'mail' }), await failures({ job: 'report' })], [0, 1])
+  },
+  'a failure in a row may come by rescue, and stays counted when the record is pruned': async (scene) => {
+    await scene.running()
+    await scene.loseNode({ delaysMs: [] })
+    assert.equal((await scene.store.counts({ job: 'mail' })).failuresInRow, 1)
+    await scene.join()
+    await scene.settle(await scene.running(), 'failed')
+    await scene.clock.advance(1)
+    await scene.store.prune({ endedBefore: scene.now, keyRetentionMs: 0, limit: 10 })
+    assert.equal((await scene.store.counts({ job: 'mail' })).failuresInRow, 2)
+  },
 })
 
 async function listed(scene: Scene, filter: Partial<OccurrenceFilter> = {}): Promise<readonly string[]> {

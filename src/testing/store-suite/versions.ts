@@ -235,6 +235,24 @@ export const versionCases = topic('versions', {
     const next = await scene.create({ holds })
     assert.deepEqual(idsOf(await scene.claim()), [next])
   },
+  'JB-21 work is of the kind of its version: a definition in an edition of its tasks': async (scene) => {
+    await scene.join()
+    const kindsOf = async (ids: readonly (string | undefined)[]) =>
+      Promise.all(ids.map(async (id) => (await find(scene, id))?.record.kind))
+    const first = await scene.putJob()
+    const [old] = await scene.plan([scene.now])
+    const manual = await scene.create({ job: 'report', definition: 'report' })
+    const second = await scene.putJob({ edition: 2, tasks: [{ name: 'run' }, { name: 'more' }] })
+    const rows = [scene.planRow(second, scene.now + 1, { version: first.version }), scene.planRow(second, scene.now + 2)]
+    await scene.plan([], { rows, through: scene.now + 2 })
+    const next = await scene.create({ job: 'report', definition: 'report' })
+    const known = await kindsOf([old, manual, rows[0]?.id, rows[1]?.id, next])
+    assert.deepEqual(known, [undefined, 'report', 'report', 'report\t2', 'report\t2'], 'what was planned was taken back')
+    await scene.clock.advance(2)
+    assert.deepEqual(await scene.claimedIds({ kinds: ['report'] }), [manual, rows[0]?.id])
+    assert.equal((await scene.store.peek({ kinds: ['report'] })).nextDue, null)
+    assert.deepEqual(await scene.claimedIds({ kinds: ['report\t2'] }), [next, rows[1]?.id])
+  },
   'TS-10 versions of one name in two tenants are apart': async (scene) => {
     await scene.putJob({ payload: '1' }, { tenant: 'acme', name: 'report' })
     await scene.putJob({ payload: '2' }, { tenant: 'acme', name: 'report' })
