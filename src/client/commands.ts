@@ -98,19 +98,29 @@ export class Commands {
     await this.#engine.open()
     const { store } = this.#engine.env
     const answers: EnqueueResult[] = []
-    for (let at = 0; at < rows.length; at += store.batchLimit) answers.push(...(await store.create(rows.slice(at, at + store.batchLimit))))
+    for (let at = 0; at < rows.length; at += store.batchLimit)
+      answers.push(...(await store.create(rows.slice(at, at + store.batchLimit))))
     return answers
   }
 
   /** Runs a job once, now, whatever its schedule says. */
-  async trigger(job: AnyDefinition | string, options: { payload?: unknown; key?: string; tenant?: string } = {}): Promise<EnqueueResult> {
+  async trigger(
+    job: AnyDefinition | string,
+    options: { payload?: unknown; key?: string; tenant?: string } = {},
+  ): Promise<EnqueueResult> {
     checkOptions(options, ['payload', 'key', 'tenant'], 'trigger')
     const name = nameOf(job)
     const tenant = options.tenant ?? defaultTenant
     await this.#engine.open()
     const [known] = await this.#engine.env.store.readJobs({ tenant, name, limit: 1 })
-    const definition = known?.spec.definition ?? (this.#engine.env.registry.definition(name) ?? (job instanceof Definition ? job : undefined))?.name
-    if (definition === undefined) throw new PunctualError('job.unknown', `There is no job ${JSON.stringify(name)} in tenant ${JSON.stringify(tenant)}`, { job: name, tenant })
+    const definition =
+      known?.spec.definition ??
+      (this.#engine.env.registry.definition(name) ?? (job instanceof Definition ? job : undefined))?.name
+    if (definition === undefined)
+      throw new PunctualError('job.unknown', `There is no job ${JSON.stringify(name)} in tenant ${JSON.stringify(tenant)}`, {
+        job: name,
+        tenant,
+      })
     const payload = 'payload' in options ? options.payload : decodePayload(known?.spec.payload ?? null)
     const row = await this.newOccurrence({ ...options, job: name, payload }, { source: 'manual', definition, spec: known?.spec })
     return this.#creations.add(row)
@@ -145,7 +155,8 @@ export class Commands {
     await this.#engine.open()
     const answers = await this.#engine.env.store.cancel(request)
     const canceled = answers.filter(({ outcome }) => outcome === 'canceled')
-    if (canceled.length > 0 && isEndNoticed(this.#engine.env)) for (const { id } of canceled) await announceUnattendedEnd(this.#engine.env, { id }, { unlessRun: true })
+    if (canceled.length > 0 && isEndNoticed(this.#engine.env))
+      for (const { id } of canceled) await announceUnattendedEnd(this.#engine.env, { id }, { unlessRun: true })
     const outcomes = answers.map((answer) => answer.outcome)
     return (['canceling', 'canceled', 'ended'] as const).find((outcome) => outcomes.includes(outcome)) ?? 'unknown'
   }
@@ -252,13 +263,21 @@ function reasonOf(options: { reason?: string }, where: string): string | null {
 }
 
 /** Settings that go to the store; a function of one's own can only be kept by code. */
-function storable<Given extends TaskSettingsOptions>(settings: Given, where: string): Given {
+export function storable<Given extends TaskSettingsOptions>(settings: Given, where: string): Given {
   if (typeof settings.retry?.strategy !== 'function') return settings
-  throw new PunctualError('option.invalid', `${where}.retry.strategy must be one of ${retryStrategies.join(', ')} here: a function cannot be stored; give it to defineJob or createPunctual`, { field: 'retry.strategy' })
+  throw new PunctualError(
+    'option.invalid',
+    `${where}.retry.strategy must be one of ${retryStrategies.join(', ')} here: a function cannot be stored; give it to defineJob or createPunctual`,
+    { field: 'retry.strategy' },
+  )
 }
 
 function occurrenceSettings(options: EnqueueOptions, job: string): SettingsDiff | null {
-  const given = Object.fromEntries(Object.entries(options).filter(([name, value]) => (occurrenceSettingNames as readonly string[]).includes(name) && value !== undefined))
+  const given = Object.fromEntries(
+    Object.entries(options).filter(
+      ([name, value]) => (occurrenceSettingNames as readonly string[]).includes(name) && value !== undefined,
+    ),
+  )
   const where = `enqueue of job ${JSON.stringify(job)}`
   return Object.keys(given).length === 0 ? null : parseSettings(storable(given, where), where)
 }
@@ -267,7 +286,11 @@ function checkRefs(refs: Refs | undefined): Refs {
   if (refs === undefined) return {}
   checkOptions(refs, Object.keys(refs ?? {}), 'refs')
   const entries = Object.entries(refs)
-  if (entries.length > 20) throw new PunctualError('option.invalid', `refs must have at most 20 entries; it has ${entries.length}`, { field: 'refs', max: 20 })
+  if (entries.length > 20)
+    throw new PunctualError('option.invalid', `refs must have at most 20 entries; it has ${entries.length}`, {
+      field: 'refs',
+      max: 20,
+    })
   return Object.fromEntries(entries.map(([name, value]) => [checkName(name, 'name of a ref'), checkKey(value, `refs.${name}`)]))
 }
 

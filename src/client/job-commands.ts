@@ -6,7 +6,7 @@ import { PunctualError } from '../errors.ts'
 import { type AnyDefinition, checkSchedule } from '../model/definition.ts'
 import { jobId } from '../model/ids.ts'
 import { type JobOverride, type JobRecord, type JobSpec, jobSpec, type VersionRecord, withOverride } from '../model/job.ts'
-import { checkKey, checkName, checkOneOf, checkOptions, checkWhole } from '../model/limits.ts'
+import { checkKey, checkName, checkObject, checkOneOf, checkOptions, checkWhole } from '../model/limits.ts'
 import type { PauseRecord, PauseScope } from '../model/pause.ts'
 import { encodePayload } from '../model/payload.ts'
 import { cascade, parseSettings, type Settings, type SettingsDiff, type SettingsOptions } from '../model/settings.ts'
@@ -14,7 +14,7 @@ import { parseUpdatePolicy, type UpdatePolicy, updateInstant } from '../model/up
 import { nextMs, type Schedule } from '../schedule/schedule.ts'
 import { bind } from '../schedule/interval.ts'
 import { parseRunAt, type RunAt } from './run-at.ts'
-import { nameOf } from './commands.ts'
+import { nameOf, storable } from './commands.ts'
 
 export interface ScheduleOptions extends SettingsOptions, UpdateOptions {
   /** The job's name. Default: the definition's. */
@@ -73,6 +73,7 @@ export class JobCommands {
   }
 
   async schedule(definition: AnyDefinition, schedule: Schedule, options: ScheduleOptions = {}): Promise<ScheduleResult> {
+    checkObject(options, 'options of schedule')
     const { name = definition.name, payload, tenant = defaultTenant, update, expectedVersion, ...settings } = options
     const where = `job ${JSON.stringify(name)}`
     checkName(name, 'name')
@@ -82,7 +83,7 @@ export class JobCommands {
     const spec = jobSpec(definition, {
       schedule: schedule.toJSON(),
       payload: await this.#encode(definition, payload),
-      settings: parseSettings(settings, where),
+      settings: parseSettings(storable(settings, where), where),
     })
     await this.#engine.open()
     const answer = await declareJob(this.#engine.env, {
@@ -206,7 +207,7 @@ export class JobCommands {
   async #override({ schedule, payload, enabled, ...settings }: JobPatch, job: string): Promise<JobOverride> {
     const where = `update of job ${JSON.stringify(job)}`
     if (schedule) checkSchedule(schedule, where)
-    const given = parseSettings(settings, where)
+    const given = parseSettings(storable(settings, where), where)
     return {
       ...(schedule !== undefined && { schedule: schedule?.toJSON() ?? null }),
       ...(payload !== undefined && { payload: encodePayload(payload) }),

@@ -77,7 +77,11 @@ export function parseOptions(given: PunctualOptions): { options: PunctualOptions
   checkOptions(given, [...ownNames, ...settingNames, ...Object.keys(synonyms)], 'createPunctual')
   const options = withSynonyms(given ?? {})
   if (typeof options.store?.claim !== 'function') {
-    throw new PunctualError('option.invalid', "store must be a store, such as memory() of 'punctual/memory' or sqlite('punctual.db') of 'punctual/sqlite'", { field: 'store' })
+    throw new PunctualError(
+      'option.invalid',
+      "store must be a store, such as memory() of 'punctual/memory' or sqlite('punctual.db') of 'punctual/sqlite'",
+      { field: 'store' },
+    )
   }
   checkMethods(options.log, 'log', ['debug', 'info', 'warn', 'error'])
   checkMethods(options.clock, 'clock', ['wall', 'mono', 'timer', 'poll', 'soon'])
@@ -106,7 +110,11 @@ export function parseOptions(given: PunctualOptions): { options: PunctualOptions
     recoveryDelaysMs: defaultOptions.recoveryDelaysMs,
   }
   if (engine.beatMs * 2 > engine.ttlMs) {
-    throw new PunctualError('option.invalid', `ttl (${engine.ttlMs} ms) must be at least twice beat (${engine.beatMs} ms), or a node would be taken for gone between two beats`, { field: 'ttl', min: engine.beatMs * 2 })
+    throw new PunctualError(
+      'option.invalid',
+      `ttl (${engine.ttlMs} ms) must be at least twice beat (${engine.beatMs} ms), or a node would be taken for gone between two beats`,
+      { field: 'ttl', min: engine.beatMs * 2 },
+    )
   }
   return { options, engine: { ...engine, ttlMarginMs: Math.round(engine.ttlMs / 5) } }
 }
@@ -114,7 +122,12 @@ export function parseOptions(given: PunctualOptions): { options: PunctualOptions
 function checkMethods(value: unknown, field: string, names: readonly string[]): void {
   if (value === undefined) return
   const missing = names.filter((name) => typeof (value as Record<string, unknown> | null)?.[name] !== 'function')
-  if (missing.length > 0) throw new PunctualError('option.invalid', `${field} must be an object with the functions ${names.join(', ')}; it lacks ${missing.join(', ')}`, { field, missing })
+  if (missing.length > 0)
+    throw new PunctualError(
+      'option.invalid',
+      `${field} must be an object with the functions ${names.join(', ')}; it lacks ${missing.join(', ')}`,
+      { field, missing },
+    )
 }
 
 function withSynonyms(given: PunctualOptions): PunctualOptions {

@@ -123,7 +123,11 @@ export class Punctual implements AsyncDisposable {
   enqueue<Input>(job: DefinitionTaking<Input>, ...work: EnqueueArguments<NoInfer<Input>>): Promise<EnqueueResult>
   enqueue(job: string, payload?: unknown, options?: EnqueueOptions): Promise<EnqueueResult>
   enqueue(requests: readonly EnqueueRequest[]): Promise<EnqueueResult[]>
-  async enqueue(job: AnyDefinition | string | readonly EnqueueRequest[], payload?: unknown, options: EnqueueOptions = {}): Promise<EnqueueResult | EnqueueResult[]> {
+  async enqueue(
+    job: AnyDefinition | string | readonly EnqueueRequest[],
+    payload?: unknown,
+    options: EnqueueOptions = {},
+  ): Promise<EnqueueResult | EnqueueResult[]> {
     this.#checkOpen()
     if (Array.isArray(job)) return this.#commands.enqueueAll(job as readonly EnqueueRequest[])
     checkOptions(options, Object.keys(options ?? {}), 'options of enqueue')
@@ -178,7 +182,10 @@ export class Punctual implements AsyncDisposable {
   }
 
   /** Runs a job now, once, beside its schedule. */
-  async trigger(job: AnyDefinition | string, options?: { payload?: unknown; key?: string; tenant?: string }): Promise<EnqueueResult> {
+  async trigger(
+    job: AnyDefinition | string,
+    options?: { payload?: unknown; key?: string; tenant?: string },
+  ): Promise<EnqueueResult> {
     this.#checkOpen()
     return this.#commands.trigger(job, options)
   }
@@ -310,7 +317,10 @@ export class Punctual implements AsyncDisposable {
 
   /** Registers a definition after creation. */
   define(definition: AnyDefinition): this {
-    if (!(definition instanceof Definition)) throw new PunctualError('option.invalid', `definition must be made by defineJob; got ${shown(definition)}`, { field: 'definition' })
+    if (!(definition instanceof Definition))
+      throw new PunctualError('option.invalid', `definition must be made by defineJob; got ${shown(definition)}`, {
+        field: 'definition',
+      })
     this.#engine.env.registry.define(definition)
     this.#engine.noteRegistration()
     return this
@@ -329,7 +339,10 @@ export class Punctual implements AsyncDisposable {
   /** Hears of what this process does; the returned function ends it. */
   on<Name extends EventName>(event: Name, listener: Listener<Name>): () => void {
     checkOneOf(event, 'event', eventNames)
-    if (typeof listener !== 'function') throw new PunctualError('option.invalid', `listener of ${event} must be a function; got ${shown(listener)}`, { field: 'listener' })
+    if (typeof listener !== 'function')
+      throw new PunctualError('option.invalid', `listener of ${event} must be a function; got ${shown(listener)}`, {
+        field: 'listener',
+      })
     return this.#engine.env.events.on(event, listener)
   }
 
@@ -356,9 +369,13 @@ export class Punctual implements AsyncDisposable {
 
 function registryOf({ jobs = [], handlers = {} }: PunctualOptions): Registry {
   const registry = new Registry()
-  if (!Array.isArray(jobs)) throw new PunctualError('option.invalid', 'jobs must be a list of definitions made by defineJob', { field: 'jobs' })
+  if (!Array.isArray(jobs))
+    throw new PunctualError('option.invalid', 'jobs must be a list of definitions made by defineJob', { field: 'jobs' })
   jobs.forEach((definition, at) => {
-    if (!(definition instanceof Definition)) throw new PunctualError('option.invalid', `jobs[${at}] must be made by defineJob; got ${typeof definition}`, { field: `jobs[${at}]` })
+    if (!(definition instanceof Definition))
+      throw new PunctualError('option.invalid', `jobs[${at}] must be made by defineJob; got ${typeof definition}`, {
+        field: `jobs[${at}]`,
+      })
     registry.define(definition)
   })
   checkObject(handlers, 'handlers')

@@ -1,5 +1,6 @@
 // What only reads. Lists are the truth; events are hints.
 import { defaultTenant, type Engine } from '../engine/engine.ts'
+import { builtInPrefix } from '../engine/registry.ts'
 import { Timeline } from '../engine/timeline.ts'
 import { PunctualError } from '../errors.ts'
 import type { AnyDefinition } from '../model/definition.ts'
@@ -130,7 +131,10 @@ export class Reads {
     const history = await this.#engine.env.store.get(which)
     if (!history) return null
     const { tenant, job, definition } = history.record
-    return occurrenceView(history, (await this.#find(tenant, job))?.spec ?? (await this.#find(defaultTenant, definition))?.spec ?? null)
+    return occurrenceView(
+      history,
+      (await this.#find(tenant, job))?.spec ?? (await this.#find(defaultTenant, definition))?.spec ?? null,
+    )
   }
 
   async list(filter: ListFilter = {}): Promise<Page<OccurrenceLine>> {
@@ -143,7 +147,10 @@ export class Reads {
   async counts(filter: { tenant?: string; job?: AnyDefinition | string } = {}): Promise<Counts> {
     checkOptions(filter, ['tenant', 'job'], 'counts')
     const { tenant, job } = filter
-    const query = { ...(tenant !== undefined && { tenant: checkName(tenant, 'tenant') }), ...(job !== undefined && { job: nameOf(job) }) }
+    const query = {
+      ...(tenant !== undefined && { tenant: checkName(tenant, 'tenant') }),
+      ...(job !== undefined && { job: nameOf(job) }),
+    }
     await this.#engine.open()
     return (await this.#engine.env.store.counts(query)).states
   }
@@ -209,7 +216,8 @@ export class Reads {
 
   async nodes(): Promise<readonly NodeRecord[]> {
     await this.#engine.open()
-    return (await this.#engine.env.store.nodes()).nodes
+    const { nodes } = await this.#engine.env.store.nodes()
+    return nodes.map((node) => ({ ...node, kinds: node.kinds.filter((kind) => !kind.startsWith(builtInPrefix)) }))
   }
 
   async #find(tenant: string, name: string): Promise<JobRecord | undefined> {

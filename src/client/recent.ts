@@ -22,8 +22,8 @@ export class Recent {
   }
 
   #add(event: Reported): void {
-    let jobs = this.#byTenant.get(event.tenant)
-    if (!jobs) this.#byTenant.set(event.tenant, (jobs = new Map()))
+    const jobs = this.#byTenant.get(event.tenant) ?? new Map<string, Reported[]>()
+    this.#byTenant.set(event.tenant, jobs)
     const events = jobs.get(event.job)
     if (!events) jobs.set(event.job, [event])
     else if (events.push(event) > perJob) events.shift()

@@ -59,7 +59,9 @@ export class Attempt {
 
   readonly #returned = (value: unknown): void => {
     // Work that was finished during shutdown counts; work that was canceled or overran does not.
-    this.#end(this.#aborted && this.#aborted.code !== 'shutdown' ? this.#abortOutcome(this.#aborted) : { kind: 'returned', value })
+    this.#end(
+      this.#aborted && this.#aborted.code !== 'shutdown' ? this.#abortOutcome(this.#aborted) : { kind: 'returned', value },
+    )
   }
 
   readonly #threw = (error: unknown): void => {

@@ -50,7 +50,7 @@ export class Batcher<Item, Answer> {
   async #callFor(batch: readonly Waiting<Item, Answer>[]): Promise<void> {
     try {
       const answers = await this.#call(batch.map(({ item }) => item))
-      batch.forEach(({ resolve }, at) => resolve(answers[at] as Answer))
+      for (const [at, { resolve }] of batch.entries()) resolve(answers[at] as Answer)
     } catch (error) {
       if (batch.length === 1 || isTransient(error)) for (const { reject } of batch) reject(error)
       else for (const one of batch) await this.#callFor([one])

@@ -1,5 +1,6 @@
 import { PunctualError } from '../errors.ts'
 import type { AbortReason } from '../model/context.ts'
+import { errorRecord } from '../model/error-record.ts'
 import { uuidV7 } from '../model/ids.ts'
 import type { ClaimMember, ClaimRef, ClaimPick, ClaimRequest } from '../store/store.ts'
 import type { Env } from './env.ts'
@@ -33,7 +34,7 @@ export class Dispatcher {
   readonly #env: Env
   readonly #recorder: Recorder
   readonly #session: () => Session
-  readonly #onUnknownNode: () => void
+  readonly #fence: (reason: string) => void
   readonly #live = new Map<number, Executor>()
   #queue: Queued[] = []
   #suspects: Queued[] = []
@@ -48,11 +49,11 @@ export class Dispatcher {
   onRoom: () => void = () => {}
   onTurnEnd: (claimId: string, result: TurnResult) => void = () => {}
 
-  constructor(env: Env, recorder: Recorder, session: () => Session, onUnknownNode: () => void) {
+  constructor(env: Env, recorder: Recorder, session: () => Session, fence: (reason: string) => void) {
     this.#env = env
     this.#recorder = recorder
     this.#session = session
-    this.#onUnknownNode = onUnknownNode
+    this.#fence = fence
   }
 
   /** How many run, and how many claimed ones wait for a slot. */
@@ -118,7 +119,7 @@ export class Dispatcher {
     } catch (error) {
       if (!(error instanceof PunctualError && error.code === 'claim.lost')) throw error
       this.#pending = null
-      this.#onUnknownNode()
+      this.#fence('the store refused a claim of this node')
       return null
     }
   }
@@ -145,9 +146,9 @@ export class Dispatcher {
 
   abort(ref: number, turn: number, reason: AbortReason, detail: string | null): void {
     const executor = this.#live.get(ref)
-    if (executor?.turn === turn) return executor.abort(reason, detail)
     const queued = [...this.#queue, ...this.#suspects].find(({ member }) => member.ref === ref && member.turn === turn)
-    if (queued) this.#start(this.#take(queued), (waiting) => waiting.abort(reason, detail))
+    if (executor?.turn === turn) executor.abort(reason, detail)
+    else if (queued) this.#start(this.#take(queued), (waiting) => waiting.abort(reason, detail))
   }
 
   abortAll(reason: AbortReason): void {
@@ -203,7 +204,8 @@ export class Dispatcher {
     const { isFenced, isOverdue } = this.#session()
     if (isFenced || isOverdue) return
     while (this.#running < concurrency && this.#queue.length > 0) this.#start(this.#queue.shift() as Queued)
-    if (this.#running < concurrency && this.#suspects.length > 0 && this.#runningSuspects === 0) this.#start(this.#suspects.shift() as Queued)
+    if (this.#running < concurrency && this.#suspects.length > 0 && this.#runningSuspects === 0)
+      this.#start(this.#suspects.shift() as Queued)
   }
 
   #start({ claim, member, runnable, queuedAt, isLastOfBatch }: Queued, before: (executor: Executor) => void = () => {}): void {
@@ -225,13 +227,15 @@ export class Dispatcher {
       this.#ended(member.ref, executor, result)
       if (isSuspect) this.#fill()
     }
-    executor.run().then(
-      ended,
-      (error: unknown) => {
-        this.#env.log.error('An execution ended in an error of its own', { error: String(error), occurrence: member.record.id })
-        ended('abandoned')
-      },
-    )
+    executor.run().then(ended, (error: unknown) => {
+      this.#env.log.error('What an execution did could not be recorded', {
+        error: errorRecord(error),
+        occurrence: member.record.id,
+      })
+      ended('abandoned')
+      // It would stay this node's for ever. Like one that takes its node down it is tried again, and after three times dead.
+      this.#fence('the store refused a record of this node')
+    })
   }
 
   #ended(ref: number, executor: Executor, result: TurnResult): void {
@@ -253,7 +257,17 @@ export class Dispatcher {
   }
 
   async #release({ claim, member: { ref, turn } }: Queued): Promise<void> {
-    const end = { end: 'released', startedAt: null, endedAt: this.#env.time.now(), result: null, error: null, attempt: null, settings: null, tasks: null, reason: null } as const
+    const end = {
+      end: 'released',
+      startedAt: null,
+      endedAt: this.#env.time.now(),
+      result: null,
+      error: null,
+      attempt: null,
+      settings: null,
+      tasks: null,
+      reason: null,
+    } as const
     await this.#recorder.settle({ claim, ref, turn, end, attempts: [], delayMs: 0 })
   }
 

@@ -37,7 +37,14 @@ export class Engine {
   readonly #dispatcher: Dispatcher
   readonly #planner: Planner
   readonly #keeper: Keeper
-  readonly #loops: { readonly opener: Loop; readonly planner: Loop; readonly dispatcher: Loop; readonly beat: Loop; readonly watch: Loop; readonly prune: Loop }
+  readonly #loops: {
+    readonly opener: Loop
+    readonly planner: Loop
+    readonly dispatcher: Loop
+    readonly beat: Loop
+    readonly watch: Loop
+    readonly prune: Loop
+  }
   readonly #troubles = new Map<string, string>()
   #session: Session
   #phase: 'stopped' | 'started' | 'stopping' = 'stopped'
@@ -58,7 +65,7 @@ export class Engine {
     this.#session = this.#newSession()
     const session = () => this.#session
     this.#recorder = new Recorder(env, session)
-    this.#dispatcher = new Dispatcher(env, this.#recorder, session, () => this.#fence('the store refused a claim of this node'))
+    this.#dispatcher = new Dispatcher(env, this.#recorder, session, (reason) => this.#fence(reason))
     this.#planner = new Planner(env)
     this.#keeper = new Keeper(env, this.#dispatcher, session, (reason) => this.#fence(reason))
     this.#keeper.onBreak = () => this.wakePlanner()
@@ -85,7 +92,10 @@ export class Engine {
 
   get health(): Health {
     if (this.#phase === 'stopped') return { state: 'stopped', reasons: [] }
-    return { state: this.#troubles.size > 0 ? 'degraded' : 'ok', reasons: [...this.#troubles].map(([loop, message]) => `${loop}: ${message}`) }
+    return {
+      state: this.#troubles.size > 0 ? 'degraded' : 'ok',
+      reasons: [...this.#troubles].map(([loop, message]) => `${loop}: ${message}`),
+    }
   }
 
   /** Makes the store usable; said again while it is under way or done, it does nothing more. */
@@ -179,7 +189,8 @@ export class Engine {
       await this.#keeper.watchOnce()
       const { claimed, claimIds } = await this.#claimUpTo(limit, dueBy)
       await this.#dispatcher.idle()
-      const count = (...results: TurnResult[]) => ends.filter(({ claimId, result }) => claimIds.has(claimId) && results.includes(result)).length
+      const count = (...results: TurnResult[]) =>
+        ends.filter(({ claimId, result }) => claimIds.has(claimId) && results.includes(result)).length
       return { claimed, succeeded: count('completed'), retried: count('parked', 'released'), failed: count('failed', 'dead') }
     } finally {
       this.#dispatcher.onTurnEnd = () => {}
@@ -209,7 +220,8 @@ export class Engine {
       const { now, nextDue } = await store.peek({ kinds: registry.kinds() })
       const { running, queued } = this.#dispatcher.depth
       if ((nextDue === null || nextDue > now) && running + queued === 0) return
-      if (this.#phase !== 'started') throw new PunctualError('punctual.stopped', 'Work is due and this scheduler is not started; call start() first', {})
+      if (this.#phase !== 'started')
+        throw new PunctualError('punctual.stopped', 'Work is due and this scheduler is not started; call start() first', {})
       this.#loops.dispatcher.wake()
       await new Promise<void>((resolve) => clock.soon(resolve))
     }
@@ -340,7 +352,10 @@ export class Engine {
   }
 
   async #leave(): Promise<void> {
-    if (this.#isOpen && this.#session.isJoined) await this.#keeper.beatOnce('leave').catch((error: unknown) => this.env.log.warn('The last beat did not reach the store', { error: String(error) }))
+    if (this.#isOpen && this.#session.isJoined)
+      await this.#keeper
+        .beatOnce('leave')
+        .catch((error: unknown) => this.env.log.warn('The last beat did not reach the store', { error: String(error) }))
     this.#renewSession()
   }
 

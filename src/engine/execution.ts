@@ -36,7 +36,13 @@ export class Execution {
     const { graph, tasks: taskSettings } = this.held
     const histories = taskHistories(graph, member.turns, member.attempts, true)
     this.runs = runnable.tasks.map(
-      (task, at) => new TaskRun(task, graph.get(task.name) as readonly string[], taskSettings[at] as TaskSettings, histories[at] as TaskHistory),
+      (task, at) =>
+        new TaskRun(
+          task,
+          graph.get(task.name) as readonly string[],
+          taskSettings[at] as TaskSettings,
+          histories[at] as TaskHistory,
+        ),
     )
   }
 
@@ -109,9 +115,9 @@ export class Execution {
     this.#progressing ??= this.#writeProgress()
   }
 
-  /** Resolves when the newest progress is written. */
-  async progressWritten(): Promise<void> {
-    await this.#progressing
+  /** Resolves when the newest progress is written; null when none is on its way. */
+  get progressing(): Promise<unknown> | null {
+    return this.#progressing
   }
 
   event(): OccurrenceEvent {
@@ -126,7 +132,19 @@ export class Execution {
   hookContext(): HookContext {
     const { id, tenant, job, key, entity, refs, source, scheduledAt } = this.record
     const { lastRunAt } = this.member
-    return { payload: this.payload, tenant, job, key, entity, refs, source, occurrenceId: id, scheduledAt: new Date(scheduledAt), lastRunAt: lastRunAt === null ? null : new Date(lastRunAt), log: this.log }
+    return {
+      payload: this.payload,
+      tenant,
+      job,
+      key,
+      entity,
+      refs,
+      source,
+      occurrenceId: id,
+      scheduledAt: new Date(scheduledAt),
+      lastRunAt: lastRunAt === null ? null : new Date(lastRunAt),
+      log: this.log,
+    }
   }
 
   async #writeProgress(): Promise<void> {
@@ -134,7 +152,9 @@ export class Execution {
       const progress = this.#nextProgress
       this.#nextProgress = null
       // Progress is worth no failure: what follows will meet the same trouble.
-      await this.checkpoint({ attempts: [], progress }).catch((error: unknown) => this.log.warn('Progress could not be recorded', { error: String(error) }))
+      await this.checkpoint({ attempts: [], progress }).catch((error: unknown) =>
+        this.log.warn('Progress could not be recorded', { error: String(error) }),
+      )
     }
     this.#progressing = null
   }

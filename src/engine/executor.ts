@@ -4,7 +4,7 @@ import type { OccurrenceEvent } from '../model/events.ts'
 import type { Source, TurnEnd } from '../model/lifecycle.ts'
 import type { TurnRecord } from '../model/occurrence.ts'
 import { decodePayload, validatePayload } from '../model/payload.ts'
-import type { ExecutionReport } from '../model/report.ts'
+import type { ErrorRecord, ExecutionReport } from '../model/report.ts'
 import type { Settings } from '../model/settings.ts'
 import type { ClaimMember, ClaimRef } from '../store/store.ts'
 import type { Env } from './env.ts'
@@ -64,10 +64,11 @@ export class Executor {
     try {
       outcome = this.#aborted() ?? (this.#begin() ? await this.#prepare() : null) ?? this.#aborted() ?? (await this.#runTasks())
     } finally {
+      this.#runner = null
       this.onHandlersEnded()
     }
     const result = await this.#settle(outcome)
-    if (await this.#wasCanceled(result)) return 'canceled'
+    if ((result === 'parked' || result === 'released') && (await this.#wasCanceled())) return 'canceled'
     this.#announce(result, outcome)
     if (result === 'failed' || result === 'dead') await this.#pauseAfterFailures()
     return result
@@ -94,7 +95,8 @@ export class Executor {
     const { member, record, env, runnable } = this.#execution
     this.#startedAt = env.time.now()
     this.#execution.payload = decodePayload(record.payload)
-    env.events.has('occurrence.started') && env.events.emit('occurrence.started', { ...this.#execution.event(), latenessMs: this.#startedAt - member.dueAt })
+    env.events.has('occurrence.started') &&
+      env.events.emit('occurrence.started', { ...this.#execution.event(), latenessMs: this.#startedAt - member.dueAt })
     const { payload, onStart } = runnable.definition.options
     return member.recoveries > 0 || payload !== undefined || onStart !== undefined || record.replay?.tasks != null
   }
@@ -140,8 +142,9 @@ export class Executor {
     this.#endedAt = this.#env.time.now()
     const end = outcome.end === 'failed' && goesToDeadLetters(execution.settings, execution.record.source) ? 'dead' : outcome.end
     const { onComplete } = execution.runnable.definition.options
-    if (onComplete && end !== 'parked' && end !== 'released') await runHook(this.#env.clock, this.#hookRun('onComplete'), () => onComplete(this.#report(end)))
-    await execution.progressWritten()
+    if (onComplete && end !== 'parked' && end !== 'released')
+      await runHook(this.#env.clock, this.#hookRun('onComplete'), () => onComplete(this.#report(end)))
+    if (execution.progressing) await execution.progressing
     const answer = await this.#recorder.settle({
       ...execution.memberRef,
       end: this.#endRow(end, outcome),
@@ -152,9 +155,9 @@ export class Executor {
   }
 
   /** Whether what was to go on has ended, since a cancel came in meanwhile; if so, that is announced. */
-  async #wasCanceled(result: TurnResult): Promise<boolean> {
+  async #wasCanceled(): Promise<boolean> {
     const { record, runnable } = this.#execution
-    if ((result !== 'parked' && result !== 'released') || !runnable.definition.options.onComplete) return false
+    if (!runnable.definition.options.onComplete) return false
     return announceUnattendedEnd(this.#env, { id: record.id }).catch((error: unknown) => {
       this.#execution.log.warn('It could not be read whether a cancel came in between', { error: String(error) })
       return false
@@ -203,27 +206,45 @@ export class Executor {
 
   #announce(result: TurnResult, { error, delayMs }: TasksOutcome): void {
     const { events } = this.#env
-    const event = this.#execution.event()
-    const reported = (end: TurnEnd) => withReport(event, () => this.#report(end))
-    if (result === 'abandoned') events.emit('occurrence.lost', event)
-    else if (result === 'completed') events.emit('occurrence.completed', reported(result))
-    else if (result === 'failed') events.emit('occurrence.failed', Object.assign(reported(result), { error }))
-    else if (result === 'dead') events.emit('occurrence.dead', Object.assign(reported(result), { error }))
-    else if (result === 'parked') events.emit('occurrence.retrying', { ...event, dueInMs: delayMs, error })
-    else if (result === 'canceled') events.emit('occurrence.canceled', { ...event, reason: this.#abort?.detail ?? null })
-    else if (result === 'released') events.emit('occurrence.released', event)
+    const execution = this.#execution
+    if (result === 'completed' || result === 'failed' || result === 'dead') {
+      const event = new Reported(execution, error, () => this.#report(result))
+      if (result === 'completed') events.emit('occurrence.completed', event)
+      else events.emit(result === 'failed' ? 'occurrence.failed' : 'occurrence.dead', event)
+    } else if (result === 'abandoned') events.emit('occurrence.lost', execution.event())
+    else if (result === 'parked') events.emit('occurrence.retrying', { ...execution.event(), dueInMs: delayMs, error })
+    else if (result === 'canceled')
+      events.emit('occurrence.canceled', { ...execution.event(), reason: this.#abort?.detail ?? null })
+    else if (result === 'released') events.emit('occurrence.released', execution.event())
   }
 }
 
 /** An event whose report is made when somebody reads it: at full speed most are read by nobody. */
-function withReport(event: OccurrenceEvent, make: () => ExecutionReport): OccurrenceEvent & { readonly report: ExecutionReport } {
-  let report: ExecutionReport | undefined
-  return {
-    ...event,
-    get report() {
-      report ??= make()
-      return report
-    },
+class Reported implements OccurrenceEvent {
+  readonly id: string
+  readonly tenant: string
+  readonly job: string
+  readonly key: string | null
+  readonly source: Source
+  readonly turn: number
+  readonly error: ErrorRecord | null
+  readonly #make: () => ExecutionReport
+  #report: ExecutionReport | null = null
+
+  constructor({ record, member }: Execution, error: ErrorRecord | null, make: () => ExecutionReport) {
+    this.id = record.id
+    this.tenant = record.tenant
+    this.job = record.job
+    this.key = record.key
+    this.source = record.source
+    this.turn = member.turn
+    this.error = error
+    this.#make = make
+  }
+
+  get report(): ExecutionReport {
+    this.#report ??= this.#make()
+    return this.#report
   }
 }
 

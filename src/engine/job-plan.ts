@@ -1,20 +1,17 @@
 // What one pass of the planner decides about one job, as a pure function of what the store told.
 import { scheduledId } from '../model/ids.ts'
-import { type TzRecord, type VersionRecord, versionAt } from '../model/job.ts'
+import { type VersionRecord, versionAt } from '../model/job.ts'
 import type { Source } from '../model/lifecycle.ts'
 import { holdsFor } from '../model/hold.ts'
 import { isPausedAt } from '../model/pause.ts'
 import { decideGap, type Passed, PassedInstants, type Span } from '../model/recovery.ts'
 import { cascade, type Settings, type SettingsDiff } from '../model/settings.ts'
-import { zonesOf } from '../schedule/schedule-zone.ts'
 import { spreadMs } from '../schedule/spread.ts'
+import { tzStamp } from '../schedule/tz-stamp.ts'
 import type { JobPlan, PlanCandidate, PlannedOccurrence, PlanWork } from '../store/store.ts'
-import { zoneRules } from '../time/zone-rules.ts'
-import { tzVersion } from '../time/zone.ts'
 import type { Tick, Timeline } from './timeline.ts'
 
 const rowsPerPlan = 1000
-const rulesKeptMs = 2 * 366 * 86_400_000
 
 interface PlanInput {
   readonly candidate: PlanCandidate
@@ -48,7 +45,7 @@ export function planJob(input: PlanInput): JobPlan {
     pauseRevision: work.pauseRevision,
     through,
     nextAt: next?.at ?? null,
-    tz: next ? tzRecord(input, next) : job.tz,
+    tz: next ? stamp(timeline, next) : job.tz,
     rows: rows.rows,
     ranges: gap.ranges,
     revive: gap.revive,
@@ -178,18 +175,8 @@ class Rows {
   }
 }
 
-/** By which zone data the next instant was computed, so that a node with newer data knows whether it must look again. */
-function tzRecord({ candidate: { job }, timeline }: PlanInput, next: Tick): TzRecord | null {
-  const schedule = timeline.schedule(next.version)
-  const zones = schedule ? zonesOf(schedule) : []
-  if (zones.length === 0) return null
-  const version = tzVersion()
-  if (job.tz?.version === version && next.at < job.tz.to) return job.tz
-  const [from, to] = [next.at, next.at + rulesKeptMs]
-  return { version, from, to, rules: zones.map((zone) => zoneRules(zone, from, to)).join('|') }
-}
-
-/** Whether this process's zone data give other instants than those the job's plan was made with. */
-export function zonesDiffer(tz: TzRecord, zones: readonly string[]): boolean {
-  return tz.rules !== zones.map((zone) => zoneRules(zone, tz.from, tz.to)).join('|')
+/** By which zone data the next instant was computed. */
+function stamp(timeline: Timeline, { at, version }: Tick): string {
+  const schedule = timeline.schedule(version)
+  return schedule ? tzStamp(schedule, at) : ''
 }

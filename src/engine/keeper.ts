@@ -90,7 +90,11 @@ export class Keeper {
 
   async pruneOnce(): Promise<number> {
     const { store, time, options } = this.#env
-    const { pruned } = await store.prune({ endedBefore: time.now() - options.retentionMs, keyRetentionMs: options.keyRetentionMs, limit: prunePerPass })
+    const { pruned } = await store.prune({
+      endedBefore: time.now() - options.retentionMs,
+      keyRetentionMs: options.keyRetentionMs,
+      limit: prunePerPass,
+    })
     return pruned === prunePerPass ? 10 : pruneEveryMs
   }
 
@@ -99,12 +103,26 @@ export class Keeper {
     const { clock, options } = this.#env
     this.#cancelFence()
     const leftMs = session.beatAt + options.ttlMs - options.ttlMarginMs - clock.mono()
-    this.#cancelFence = clock.timer(leftMs, () => this.#fence(`no beat was acknowledged for ${Math.round(clock.mono() - session.beatAt)} ms`))
+    this.#cancelFence = clock.timer(leftMs, () =>
+      this.#fence(`no beat was acknowledged for ${Math.round(clock.mono() - session.beatAt)} ms`),
+    )
   }
 
   #nodeInfo({ boot }: Session): NodeInfo {
     const { options, registry } = this.#env
-    return { boot, name: options.nodeName, pid: process.pid, concurrency: options.concurrency, kinds: registry.kinds(), version, tz: tzVersion(), ttlMs: options.ttlMs, release: options.release, declares: Object.fromEntries(this.#env.declared), picks: options.pick !== 'priority' }
+    return {
+      boot,
+      name: options.nodeName,
+      pid: process.pid,
+      concurrency: options.concurrency,
+      kinds: registry.kinds(),
+      version,
+      tz: tzVersion(),
+      ttlMs: options.ttlMs,
+      release: options.release,
+      declares: Object.fromEntries(this.#env.declared),
+      picks: options.pick !== 'priority',
+    }
   }
 
   #longTurns() {

@@ -23,6 +23,7 @@ export class Loop {
   #state: 'stopped' | 'running' | 'resting' = 'stopped'
   #stopping = false
   #wakeAgain = false
+  #wakeBy = Number.POSITIVE_INFINITY
   #failures = 0
   #cancelTimer: (() => void) | null = null
   #restUntil = Number.POSITIVE_INFINITY
@@ -36,9 +37,9 @@ export class Loop {
   start(wait: Wait = 0): void {
     if (this.#state !== 'stopped') return
     this.#stopping = false
-    if (wait === 0) return this.#pass()
     this.#state = 'resting'
-    this.#rest(wait)
+    if (wait === 0) this.#pass()
+    else this.#rest(wait)
   }
 
   /** Resolves when the pass under way, if any, has ended. */
@@ -66,19 +67,22 @@ export class Loop {
 
   /** Asks for a pass in `ms`, unless one comes sooner anyway. */
   wakeIn(ms: number): void {
-    if (ms <= 0) return this.wake()
-    if (this.#state === 'resting' && this.#failures === 0 && this.#options.clock.mono() + ms < this.#restUntil) this.#rest(ms)
+    const at = this.#options.clock.mono() + ms
+    if (ms <= 0) this.wake()
+    else if (this.#state === 'running') this.#wakeBy = Math.min(this.#wakeBy, at)
+    else if (this.#state === 'resting' && this.#failures === 0 && at < this.#restUntil) this.#rest(ms)
   }
 
   #pass(): void {
     this.#clearTimer()
     this.#state = 'running'
     this.#wakeAgain = false
+    this.#wakeBy = Number.POSITIVE_INFINITY
     this.#options.runOnce().then(
       (wait) => {
         this.#failures = 0
         this.#options.onOk()
-        this.#after(wait)
+        this.#after(this.#noLaterThanAsked(wait))
       },
       (error: unknown) => {
         const retryInMs = this.#backoff()
@@ -101,6 +105,13 @@ export class Loop {
       this.#state = 'resting'
       this.#rest(wait)
     }
+  }
+
+  /** What was asked for during the pass may be sooner than what the pass, which knew nothing of it, returned. */
+  #noLaterThanAsked(wait: Wait): Wait {
+    const askedMs = this.#wakeBy - this.#options.clock.mono()
+    const waitMs = wait === null ? Number.POSITIVE_INFINITY : typeof wait === 'number' ? wait : wait.poll
+    return askedMs < waitMs ? Math.max(0, askedMs) : wait
   }
 
   #rest(wait: Wait): void {

@@ -1,10 +1,10 @@
 import type { JobRecord, VersionRecord } from '../model/job.ts'
-import { zonesOf } from '../schedule/schedule-zone.ts'
+import { isStampOutdated, seesOtherwise, tzOfStamp, tzStamp } from '../schedule/tz-stamp.ts'
 import type { JobPlan, NodeRecord, PlanCandidate, PlanWork } from '../store/store.ts'
 import { tzVersion } from '../time/zone.ts'
 import { isNewerTz } from '../time/zone-rules.ts'
 import type { Env } from './env.ts'
-import { planJob, zonesDiffer } from './job-plan.ts'
+import { planJob } from './job-plan.ts'
 import { Timeline } from './timeline.ts'
 
 const jobsPerPass = 500
@@ -75,9 +75,9 @@ export class Planner {
 
   /** While a node with newer zone data lives, jobs whose zones it sees otherwise are left to it. */
   #isForNewerTz({ tz }: JobRecord, timeline: Timeline, versions: readonly VersionRecord[]): boolean {
-    if (!tz || !isNewerTz(tz.version, tzVersion()) || !this.#otherTz.some((other) => isNewerTz(other, tzVersion()))) return false
+    if (!isNewerTz(tzOfStamp(tz), tzVersion()) || !this.#otherTz.some((other) => isNewerTz(other, tzVersion()))) return false
     const schedule = timeline.schedule(versions.at(-1) as VersionRecord)
-    return schedule !== null && zonesDiffer(tz, zonesOf(schedule))
+    return schedule !== null && seesOtherwise(tz, schedule)
   }
 
   /** Once, at the start: with newer zone data than a plan was made with, the next instant is found anew. What is planned stays. */
@@ -85,7 +85,7 @@ export class Planner {
     const { store } = this.#env
     for (let after: JobRecord | undefined; ; ) {
       const jobs = await store.readJobs({ limit: jobsPerPass, ...(after !== undefined && { after }) })
-      const outdated = jobs.filter(({ tz }) => tz && isNewerTz(tzVersion(), tz.version))
+      const outdated = jobs.filter(({ tz }) => isNewerTz(tzVersion(), tzOfStamp(tz)))
       for (const job of outdated) await this.#retimeJob(job)
       after = jobs.at(-1)
       if (jobs.length < jobsPerPass) break
@@ -99,10 +99,11 @@ export class Planner {
     const timeline = new Timeline(job, await store.readVersions(job))
     const next = timeline.next(job.cursor)
     const schedule = next && timeline.schedule(next.version)
-    if (!schedule || !job.tz || !zonesDiffer(job.tz, zonesOf(schedule))) return
+    if (!schedule || !isStampOutdated(job.tz, schedule)) return
     const { tenant, name, version, cursor } = job
     const nothing = { rows: [], ranges: [], revive: [], drop: [] }
-    await store.plan([{ tenant, job: name, version, cursor, pauseRevision, through: cursor, nextAt: next.at, tz: null, ...nothing }])
+    const tz = tzStamp(schedule, next.at)
+    await store.plan([{ tenant, job: name, version, cursor, pauseRevision, through: cursor, nextAt: next.at, tz, ...nothing }])
     log.info('The next instant was found anew with newer time zone data', { tenant, job: name, nextAt: next.at })
   }
 

@@ -1,5 +1,5 @@
-import { sleep } from '../time/clock.ts'
 import type { CheckpointItem, SettleItem, WriteAnswer } from '../store/store.ts'
+import { sleep } from '../time/clock.ts'
 import { Batcher } from './batcher.ts'
 import type { Env } from './env.ts'
 import type { Session } from './session.ts'
@@ -21,7 +21,9 @@ export class Recorder {
     this.#env = env
     this.#session = session
     const limit = () => env.store.batchLimit
-    this.#settlements = new Batcher(env.clock, limit, (batch) => this.#insist(batch, (items, session) => this.#settle(items, session)))
+    this.#settlements = new Batcher(env.clock, limit, (batch) =>
+      this.#insist(batch, (items, session) => this.#settle(items, session)),
+    )
     this.#checkpoints = new Batcher(env.clock, limit, (batch) => this.#insist(batch, (items) => env.store.checkpoint(items)))
   }
 
@@ -54,7 +56,10 @@ export class Recorder {
     for (let waitMs = 50; ; waitMs = Math.min(waitMs * 2, longestWaitMs)) {
       if (session.isFenced) return batch.map(() => 'lost')
       try {
-        const answers = await call(current.map(({ item }) => item), session)
+        const answers = await call(
+          current.map(({ item }) => item),
+          session,
+        )
         let at = 0
         return batch.map((one) => (one.session === session ? (answers[at++] as WriteAnswer) : 'lost'))
       } catch (error) {

@@ -37,16 +37,35 @@ export class Registry {
 
   define(definition: AnyDefinition): void {
     const { name } = definition
-    if (name.startsWith(builtInPrefix)) throw new PunctualError('name.invalid', `Names that begin with ${builtInPrefix} are taken; got ${JSON.stringify(name)}`, { field: 'jobs', job: name })
-    if (this.#definitions.has(name)) throw new PunctualError('definition.duplicate', `Two jobs are named ${JSON.stringify(name)}; a name stands for one definition`, { field: 'jobs', job: name })
+    if (name.startsWith(builtInPrefix))
+      throw new PunctualError('name.invalid', `Names that begin with ${builtInPrefix} are taken; got ${JSON.stringify(name)}`, {
+        field: 'jobs',
+        job: name,
+      })
+    if (this.#definitions.has(name))
+      throw new PunctualError(
+        'definition.duplicate',
+        `Two jobs are named ${JSON.stringify(name)}; a name stands for one definition`,
+        { field: 'jobs', job: name },
+      )
     this.#definitions.set(name, definition)
     this.#forget()
   }
 
   handle(job: string, task: string | null, handler: Handler): void {
-    if (typeof handler !== 'function') throw new PunctualError('option.invalid', `The handler of job ${JSON.stringify(job)} must be a function; got ${typeof handler}`, { field: 'handlers', job, task })
+    if (typeof handler !== 'function')
+      throw new PunctualError(
+        'option.invalid',
+        `The handler of job ${JSON.stringify(job)} must be a function; got ${typeof handler}`,
+        { field: 'handlers', job, task },
+      )
     const handlers = this.#handlers.get(job) ?? new Map<string | null, Handler>()
-    if (handlers.has(task)) throw new PunctualError('handler.duplicate', `Job ${JSON.stringify(job)} has two handlers${task === null ? '' : ` for task ${JSON.stringify(task)}`}`, { field: 'handlers', job, task })
+    if (handlers.has(task))
+      throw new PunctualError(
+        'handler.duplicate',
+        `Job ${JSON.stringify(job)} has two handlers${task === null ? '' : ` for task ${JSON.stringify(task)}`}`,
+        { field: 'handlers', job, task },
+      )
     this.#handlers.set(job, handlers.set(task, handler))
     this.#forget()
   }
@@ -92,9 +111,17 @@ export class Registry {
     const withoutHandler = [...this.#definitions.values()].flatMap((definition) =>
       tasksOf(definition)
         .filter((task) => !this.#handlerOf(definition, task))
-        .map((task) => ({ job: definition.name, task: task.name, message: `Task ${JSON.stringify(task.name)} of job ${JSON.stringify(definition.name)} has no handler here; its occurrences wait for a node that has one` })),
+        .map((task) => ({
+          job: definition.name,
+          task: task.name,
+          message: `Task ${JSON.stringify(task.name)} of job ${JSON.stringify(definition.name)} has no handler here; its occurrences wait for a node that has one`,
+        })),
     )
-    const withoutTask = [...this.#handlers].flatMap(([job, handlers]) => [...handlers.keys()].filter((task) => !this.#hasTask(job, task)).map((task) => ({ job, task, message: unusedMessage(job, task) })))
+    const withoutTask = [...this.#handlers].flatMap(([job, handlers]) =>
+      [...handlers.keys()]
+        .filter((task) => !this.#hasTask(job, task))
+        .map((task) => ({ job, task, message: unusedMessage(job, task) })),
+    )
     return [...withoutHandler, ...withoutTask]
   }
 

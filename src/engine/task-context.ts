@@ -90,7 +90,10 @@ export class TaskContext implements Context {
   get progress(): Context['progress'] {
     return (done, message) => {
       if (typeof done !== 'number' || !(done >= 0 && done <= 1)) {
-        throw new PunctualError('option.invalid', `progress must be a number from 0 to 1; got ${String(done)}`, { field: 'progress', given: done })
+        throw new PunctualError('option.invalid', `progress must be a number from 0 to 1; got ${String(done)}`, {
+          field: 'progress',
+          given: done,
+        })
       }
       this.#source.progress(done, message ?? null)
     }

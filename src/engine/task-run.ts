@@ -36,7 +36,12 @@ export class TaskRun {
     this.failures = history.failures
     this.retryAt = history.retryAt ?? 0
     this.result = history.result
-    this.phase = history.state === 'pending' || history.state === 'canceled' ? (history.retryAt === null ? 'waiting' : 'retrying') : (history.state as Phase)
+    this.phase =
+      history.state === 'pending' || history.state === 'canceled'
+        ? history.retryAt === null
+          ? 'waiting'
+          : 'retrying'
+        : (history.state as Phase)
     this.error = history.attempts.at(-1)?.error ?? null
   }
 

@@ -28,25 +28,29 @@ export interface TasksOutcome {
 export class TaskRunner {
   readonly #execution: Execution
   readonly #runs: readonly TaskRun[]
-  readonly #byName: ReadonlyMap<string, TaskRun>
+  #byName: ReadonlyMap<string, TaskRun> | null = null
   #unsaved: AttemptRecord[] = []
   #stopping: AbortReason | null = null
   #cancelTimer: (() => void) | null = null
   #cancelDeadline: (() => void) | null = null
   #resolve: ((outcome: TasksOutcome) => void) | null = null
+  #reject: ((error: unknown) => void) | null = null
 
   constructor(execution: Execution) {
     this.#execution = execution
     this.#runs = execution.runs
-    this.#byName = new Map(execution.runs.map((run) => [run.name, run]))
   }
 
   run(): Promise<TasksOutcome> {
     const { env, settings } = this.#execution
-    if (this.#runs.length > 1) this.#cancelDeadline = env.clock.timer(settings.executionTimeoutMs, () => this.abort('timeout', `execution, ${settings.executionTimeoutMs} ms`))
-    return new Promise((resolve) => {
+    if (this.#runs.length > 1)
+      this.#cancelDeadline = env.clock.timer(settings.executionTimeoutMs, () =>
+        this.abort('timeout', `execution, ${settings.executionTimeoutMs} ms`),
+      )
+    return new Promise((resolve, reject) => {
       this.#resolve = resolve
-      this.#makeRetryDue()
+      this.#reject = reject
+      if (this.#execution.member.turn > 1) this.#makeRetryDue()
       this.#pump()
     })
   }
@@ -103,7 +107,12 @@ export class TaskRunner {
   }
 
   #predecessors(run: TaskRun): TaskRun[] {
-    return run.after.map((name) => this.#byName.get(name) as TaskRun)
+    return run.after.map((name) => this.#runOf(name))
+  }
+
+  #runOf(name: string): TaskRun {
+    this.#byName ??= new Map(this.#runs.map((run) => [run.name, run]))
+    return this.#byName.get(name) as TaskRun
   }
 
   #start(run: TaskRun): void {
@@ -125,19 +134,23 @@ export class TaskRunner {
       signal: () => attempt.signal,
       // A handler that was written off has no say any more, also when the same task is being tried again.
       progress: (done, message) => run.attempt === attempt && this.#execution.progress(run, done, message),
-      transaction: (work) => (run.attempt === attempt ? this.#transaction(run, startedAt, work) : Promise.reject(new Aborted('lost'))),
+      transaction: (work) =>
+        run.attempt === attempt ? this.#transaction(run, startedAt, work) : Promise.reject(new Aborted('lost')),
     })
     env.events.has('task.started') && env.events.emit('task.started', this.#execution.taskEvent(run))
-    const timeoutMs = this.#runs.length > 1 ? run.settings.timeoutMs : Math.min(run.settings.timeoutMs, settings.executionTimeoutMs)
+    const timeoutMs =
+      this.#runs.length > 1 ? run.settings.timeoutMs : Math.min(run.settings.timeoutMs, settings.executionTimeoutMs)
     const ended = (outcome: AttemptOutcome) => this.#ended(run, startedAt, outcome)
     // Whether a handler that was written off in the middle of its commit has succeeded, only the store can tell.
-    attempt.run(() => run.task.handler(context), timeoutMs).then((outcome) => (run.committing ? run.committing.then(() => ended(outcome)) : ended(outcome)))
+    attempt
+      .run(() => run.task.handler(context), timeoutMs)
+      .then((outcome) => (run.committing ? run.committing.then(() => ended(outcome)) : ended(outcome)))
   }
 
   #resultsFor(run: TaskRun): Readonly<Record<string, unknown>> {
     const results: Record<string, unknown> = {}
     for (const name of run.task.after ?? []) {
-      const { phase, result } = this.#byName.get(name) as TaskRun
+      const { phase, result } = this.#runOf(name)
       results[name] = phase === 'succeeded' && result !== null ? JSON.parse(result) : undefined
     }
     return results
@@ -153,7 +166,17 @@ export class TaskRunner {
     const { result, error, retryAt, phase } = run
     if (!run.isCommitted) {
       const failed = phase === 'failed' || phase === 'timeout' || phase === 'retrying'
-      this.#unsaved.push({ turn: this.#execution.member.turn, task: run.name, n: run.attempts, state, startedAt, endedAt, result: phase === 'succeeded' ? result : null, error: failed ? error : null, retryAt: phase === 'retrying' ? retryAt : null })
+      this.#unsaved.push({
+        turn: this.#execution.member.turn,
+        task: run.name,
+        n: run.attempts,
+        state,
+        startedAt,
+        endedAt,
+        result: phase === 'succeeded' ? result : null,
+        error: failed ? error : null,
+        retryAt: phase === 'retrying' ? retryAt : null,
+      })
     }
     if (run.hasFailed && run.isVital) this.#cancelPeers(run)
     // The only attempt of a turn is written with its end.
@@ -183,7 +206,8 @@ export class TaskRunner {
     const { events } = this.#execution.env
     run.phase = 'succeeded'
     run.result = result
-    events.has('task.succeeded') && events.emit('task.succeeded', { ...this.#execution.taskEvent(run), durationMs: run.durationMs })
+    events.has('task.succeeded') &&
+      events.emit('task.succeeded', { ...this.#execution.taskEvent(run), durationMs: run.durationMs })
     return 'succeeded'
   }
 
@@ -194,7 +218,8 @@ export class TaskRunner {
     const waitMs = this.#retryWait(run, error, record.scheduledAt - record.createdAt)
     run.phase = waitMs === null ? state : 'retrying'
     run.retryAt = waitMs === null ? 0 : endedAt + waitMs
-    env.events.has('task.failed') && env.events.emit('task.failed', { ...this.#execution.taskEvent(run), error: run.error, retryInMs: waitMs })
+    env.events.has('task.failed') &&
+      env.events.emit('task.failed', { ...this.#execution.taskEvent(run), error: run.error, retryInMs: waitMs })
     return state
   }
 
@@ -204,7 +229,11 @@ export class TaskRunner {
     try {
       return retryDelay(run.settings.retry, { failures: run.failures, error, delayMs, random: env.random(), custom })
     } catch (thrown) {
-      env.log.error('A retry strategy threw; the task is not retried', { job: this.#execution.record.job, task: run.name, error: errorRecord(thrown) })
+      env.log.error('A retry strategy threw; the task is not retried', {
+        job: this.#execution.record.job,
+        task: run.name,
+        error: errorRecord(thrown),
+      })
       return null
     }
   }
@@ -236,17 +265,37 @@ export class TaskRunner {
 
   /** The store refuses to record what was done, and not because it is away: nothing that follows could be recorded either. */
   #giveUp(error: unknown): void {
+    this.#reject?.(error)
     this.#end('abandoned')
     for (const run of this.#runs) run.attempt?.abort('lost')
-    this.#execution.log.error('The end of an attempt could not be recorded', { error: errorRecord(error) })
   }
 
   async #transaction<Tx, Value>(run: TaskRun, startedAt: number, work: (tx: Tx) => Value): Promise<Value> {
     const { env, member } = this.#execution
-    if (!env.store.abilities.has('tx')) throw new PunctualError('transaction.unsupported', `The ${env.store.name} store has no transactions to share; use a store with the ability tx, such as sqlite`, { store: env.store.name })
-    if (run.isCommitted || run.committing) throw new PunctualError('transaction.invalid', 'ctx.transaction was used before in this attempt; it ends the task and can be used once', { task: run.name })
+    if (!env.store.abilities.has('tx'))
+      throw new PunctualError(
+        'transaction.unsupported',
+        `The ${env.store.name} store has no transactions to share; use a store with the ability tx, such as sqlite`,
+        { store: env.store.name },
+      )
+    if (run.isCommitted || run.committing)
+      throw new PunctualError(
+        'transaction.invalid',
+        'ctx.transaction was used before in this attempt; it ends the task and can be used once',
+        { task: run.name },
+      )
     let value!: Value
-    const attempt: AttemptRecord = { turn: member.turn, task: run.name, n: run.attempts, state: 'succeeded', startedAt, endedAt: env.time.now(), result: null, error: null, retryAt: null }
+    const attempt: AttemptRecord = {
+      turn: member.turn,
+      task: run.name,
+      n: run.attempts,
+      state: 'succeeded',
+      startedAt,
+      endedAt: env.time.now(),
+      result: null,
+      error: null,
+      retryAt: null,
+    }
     const committed = this.#execution.commit(attempt, (tx) => {
       value = work(tx as Tx)
       run.result = encodeResult(value)
@@ -276,16 +325,18 @@ export class TaskRunner {
 
   /** None runs any more: the turn ends, one way or another. */
   #conclude(): void {
-    if (this.#stopping === 'cancel') {
-      for (const run of this.#runs) if (!run.isFinished) run.cancel(null)
-      return this.#end('canceled')
-    }
+    if (this.#stopping === 'cancel') for (const run of this.#runs) if (!run.isFinished) run.cancel(null)
     const open = this.#runs.filter((run) => !run.isFinished)
-    if (open.length === 0) return this.#end(this.#runs.some((run) => run.hasFailed && run.isVital) ? 'failed' : 'completed')
-    if (this.#stopping === 'shutdown' && this.#canGoOn()) return this.#end('released')
+    if (this.#stopping === 'cancel') this.#end('canceled')
+    else if (open.length === 0) this.#end(this.#runs.some((run) => run.hasFailed && run.isVital) ? 'failed' : 'completed')
+    else if (this.#stopping === 'shutdown' && this.#canGoOn()) this.#end('released')
+    else this.#end('parked', this.#parkMs(open))
+  }
+
+  /** How long until the earliest retry. */
+  #parkMs(open: readonly TaskRun[]): number {
     const retries = open.filter((run) => run.phase === 'retrying').map((run) => run.retryAt)
-    const delayMs = retries.length === 0 ? 0 : Math.max(0, Math.min(...retries) - this.#execution.env.time.now())
-    this.#end('parked', delayMs)
+    return retries.length === 0 ? 0 : Math.max(0, Math.min(...retries) - this.#execution.env.time.now())
   }
 
   #end(end: TasksOutcome['end'], delayMs = 0): void {
@@ -293,7 +344,13 @@ export class TaskRunner {
     this.#cancelDeadline?.()
     const failed = this.#runs.find((run) => run.hasFailed && run.isVital) ?? this.#runs.find((run) => run.phase === 'retrying')
     const last = this.#runs.at(-1) as TaskRun
-    this.#resolve?.({ end, delayMs, error: end === 'completed' ? null : (failed?.error ?? null), result: last.phase === 'succeeded' ? last.result : null, attempts: this.#unsaved })
+    this.#resolve?.({
+      end,
+      delayMs,
+      error: end === 'completed' ? null : (failed?.error ?? null),
+      result: last.phase === 'succeeded' ? last.result : null,
+      attempts: this.#unsaved,
+    })
     this.#resolve = null
   }
 }

@@ -13,12 +13,16 @@ export interface TurnSettings {
 }
 
 /** The turn settings of each definition for the job settings last seen: most occurrences of a batch share them. */
-const lastSeen = new WeakMap<Runnable, { readonly scheduler: SettingsDiff; readonly job: SettingsDiff | null; readonly settings: TurnSettings }>()
+const lastSeen = new WeakMap<
+  Runnable,
+  { readonly scheduler: SettingsDiff; readonly job: SettingsDiff | null; readonly settings: TurnSettings }
+>()
 
 export function turnSettings(scheduler: SettingsDiff, runnable: Runnable, member: ClaimMember): TurnSettings {
   const frozen = frozenSettings(member)
   const own = member.record.settings
-  if (frozen !== null || own !== null) return resolve(runnable, frozen === null ? [scheduler, runnable.definition.settings, member.jobSettings] : [frozen], own)
+  if (frozen !== null || own !== null)
+    return resolve(runnable, frozen === null ? [scheduler, runnable.definition.settings, member.jobSettings] : [frozen], own)
   const seen = lastSeen.get(runnable)
   if (seen && seen.job === member.jobSettings && seen.scheduler === scheduler) return seen.settings
   const settings = resolve(runnable, [scheduler, runnable.definition.settings, member.jobSettings], null)

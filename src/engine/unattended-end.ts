@@ -20,13 +20,19 @@ import { runHook } from './hooks.ts'
 export async function announceUnattendedEnd(env: Env, which: Which, { unlessRun = false } = {}): Promise<boolean> {
   const history = await env.store.get(which)
   const end = history?.turns.at(-1)
-  if (!history || (history.state !== 'canceled' && history.state !== 'dead') || !end || (unlessRun && end.node !== null)) return false
+  if (!history || (history.state !== 'canceled' && history.state !== 'dead') || !end || (unlessRun && end.node !== null))
+    return false
   const { id, tenant, job, key, source, definition: kind } = history.record
   const event: OccurrenceEvent = { id, tenant, job, key, source, turn: end.turn }
   const definition = env.registry.definition(kind)
   const report = definition && reportOf(env, history, end, definition)
   const onComplete = definition?.options.onComplete
-  if (report && onComplete) await runHook(env.clock, { name: 'onComplete', timeoutMs: settingsOf(env, history, definition).timeoutMs, log: env.log }, () => onComplete(report))
+  if (report && onComplete)
+    await runHook(
+      env.clock,
+      { name: 'onComplete', timeoutMs: settingsOf(env, history, definition).timeoutMs, log: env.log },
+      () => onComplete(report),
+    )
   if (history.state === 'canceled') env.events.emit('occurrence.canceled', { ...event, reason: end.reason })
   else if (report) env.events.emit('occurrence.dead', { ...event, report, error: end.error })
   return true
@@ -34,7 +40,9 @@ export async function announceUnattendedEnd(env: Env, which: Which, { unlessRun 
 
 /** Whether anybody would notice: a look at the store can be spared where nobody does. */
 export function isEndNoticed({ events, registry }: Env): boolean {
-  return events.has('occurrence.canceled') || registry.definitions.some((definition) => definition.options.onComplete !== undefined)
+  return (
+    events.has('occurrence.canceled') || registry.definitions.some((definition) => definition.options.onComplete !== undefined)
+  )
 }
 
 function reportOf(env: Env, history: OccurrenceHistory, end: TurnRecord, definition: AnyDefinition): ExecutionReport {
@@ -68,7 +76,10 @@ function taskReport({ task, state, attempts }: TaskHistory, end: TurnRecord): Ta
     task,
     state: reported,
     attempts: attempts.length,
-    durationMs: attempts.reduce((sum, { startedAt, endedAt }) => sum + (startedAt === null || endedAt === null ? 0 : endedAt - startedAt), 0),
+    durationMs: attempts.reduce(
+      (sum, { startedAt, endedAt }) => sum + (startedAt === null || endedAt === null ? 0 : endedAt - startedAt),
+      0,
+    ),
     ...(error !== null && reported !== 'succeeded' && { error }),
   }
 }

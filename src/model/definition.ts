@@ -25,7 +25,10 @@ export interface DefinitionOptions<Input = unknown, Payload = Input> extends Set
   schedule?: Schedule
   /** Runs before the first attempt of an occurrence; at least once, and a throw changes nothing. */
   onStart?: (ctx: HookContext<Payload>) => unknown
-  /** Runs around the end of an occurrence; at least once, and a throw changes nothing. */
+  /**
+   * Runs around the end of an occurrence; at least once, and a throw changes nothing. When work is canceled or discarded that no
+   * node runs, or is given up after its nodes were lost, it runs in the process that does so, if that knows the definition.
+   */
   onComplete?: (report: ExecutionReport) => unknown
 }
 

@@ -55,28 +55,30 @@ export interface Events {
 
 export type EventName = keyof Events
 
-export const eventNames: readonly EventName[] = [
-  'occurrence.started',
-  'occurrence.completed',
-  'occurrence.failed',
-  'occurrence.dead',
-  'occurrence.retrying',
-  'occurrence.passed',
-  'occurrence.canceled',
-  'occurrence.released',
-  'occurrence.lost',
-  'task.started',
-  'task.succeeded',
-  'task.failed',
-  'task.progress',
-  'job.planned',
-  'job.paused',
-  'node.gone',
-  'node.fenced',
-  'handler.missing',
-  'health.changed',
-  'loop.error',
-]
+/** Each event's name once, so that none can be forgotten. */
+const named: Readonly<Record<EventName, true>> = {
+  'occurrence.started': true,
+  'occurrence.completed': true,
+  'occurrence.failed': true,
+  'occurrence.dead': true,
+  'occurrence.retrying': true,
+  'occurrence.passed': true,
+  'occurrence.canceled': true,
+  'occurrence.released': true,
+  'occurrence.lost': true,
+  'task.started': true,
+  'task.succeeded': true,
+  'task.failed': true,
+  'task.progress': true,
+  'job.planned': true,
+  'job.paused': true,
+  'node.gone': true,
+  'node.fenced': true,
+  'handler.missing': true,
+  'health.changed': true,
+  'loop.error': true,
+}
+export const eventNames = Object.keys(named) as readonly EventName[]
 
 export type Listener<Name extends EventName> = (event: Events[Name]) => void
 

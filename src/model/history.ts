@@ -38,7 +38,7 @@ export function taskHistories(
   attempts: readonly AttemptRecord[],
   goesOn = false,
 ): readonly TaskHistory[] {
-  if (turns.length === 0 && attempts.length === 0) return [...graph.keys()].map(untried)
+  if (turns.length === 0 && attempts.length === 0) return untried(graph)
   const tries = new Map<string, AttemptHistory[]>([...graph.keys()].map((task) => [task, []]))
   const add = (turn: number) => {
     for (const attempt of attempts) if (attempt.turn === turn) tries.get(attempt.task)?.push(attempt)
@@ -53,8 +53,17 @@ export function taskHistories(
   return [...graph.keys()].map((task) => summary(task, tries.get(task) as AttemptHistory[], retriedSince, reported.get(task)))
 }
 
-function untried(task: string): TaskHistory {
-  return { task, state: 'pending', attempts: [], failures: 0, retryAt: null, result: null }
+/** What stands before the first turn, made once for each graph: it is asked for with every new occurrence. */
+const untriedTasks = new WeakMap<TaskGraph, readonly TaskHistory[]>()
+
+function untried(graph: TaskGraph): readonly TaskHistory[] {
+  const known = untriedTasks.get(graph)
+  if (known) return known
+  const tasks = [...graph.keys()].map(
+    (task): TaskHistory => ({ task, state: 'pending', attempts: [], failures: 0, retryAt: null, result: null }),
+  )
+  untriedTasks.set(graph, tasks)
+  return tasks
 }
 
 /** The tasks whose try in this turn has no record of its own: that of a one-task turn, and those that were cut with their node. */

@@ -53,20 +53,12 @@ export interface JobRecord {
   readonly override: JobOverride | null
   readonly createdAt: number
   readonly updatedAt: number
-  /** The time zone data by which `nextAt` was computed; null where no zone matters. */
-  readonly tz: TzRecord | null
+  /** By which time zone data `nextAt` was computed; empty where no zone matters. */
+  readonly tz: string
   /** Instants up to and including this one have been planned. */
   readonly cursor: number
   /** The next instant to plan; null when the schedule has none. */
   readonly nextAt: number | null
-}
-
-/** With which time zone data a plan was made: the version, and what it said of the job's zones over a stretch of time. */
-export interface TzRecord {
-  readonly version: string
-  readonly from: number
-  readonly to: number
-  readonly rules: string
 }
 
 /** The spec that a definition declares, with what a named use of it changes. */

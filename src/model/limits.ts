@@ -18,7 +18,8 @@ const control = /\p{Cc}|\p{Cs}/u
 /** A name of a job, definition, task, tenant or queue: 1–100 characters, no control characters, no blank edges. */
 export function checkName(value: unknown, field: string): string {
   // A property of this name would change what an object is.
-  if (value === '__proto__') throw new PunctualError('name.invalid', `${field} must not be "__proto__"`, { field, given: shown(value) })
+  if (value === '__proto__')
+    throw new PunctualError('name.invalid', `${field} must not be "__proto__"`, { field, given: shown(value) })
   return checkText(value, field, limits.name, 'name.invalid')
 }
 

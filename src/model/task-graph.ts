@@ -45,11 +45,15 @@ export function checkNextTask(earlier: readonly TaskNode[], { name, after }: Tas
     })
   for (const predecessor of after) {
     if (predecessor === name)
-      throw new PunctualError('task.cycle', `Task ${JSON.stringify(name)} of job ${JSON.stringify(job)} waits for itself; after must name other tasks`, {
-        field: 'after',
-        job,
-        cycle: [name, name],
-      })
+      throw new PunctualError(
+        'task.cycle',
+        `Task ${JSON.stringify(name)} of job ${JSON.stringify(job)} waits for itself; after must name other tasks`,
+        {
+          field: 'after',
+          job,
+          cycle: [name, name],
+        },
+      )
     if (names.includes(predecessor)) continue
     const allowed =
       names.length === 0

@@ -1,4 +1,5 @@
 import { PunctualError } from '../errors.ts'
+import { dayMs } from '../time/civil.ts'
 import type { DurationInput } from '../time/duration.ts'
 import { parseDuration } from '../time/duration.ts'
 import { type InstantInput, isoText, parseInstant } from '../time/instant.ts'
@@ -24,8 +25,9 @@ interface Members {
   memberBefore(ms: number): number | null
 }
 
-// How many excluded instants in a row a query passes before it says that there is none.
-const longestSkip = 100_000
+// How many excluded instants in a row, and over how long, a query passes before it says that there is none.
+const mostSkipped = 100_000
+const longestSkipMs = 50 * 366 * dayMs
 
 /** The window and the exclusions of a schedule, as a filter over its members. */
 export class Bounds {
@@ -43,9 +45,11 @@ export class Bounds {
 
   next(members: Members, after: number): number | null {
     let from = Math.max(after, this.start - 1)
-    for (let skipped = 0; skipped < longestSkip; skipped++) {
+    let last = Infinity
+    for (let skipped = 0; skipped < mostSkipped; skipped++) {
       const ms = members.memberAfter(from)
-      if (ms === null || ms >= this.end) return null
+      if (ms === null || ms >= this.end || ms > last) return null
+      if (skipped === 0) last = ms + longestSkipMs
       const freeFrom = this.#exclusions === null ? ms : this.#exclusions.endAt(ms)
       if (freeFrom === ms) return ms
       from = freeFrom - 1
@@ -55,9 +59,11 @@ export class Bounds {
 
   previous(members: Members, before: number): number | null {
     let until = Math.min(before, this.end)
-    for (let skipped = 0; skipped < longestSkip; skipped++) {
+    let first = -Infinity
+    for (let skipped = 0; skipped < mostSkipped; skipped++) {
       const ms = members.memberBefore(until)
-      if (ms === null || ms < this.start) return null
+      if (ms === null || ms < this.start || ms < first) return null
+      if (skipped === 0) first = ms - longestSkipMs
       const excludedFrom = this.#exclusions === null ? null : this.#exclusions.startAt(ms)
       if (excludedFrom === null) return ms
       until = excludedFrom

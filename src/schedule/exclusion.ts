@@ -1,7 +1,7 @@
 import { PunctualError } from '../errors.ts'
-import { dayFromCivil, isDate } from '../time/civil.ts'
+import { dayFromCivil, dayMs, isDate } from '../time/civil.ts'
 import { type InstantInput, isoText, parseInstant } from '../time/instant.ts'
-import { dayAt, startOfDay } from '../time/local-time.ts'
+import { startOfDay } from '../time/local-time.ts'
 import type { Zone } from '../time/zone.ts'
 import { isSchedule, nextMs, type Schedule } from './schedule.ts'
 import { zoneOf } from './schedule-zone.ts'
@@ -36,24 +36,22 @@ export class Exclusions {
     for (const input of inputs) this.#add(input)
   }
 
-  /** The first instant from `ms` on that the exclusion around `ms` leaves free; `ms` itself when it is not excluded. */
+  /** The end of the exclusion around `ms`, as far as it is known to reach; `ms` itself when it is not excluded. */
   endAt(ms: number): number {
     for (const range of this.#ranges) if (ms >= range.from && ms < range.to) return range.to
-    if (this.#days.size > 0 || this.#calendars.length > 0) {
-      const day = dayAt(this.#zone, ms)
-      // A second pass can show a date again after midnight, hence at least the next millisecond.
-      if (this.#isExcluded(day)) return Math.max(ms + 1, startOfDay(this.#zone, day + 1))
-    }
+    const { end, offset } = this.#zone.segmentAt(ms)
+    const day = Math.floor((ms + offset) / dayMs)
+    // Within a segment a date is shown in one piece; after it the clock may show the date once more.
+    if (this.#isExcluded(day)) return Math.min(end, (day + 1) * dayMs - offset)
     return this.#hasInstant(ms) ? ms + 1 : ms
   }
 
-  /** The first instant of the exclusion around `ms`, or null when `ms` is not excluded. */
+  /** The first instant of the exclusion around `ms`, as far as it is known to reach; null when `ms` is not excluded. */
   startAt(ms: number): number | null {
     for (const range of this.#ranges) if (ms >= range.from && ms < range.to) return range.from
-    if (this.#days.size > 0 || this.#calendars.length > 0) {
-      const day = dayAt(this.#zone, ms)
-      if (this.#isExcluded(day)) return Math.min(ms, startOfDay(this.#zone, day))
-    }
+    const { start, offset } = this.#zone.segmentAt(ms)
+    const day = Math.floor((ms + offset) / dayMs)
+    if (this.#isExcluded(day)) return Math.max(start, day * dayMs - offset)
     return this.#hasInstant(ms) ? ms : null
   }
 

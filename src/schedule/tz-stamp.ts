@@ -21,9 +21,18 @@ export function tzStamp(schedule: Schedule, at: number): string {
  * the schedule's own zones. Older data never acts, so that a mixed fleet does not plan back and forth.
  */
 export function isStampOutdated(stamp: string, schedule: Schedule, tz: string = tzVersion()): boolean {
-  const [keptTz, year] = stamp.split(' ')
-  if (keptTz === undefined || year === undefined || !isNewerTz(tz, keptTz)) return false
-  return stampOf(schedule, keptTz, Number(year)) !== stamp
+  return isNewerTz(tz, tzOfStamp(stamp)) && seesOtherwise(stamp, schedule)
+}
+
+/** Whether this process's data, older or newer, give the schedule's zones other rules than those the stamp was made by. */
+export function seesOtherwise(stamp: string, schedule: Schedule): boolean {
+  const [kept, year] = stamp.split(' ')
+  return kept !== undefined && year !== undefined && stampOf(schedule, kept, Number(year)) !== stamp
+}
+
+/** The tz version by which a plan was made; empty where no zone mattered. */
+export function tzOfStamp(stamp: string): string {
+  return stamp.split(' ')[0] as string
 }
 
 function stampOf(schedule: Schedule, tz: string, year: number): string {

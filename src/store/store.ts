@@ -1,7 +1,7 @@
 // The contract between the engine and every store. Each verb is one atomic act, safe to repeat after an unknown outcome.
 // A store only stores: retries, timeouts and schedules are decided above it. Instants are epoch milliseconds of the store's clock.
 import type { Refs } from '../model/context.ts'
-import type { JobOverride, JobRecord, JobSpec, TzRecord, VersionRecord } from '../model/job.ts'
+import type { JobOverride, JobRecord, JobSpec, VersionRecord } from '../model/job.ts'
 import type { OccurrenceState, Source } from '../model/lifecycle.ts'
 import type {
   AttemptRecord,
@@ -161,7 +161,7 @@ export interface JobPlan {
   readonly pauseRevision: number
   readonly through: number
   readonly nextAt: number | null
-  readonly tz: TzRecord | null
+  readonly tz: string
   readonly rows: readonly PlannedOccurrence[]
   /** Instants that were passed over, many at a time. */
   readonly ranges: readonly Passed[]

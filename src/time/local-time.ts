@@ -17,8 +17,3 @@ export function instantOfWall(zone: Zone, wall: number): number {
 export function startOfDay(zone: Zone, day: number): number {
   return instantOfWall(zone, day * dayMs)
 }
-
-/** The number of the day that the zone's wall shows. */
-export function dayAt(zone: Zone, ms: number): number {
-  return Math.floor((ms + zone.offsetAt(ms)) / dayMs)
-}

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest'
 import { defineJob } from '../../src/model/definition.ts'
+import type { Clock } from '../../src/time/clock.ts'
 import { newCluster, occurrence } from '../support/cluster.ts'
 import { onEachStore } from '../support/each-store.ts'
 import { untilAborted } from '../support/until-aborted.ts'
@@ -76,6 +77,33 @@ onEachStore('F17, F20 a node that cannot beat', (newDatabase) => {
     expect(await punctual.counts({ job })).toMatchObject({ completed: 2 })
   })
 
+  it('F02 starts nothing right after its loop was blocked, before any timer could fence it', async () => {
+    const { node, clock } = newCluster({ connect: newDatabase() })
+    let blockedMs = 0
+    const stalling: Clock = {
+      wall: () => clock.wall() + blockedMs,
+      mono: () => clock.mono() + blockedMs,
+      timer: (ms, fn) => clock.timer(ms, fn),
+      poll: (ms, fn) => clock.poll(ms, fn),
+      soon: (fn) => clock.soon(fn),
+    }
+    const work = Promise.withResolvers<void>()
+    const ran: unknown[] = []
+    const job = defineJob('queue').task('only', async ({ payload }) => {
+      ran.push(payload)
+      await work.promise
+      blockedMs = 13_000
+    })
+    const { punctual, probe } = await node({ jobs: [job], concurrency: 1, clock: stalling })
+    await punctual.enqueue(['first', 'second'].map((payload) => ({ job, payload })))
+    await probe.next('task.started')
+    await clock.advance('2s')
+    expect(punctual.depth).toEqual({ running: 1, queued: 1 })
+    work.resolve()
+    await clock.settle()
+    expect(ran).toEqual(['first'])
+  })
+
   it('F01 every late write of the old owner is refused and counted, and the record is the new owner’s', async () => {
     const { node, clock, pass } = newCluster({ connect: newDatabase() })
     const late = Promise.withResolvers<void>()
@@ -135,5 +163,39 @@ onEachStore('F17, F20 a node that cannot beat', (newDatabase) => {
     expect((await occurrence(second.punctual, id)).state).toBe('running')
     await pass(10)
     expect((await occurrence(second.punctual, id)).state).toBe('completed')
+  })
+
+  it('or whose record the store refuses: it is tried again, after three times dead, and its neighbours complete', async () => {
+    const { node, pass } = newCluster({ connect: newDatabase() })
+    const runs: unknown[] = []
+    const job = defineJob('odd').task('only', ({ payload }) => {
+      runs.push(payload)
+      return payload
+    })
+    const { punctual, store, probe } = await node({ jobs: [job] })
+    store.refuse('settle', (items: readonly { end: { result: string | null } }[]) =>
+      items.some(({ end }) => end.result === '"refused"'),
+    )
+    const answers = await punctual.enqueue(['fine', 'refused', 'also fine'].map((payload) => ({ job, payload })))
+    await pass(120)
+    const states = await Promise.all(answers.map(async ({ id }) => (await occurrence(punctual, id)).state))
+    expect(states).toEqual(['completed', 'dead', 'completed'])
+    expect(runs.filter((payload) => payload === 'refused')).toHaveLength(3)
+    expect(probe.seen('node.fenced')).toHaveLength(3)
+    expect(punctual.depth).toEqual({ running: 0, queued: 0 })
+    expect(punctual.health.state).toBe('ok')
+  })
+
+  it('or whose checkpoint the store refuses: its slot is freed, and nothing falls over', async () => {
+    const { node, pass } = newCluster({ connect: newDatabase() })
+    const job = defineJob('steps')
+      .task('one', () => 1)
+      .task('two', () => 2)
+    const { punctual, store } = await node({ jobs: [job], concurrency: 1 })
+    let refusals = 1
+    store.refuse('checkpoint', () => refusals-- > 0)
+    const { id } = await punctual.enqueue(job, undefined)
+    await pass(25)
+    expect(await occurrence(punctual, id)).toMatchObject({ state: 'completed', turns: [{ end: 'lost' }, { end: 'completed' }] })
   })
 })

@@ -103,11 +103,11 @@ onEachStore('JB-3 scheduled instants', (newDatabase) => {
   it('F63 are planned by any node, and run only where the handler is', async () => {
     const { node, clock } = newCluster({ connect: newDatabase() })
     let runs = 0
-    const planner = await node({ jobs: [defineJob('tick', { schedule: interval('PT1M') }).task('only')] })
+    const planner = await node({ jobs: [defineJob('tick', { schedule: interval('PT1M'), overlap: 'allow' }).task('only')] })
     await clock.advance('3m')
     expect(await planner.punctual.counts({ job: 'tick' })).toMatchObject({ pending: 3 })
     const worker = await node({ jobs: [], handlers: { tick: () => ++runs } })
-    worker.punctual.define(defineJob('tick', { schedule: interval('PT1M') }).task('only'))
+    worker.punctual.define(defineJob('tick', { schedule: interval('PT1M'), overlap: 'allow' }).task('only'))
     await worker.punctual.idle()
     expect(runs).toBe(3)
   })

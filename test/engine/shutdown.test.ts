@@ -151,6 +151,24 @@ onEachStore('JB-19 graceful shutdown', (newDatabase) => {
     expect(clock.nextTimerMs).toBeNull()
   })
 
+  it('gives up writing what it could not write while the store was away, and rescue does the rest', async () => {
+    const { node, clock, pass } = newCluster({ connect: newDatabase() })
+    const job = defineJob('quick').task('only', ({ attempt }) => attempt)
+    const { punctual, probe, store } = await node({ jobs: [job] })
+    const { id } = await punctual.enqueue(job, undefined)
+    store.cut()
+    await probe.next('task.succeeded')
+    const stopped = punctual.stop({ grace: '2s' })
+    await clock.advance('10s')
+    await stopped
+    const calls = store.calls('settle')
+    await clock.advance('1m')
+    expect(store.calls('settle')).toBe(calls)
+    const second = await node({ jobs: [job] })
+    await pass(20)
+    expect(await occurrence(second.punctual, id)).toMatchObject({ state: 'completed', result: 2 })
+  })
+
   it('during a start that waits for the store leaves no loop behind', async () => {
     const { client, clock } = newCluster({ connect: newDatabase() })
     const { punctual, store } = client({ jobs: [defineJob('quick').task('only', () => 1)] })

@@ -28,11 +28,11 @@ const settings: fc.Arbitrary<Settings> = fc.record({
   priority: fc.constantFrom(5, 0, 9),
   deadLetter: fc.constantFrom(true, false, 'enqueued' as const),
   overlap: fc.constantFrom(...overlapPolicies),
-  recovery: fc.constantFrom({ strategy: 'all' }, { strategy: 'bounded', maxAgeMs: 5 } as const),
+  recovery: fc.constantFrom<Settings['recovery']>(defaultSettings.recovery, { strategy: 'last' }),
   catchUp: fc.constantFrom(10, 1),
-  concurrency: fc.constantFrom(null, { key: 'api', limit: 2 }),
-  rate: fc.constantFrom(null, { key: 'api', limit: 2, perMs: 1000 }),
-  startWithinMs: fc.constantFrom(null, 5000),
+  concurrency: fc.constantFrom(null, { key: 'smtp', limit: 2 }),
+  rate: fc.constantFrom(null, { key: 'smtp', limit: 2, perMs: 1000 }),
+  startWithinMs: fc.constantFrom(null, 5),
   autoPause: fc.constantFrom(null, 3),
 })
 

@@ -142,10 +142,18 @@ describe('JB-4 exclusions take instants out of the set', () => {
     expect(within(schedule, '2024-10-31T18:00:00Z', '2024-10-31T23:00:00Z')).toEqual(['2024-10-31T22:30Z'])
   })
 
+  it('over a date that is shown in two pieces', () => {
+    // In St. John's the clock went from 00:01 on 7 November 2010 back to 23:01 on the 6th.
+    const schedule = cron('*/30 * * * *', { timezone: 'America/St_Johns', exclude: ['2010-11-06'] })
+    expect(within(schedule, '2010-11-06T12:00:00Z', '2010-11-07T04:00:00Z')).toEqual(['2010-11-07T02:30Z', '2010-11-07T03:30Z'])
+  })
+
   it('end a search that they leave without an instant', () => {
-    const schedule = cron('* * * * * *', { exclude: [{ instants: cron('* * * * * *') }] })
-    expect(schedule.next(at('2026-01-01T00:00:00Z'))).toBeNull()
-    expect(schedule.previous(at('2026-01-01T00:00:00Z'))).toBeNull()
+    for (const exclude of [[{ instants: cron('* * * * * *') }], [cron('0 0 * * *')]]) {
+      const schedule = cron('* * * * * *', { exclude })
+      expect(schedule.next(at('2026-01-01T00:00:00Z'))).toBeNull()
+      expect(schedule.previous(at('2026-01-01T00:00:00Z'))).toBeNull()
+    }
   })
 
   it.each([['2026-02-30'], ['soon'], [5], [null], [{ from: '2026-01-02', to: '2026-01-01' }], [{ on: '2026-01-02' }]])(

@@ -13,6 +13,8 @@ export interface FaultyStore extends Store {
   freeze(): void
   /** The next `times` calls of `verb` take effect, and fail all the same. */
   loseAnswer(verb: Verb, times?: number): void
+  /** Calls of `verb` that `where` finds are refused for good, which no waiting mends. */
+  refuse(verb: Verb, where: (...given: never[]) => boolean): void
   /** The next call of `verb` is held until the returned function lets it through to the store. */
   hold(verb: Verb): () => void
   /** How often `verb` was called. */
@@ -23,15 +25,17 @@ export function faultyStore(store: Store): FaultyStore {
   const counts = new Map<PropertyKey, number>()
   const lost = new Map<PropertyKey, number>()
   const held = new Map<PropertyKey, Promise<void>>()
+  const refused = new Map<PropertyKey, (...given: never[]) => boolean>()
   let state: 'well' | 'cut' | 'frozen' = 'well'
 
-  const call = async (verb: PropertyKey, forward: () => Promise<unknown>): Promise<unknown> => {
+  const call = async (verb: PropertyKey, given: unknown[], forward: () => Promise<unknown>): Promise<unknown> => {
     counts.set(verb, (counts.get(verb) ?? 0) + 1)
     const letThrough = held.get(verb)
     held.delete(verb)
     await letThrough
     if (state === 'frozen') return new Promise(() => {})
     if (state === 'cut') throw unreachable('was cut')
+    if (refused.get(verb)?.(...(given as never[]))) throw new Error(`${String(verb)} was refused`)
     const answer = await forward()
     if ((state as typeof state | 'frozen') === 'frozen') return new Promise(() => {})
     const left = lost.get(verb) ?? 0
@@ -51,6 +55,7 @@ export function faultyStore(store: Store): FaultyStore {
       state = 'frozen'
     },
     loseAnswer: (verb: Verb, times = 1) => void lost.set(verb, times),
+    refuse: (verb: Verb, where: (...given: never[]) => boolean) => void refused.set(verb, where),
     hold: (verb: Verb) => {
       const { promise, resolve } = Promise.withResolvers<void>()
       held.set(verb, promise)
@@ -65,7 +70,8 @@ export function faultyStore(store: Store): FaultyStore {
       const value = target[name as keyof Store]
       if (typeof value !== 'function') return value
       if (name === 'subscribe') return value.bind(target)
-      return (...given: unknown[]) => call(name, () => (value as (...args: unknown[]) => Promise<unknown>).apply(target, given))
+      return (...given: unknown[]) =>
+        call(name, given, () => (value as (...args: unknown[]) => Promise<unknown>).apply(target, given))
     },
   }) as FaultyStore
 }

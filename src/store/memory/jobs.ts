@@ -26,7 +26,7 @@ export function putJob(state: MemoryState, put: JobPut): JobPutAnswer {
     override,
     createdAt: known?.createdAt ?? now,
     updatedAt: now,
-    tz: null,
+    tz: '',
     cursor,
     nextAt: isPlannable(spec) || (known && known.nextAt !== null) ? Math.min(cursor, now) : null,
   }

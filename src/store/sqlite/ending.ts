@@ -6,25 +6,28 @@ import { type Member, putReady } from './place.ts'
 import { toJson } from './records.ts'
 import type { Transaction } from './transaction.ts'
 
-// A claim that was never given back may outlive a member that has ended and been pruned: for that one nothing may be written.
 const insertTurn = `INSERT INTO punctual_turn
   (series, ref, turn, end, node, started_at, ended_at, due_at, attempt, settings, tasks, reason, error, result)
-  SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14
-  WHERE EXISTS (SELECT 1 FROM punctual_occurrence WHERE ref = ?2)
-  ON CONFLICT DO NOTHING`
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`
 
 /** Writes the end row of the member's turn: the fence. False: the turn has ended before, and nothing was changed. */
 export function endTurn(
   tx: Transaction,
   member: Member,
-  { end, ...row }: Omit<TurnRecord, 'turn'>,
+  row: Omit<TurnRecord, 'turn'>,
   from: OccurrenceState | null = 'running',
 ): boolean {
   const { series, ref, turn, dueAt, firstDueAt, liveKey, hasHolds } = member
-  const { node, startedAt, endedAt, attempt, settings, tasks, reason, error, result } = row
-  const first = [series, ref, turn, end, node, startedAt, endedAt, dueAt === firstDueAt ? null : dueAt] as const
-  const insert = tx.statement(insertTurn)
-  if (insert.run(...first, attempt, toJson(settings), toJson(tasks), reason, toJson(error), result).changes === 0) return false
+  const { end, node, startedAt, endedAt, attempt, settings, tasks, reason, error, result } = row
+  // A claim that was never given back may outlive a member that has ended and been pruned: for that one nothing may be written.
+  if (tx.wasPruned(ref)) return false
+  const due = dueAt === firstDueAt ? null : dueAt
+  // biome-ignore format: in the order of the columns, a few on a line
+  const { changes } = tx.statement(insertTurn).run(
+    series, ref, turn, end, node, startedAt, endedAt, due, attempt,
+    toJson(settings), toJson(tasks), reason, toJson(error), result,
+  )
+  if (changes === 0) return false
   const state = stateAfter[end]
   const isOver = isEnd(state) || state === 'dead'
   tx.tally(series, from, state)

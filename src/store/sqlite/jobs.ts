@@ -27,7 +27,7 @@ export function putJob(tx: Transaction, put: JobPut): JobPutAnswer {
     override,
     createdAt: known?.createdAt ?? now,
     updatedAt: now,
-    tz: null,
+    tz: '',
     cursor,
     nextAt: isPlannable(spec) || (known && known.nextAt !== null) ? Math.min(cursor, now) : null,
   }
@@ -47,7 +47,7 @@ function writeJob(tx: Transaction, series: number, job: JobRecord): void {
     job.version,
     toJson(job.declared),
     toJson(job.override),
-    toJson(job.tz),
+    job.tz,
     job.cursor,
     job.nextAt,
     job.createdAt,
@@ -105,7 +105,7 @@ type JobRow = [
   override: string | null,
   createdAt: number,
   updatedAt: number,
-  tz: string | null,
+  tz: string,
   cursor: number,
   nextAt: number | null,
 ]
@@ -154,7 +154,7 @@ function jobRecord([
     override: fromJson(override),
     createdAt,
     updatedAt,
-    tz: fromJson(tz),
+    tz,
     cursor,
     nextAt,
   }

@@ -53,7 +53,7 @@ function planJob(tx: Transaction, plan: JobPlan): PlanAnswer {
     return { outcome: 'behind' }
   const series = tx.dictionary.series(plan.tenant, plan.job).ref
   const { through, nextAt, tz, rows, revive, drop } = plan
-  tx.run('UPDATE punctual_job SET cursor = ?, next_at = ?, tz = ? WHERE series = ?', through, nextAt, toJson(tz), series)
+  tx.run('UPDATE punctual_job SET cursor = ?, next_at = ?, tz = ? WHERE series = ?', through, nextAt, tz, series)
   const created = addPlanned(tx, series, job, rows)
   addRanges(tx, series, plan)
   if (revive.length + drop.length > 0) decideStranded(tx, series, plan)

@@ -21,6 +21,8 @@ export function prune(
     if (pruned === limit) break
     const rows = endedIn(tx, rangeOf(block), endedBefore, limit - pruned)
     for (const row of rows) remove(tx, row, tx.now + keyRetentionMs)
+    const newest = rows.at(-1)
+    if (newest) tx.notePruned(newest.ref)
     pruned += rows.length
     if (pruned < limit) noteSwept(tx, block, endedBefore)
   }

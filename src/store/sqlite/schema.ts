@@ -110,7 +110,7 @@ export const migrations: readonly Migration[] = [
       'CREATE INDEX punctual_tombstone_until ON punctual_tombstone (until)',
 
       `CREATE TABLE punctual_job (
-        ref INTEGER PRIMARY KEY, series INTEGER NOT NULL UNIQUE, version INTEGER NOT NULL, declared TEXT, override TEXT, tz TEXT,
+        ref INTEGER PRIMARY KEY, series INTEGER NOT NULL UNIQUE, version INTEGER NOT NULL, declared TEXT, override TEXT, tz TEXT NOT NULL,
         cursor REAL NOT NULL, next_at REAL, created_at REAL NOT NULL, updated_at REAL NOT NULL
       ) STRICT`,
       'CREATE INDEX punctual_job_next ON punctual_job (next_at) WHERE next_at IS NOT NULL',

@@ -23,6 +23,7 @@ export class Transaction {
   #lanes: number | null = null
   #laned: ReadonlySet<number> | null = null
   #lastRef: number | null = null
+  #prunedThrough: number | null = null
 
   constructor(connection: Connection, now: number) {
     this.connection = connection
@@ -87,6 +88,20 @@ export class Transaction {
     this.run('UPDATE punctual_ready SET lane = series WHERE kind = ?', kind)
     this.#lanes = null
     this.#laned = null
+  }
+
+  /** Whether an occurrence that was there once is gone. Those newer than all that were ever pruned need not be looked for. */
+  wasPruned(ref: number): boolean {
+    this.#prunedThrough ??= this.one<[number]>("SELECT value FROM punctual_meta WHERE name = 'pruned_through'")?.[0] ?? 0
+    return ref <= this.#prunedThrough && this.one('SELECT 1 FROM punctual_occurrence WHERE ref = ?', ref) === undefined
+  }
+
+  notePruned(ref: number): void {
+    this.run(
+      `INSERT INTO punctual_meta (name, value) VALUES ('pruned_through', ?)
+        ON CONFLICT (name) DO UPDATE SET value = max(value, excluded.value)`,
+      ref,
+    )
   }
 
   /** Counts an occurrence that goes from one state to another; null stands for not being there. */

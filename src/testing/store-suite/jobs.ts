@@ -22,7 +22,7 @@ export const jobCases = topic('jobs', {
       override: null,
       createdAt: now,
       updatedAt: now,
-      tz: null,
+      tz: '',
       cursor: now,
       nextAt: now,
     }

@@ -129,7 +129,7 @@ export class Scene {
       pauseRevision: this.#pauseRevision,
       through,
       nextAt: through + minute,
-      tz: null,
+      tz: '',
       rows: ats.map((at) => this.planRow(job, at)),
       ranges: [],
       revive: [],

@@ -1,8 +1,10 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll } from 'vitest'
+import { afterAll, it } from 'vitest'
 import { sqlite } from '../../../src/store/sqlite/index.ts'
+import type { StoreEnv } from '../../../src/store/store.ts'
+import { checkRandomSteps } from '../../support/random-steps.ts'
 import { registerStoreSuite } from '../../support/register-store-suite.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'punctual-suite-'))
@@ -15,4 +17,13 @@ registerStoreSuite({
     await store.open(env)
     return store
   },
+})
+
+it('random steps in memory bring the same answers and the same state as the memory store', async () => {
+  const open = async (env: StoreEnv) => {
+    const store = sqlite(':memory:')
+    await store.open(env)
+    return store
+  }
+  await checkRandomSteps(open, { runs: 50 })
 })

@@ -1,0 +1,41 @@
+import { existsSync } from 'node:fs'
+import { defineJob } from '../../src/model/definition.ts'
+import { say } from './say.ts'
+
+/** Three tasks; the second stays until its process is killed, on its first try. */
+export const steps = defineJob('steps', { retry: { max: 0 } })
+  .task('one', { after: [] }, () => 'first')
+  .task('two', { after: ['one'] }, ({ attempt, results }) =>
+    attempt === 1 ? new Promise<string>(() => {}) : Promise.resolve(`${results.one} second`),
+  )
+  .task('three', { after: ['two'] }, ({ results }) => `${results.two} third`)
+
+/** Short work for many. */
+export const share = defineJob('share').task(
+  'only',
+  ({ payload }) => new Promise((resolve) => setTimeout(() => resolve(payload), 20)),
+)
+
+/** Runs until it is told to stop, on its first try. */
+export const hold = defineJob('hold').task('only', ({ signal, attempt }) =>
+  attempt > 1 ? Promise.resolve(attempt) : untilTold(signal),
+)
+
+/** Holds up its whole process until the file named by the payload is there, and then waits to be told; on its first try. */
+export const block = defineJob<string>('block').task('only', ({ attempt, signal, payload }) => {
+  if (attempt > 1) return Promise.resolve(attempt)
+  const never = new Int32Array(new SharedArrayBuffer(4))
+  while (!existsSync(payload)) Atomics.wait(never, 0, 0, 10)
+  return untilTold(signal)
+})
+
+function untilTold(signal: AbortSignal): Promise<number> {
+  return new Promise((_, reject) => {
+    const alive = setInterval(() => {}, 1000)
+    signal.addEventListener('abort', () => {
+      clearInterval(alive)
+      say('aborted', { code: signal.reason.code })
+      reject(signal.reason)
+    })
+  })
+}

@@ -1,0 +1,132 @@
+import { writeFileSync } from 'node:fs'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { createPunctual, type Punctual } from '../../src/client/punctual.ts'
+import { sqlite } from '../../src/store/sqlite/index.ts'
+import { occurrence, taskStates } from '../support/cluster.ts'
+import { databasePath } from '../support/each-store.ts'
+import { type Said, startWorker, type WorkerProcess } from '../support/worker-process.ts'
+import { block, hold, share, steps } from './jobs.ts'
+
+const worker = new URL('worker.process.ts', import.meta.url)
+
+/** A file, a client on it, and workers. */
+function newPlant() {
+  const path = databasePath()
+  const client = createPunctual({ store: sqlite(path), jobs: [steps, share, hold, block] })
+  onTestFinished(() => client.close())
+  return { path, client, start: (name: string): WorkerProcess => startWorker(worker, path, name) }
+}
+
+const started =
+  (task: string, attempt = 1) =>
+  (said: Said) =>
+    said.what === 'started' && said.task === task && said.attempt === attempt
+const completed = (id: string) => (said: Said) => said.what === 'completed' && said.id === id
+
+async function ends(client: Punctual, id: string): Promise<string[]> {
+  return (await occurrence(client, id)).turns.map((turn) => turn.end)
+}
+
+describe('real processes on one SQLite file', () => {
+  it('kill -9 in the middle of three tasks: the finished one is not repeated, the cut one is lost and runs again', async () => {
+    const { client, start } = newPlant()
+    const first = start('first')
+    const { id } = await client.enqueue(steps, undefined)
+    await first.until(started('two'))
+    const second = start('second')
+    await second.until(({ what }) => what === 'ready')
+    first.child.kill('SIGKILL')
+    expect(await first.ended).toBe('SIGKILL')
+    await second.until(completed(id))
+    expect(second.said.filter(({ what }) => what === 'started').map(({ task, attempt }) => [task, attempt])).toEqual([
+      ['two', 2],
+      ['three', 1],
+    ])
+    const done = await occurrence(client, id)
+    expect(done).toMatchObject({ state: 'completed', result: 'first second third' })
+    expect(taskStates(done)).toEqual({
+      one: 'succeeded succeeded',
+      two: 'succeeded lost succeeded',
+      three: 'succeeded succeeded',
+    })
+  })
+
+  it('kill -9 of the only process: it goes on where it was when started again', async () => {
+    const { client, start } = newPlant()
+    const first = start('only')
+    const { id } = await client.enqueue(steps, undefined)
+    await first.until(started('two'))
+    first.child.kill('SIGKILL')
+    await first.ended
+    const again = start('only')
+    await again.until(completed(id))
+    expect(again.said.filter(({ what, task }) => what === 'started' && task === 'one')).toEqual([])
+    expect(await ends(client, id)).toEqual(['lost', 'completed'])
+  })
+
+  it('SIGTERM: the handler is told, its work is given back at once, and the process ends by itself', async () => {
+    const { client, start } = newPlant()
+    const first = start('first')
+    const { id } = await client.enqueue(hold, undefined)
+    await first.until(started('only'))
+    first.child.kill('SIGTERM')
+    await first.until(({ what }) => what === 'closed')
+    expect(await first.ended).toBe(0)
+    expect(first.said).toContainEqual({ what: 'aborted', code: 'shutdown' })
+    expect(await ends(client, id)).toEqual(['released'])
+    expect(await client.nodes()).toEqual([])
+    const second = start('second')
+    await second.until(completed(id))
+    expect(await ends(client, id)).toEqual(['released', 'completed'])
+  })
+
+  it('F22 SIGTERM and then SIGKILL: what was left is recovered', async () => {
+    const { client, start } = newPlant()
+    const first = start('first')
+    const { id } = await client.enqueue(steps, undefined)
+    await first.until(started('two'))
+    first.child.kill('SIGTERM')
+    first.child.kill('SIGKILL')
+    await first.ended
+    const second = start('second')
+    await second.until(completed(id))
+    expect((await occurrence(client, id)).result).toBe('first second third')
+  })
+
+  it('cancel from another process reaches the handler', async () => {
+    const { client, start } = newPlant()
+    const first = start('first')
+    const { id } = await client.enqueue(hold, undefined)
+    await first.until(started('only'))
+    expect(await client.cancel(id)).toBe('canceling')
+    expect(await first.until(({ what }) => what === 'aborted')).toMatchObject({ code: 'cancel' })
+  })
+
+  it('F02, F49 a blocked loop: another takes over, and the first aborts at its first breath', async () => {
+    const { path, client, start } = newPlant()
+    const first = start('first')
+    await first.until(({ what }) => what === 'ready')
+    const released = `${path}.released`
+    const { id } = await client.enqueue(block, released)
+    await first.until(started('only'))
+    const second = start('second')
+    await second.until(completed(id))
+    writeFileSync(released, '')
+    expect(await first.until(({ what }) => what === 'aborted')).toMatchObject({ code: 'lost' })
+    await first.until(({ what }) => what === 'fenced')
+    expect(await ends(client, id)).toEqual(['lost', 'completed'])
+  })
+
+  it('two processes share the work, and each occurrence runs once', async () => {
+    const { client, start } = newPlant()
+    const workers = [start('first'), start('second')]
+    for (const one of workers) await one.until(({ what }) => what === 'ready')
+    const answers = await client.enqueue(Array.from({ length: 200 }, (_, payload) => ({ job: share, payload, runAt: 50 })))
+    for (const { id } of answers) await Promise.race(workers.map((one) => one.until(completed(id))))
+    const ran = workers.flatMap((one) => one.said.filter(({ what }) => what === 'started').map(({ id }) => id))
+    expect(new Set(ran).size).toBe(200)
+    expect(ran).toHaveLength(200)
+    for (const one of workers) expect(one.said.some(({ what }) => what === 'completed')).toBe(true)
+    expect(await client.counts({ job: share })).toMatchObject({ completed: 200 })
+  })
+})

@@ -1,0 +1,32 @@
+// A node on a SQLite file: worker.process.ts FILE NAME. It tells each task it starts, and what its handlers are told.
+import { createPunctual } from '../../src/client/punctual.ts'
+import { sqlite } from '../../src/store/sqlite/index.ts'
+import { block, hold, share, steps } from './jobs.ts'
+import { say } from './say.ts'
+
+const [path = '', name = ''] = process.argv.slice(2)
+// A second for what takes fifteen by default, so that tests do not take minutes.
+const punctual = createPunctual({
+  store: sqlite(path),
+  jobs: [steps, share, hold, block],
+  name,
+  beat: 100,
+  ttl: 1000,
+  watch: 50,
+  grace: '5s',
+  concurrency: 4,
+})
+
+punctual.on('task.started', ({ id, job, task, attempt }) => say('started', { id, job, task, attempt, name }))
+punctual.on('occurrence.completed', ({ id, job }) => say('completed', { id, job, name }))
+punctual.on('occurrence.lost', ({ id }) => say('lost', { id, name }))
+punctual.on('node.fenced', ({ node }) => say('fenced', { node, name }))
+punctual.on('node.gone', ({ node, rescued }) => say('gone', { node, rescued, name }))
+
+process.once('SIGTERM', async () => {
+  await punctual.close()
+  say('closed', { name })
+})
+
+await punctual.start()
+say('ready', { name })

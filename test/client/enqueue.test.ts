@@ -1,0 +1,160 @@
+import { describe, expect, it } from 'vitest'
+import { defineJob } from '../../src/model/definition.ts'
+import { keyedId } from '../../src/model/ids.ts'
+import { newCluster, occurrence } from '../support/cluster.ts'
+import { onEachStore } from '../support/each-store.ts'
+
+const job = defineJob('remind').task('only', ({ payload }) => payload)
+
+onEachStore('BL-1 enqueue', (newDatabase) => {
+  it('under a key creates once: the second call is told of the first, and whether it differs', async () => {
+    const { node } = newCluster({ connect: newDatabase() })
+    const { punctual, probe } = await node({ jobs: [job] })
+    const first = await punctual.enqueue(job, { n: 1 }, { key: 'order-1', runAt: '1h' })
+    expect(first).toEqual({ id: keyedId('default', 'remind', 'order-1'), outcome: 'created', differs: false })
+    expect(await punctual.enqueue(job, { n: 1 }, { key: 'order-1', runAt: '2h' })).toEqual({
+      id: first.id,
+      outcome: 'existing',
+      differs: false,
+    })
+    expect(await punctual.enqueue(job, { n: 2 }, { key: 'order-1' })).toEqual({
+      id: first.id,
+      outcome: 'existing',
+      differs: true,
+    })
+    expect(await punctual.enqueue(job, { n: 1 }, { key: 'order-1', tenant: 'acme' })).toMatchObject({ outcome: 'created' })
+    await probe.next('occurrence.completed')
+    expect(await occurrence(punctual, first.id)).toMatchObject({ state: 'pending', payload: { n: 1 } })
+  })
+
+  it('of calls at the same time creates once', async () => {
+    const { client } = newCluster({ connect: newDatabase() })
+    const one = client({ jobs: [job] })
+    const two = client({ jobs: [job] })
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, (_, at) => (at % 2 ? one : two).punctual.enqueue(job, at, { key: 'same', runAt: '1h' })),
+    )
+    expect(answers.filter(({ outcome }) => outcome === 'created')).toHaveLength(1)
+    expect(new Set(answers.map(({ id }) => id)).size).toBe(1)
+    expect((await one.punctual.counts()).pending).toBe(1)
+  })
+
+  it('TS-2 reschedule moves what is pending, replace also its payload, and what has run is left alone', async () => {
+    const { node, clock } = newCluster({ connect: newDatabase() })
+    const { punctual, probe } = await node({ jobs: [job] })
+    const { id, outcome } = await punctual.enqueue(job, 1, { key: 'k', runAt: '1h' })
+    expect(outcome).toBe('created')
+    expect(await punctual.enqueue(job, 2, { key: 'k', runAt: '2h', onConflict: 'reschedule' })).toMatchObject({
+      id,
+      outcome: 'moved',
+    })
+    expect(await occurrence(punctual, id)).toMatchObject({ payload: 1, dueAt: new Date(clock.wall() + 7_200_000) })
+    expect(await punctual.enqueue(job, 3, { key: 'k', runAt: '1m', onConflict: 'replace' })).toMatchObject({
+      id,
+      outcome: 'replaced',
+    })
+    await clock.advance('1m')
+    await probe.next('occurrence.completed')
+    expect(await punctual.enqueue(job, 4, { key: 'k', onConflict: 'replace' })).toMatchObject({
+      id,
+      outcome: 'existing',
+      differs: true,
+    })
+    expect(await occurrence(punctual, id)).toMatchObject({ state: 'completed', result: 3 })
+  })
+
+  it('unique live frees the key when the work has ended', async () => {
+    const { node } = newCluster({ connect: newDatabase() })
+    const { punctual, probe } = await node({ jobs: [job] })
+    const first = await punctual.enqueue(job, 1, { key: 'k', unique: 'live', runAt: '1h' })
+    expect(await punctual.enqueue(job, 1, { key: 'k', unique: 'live' })).toMatchObject({ id: first.id, outcome: 'existing' })
+    await punctual.reschedule({ job, key: 'k' }, 0)
+    await probe.next('occurrence.completed')
+    const second = await punctual.enqueue(job, 2, { key: 'k', unique: 'live' })
+    expect(second).toMatchObject({ outcome: 'created' })
+    expect(second.id).not.toBe(first.id)
+    await probe.next('occurrence.completed')
+    expect((await occurrence(punctual, { job, key: 'k' })).id).toBe(second.id)
+  })
+
+  it('a key outlives its record: after retention it is still taken, for keyRetention', async () => {
+    const { node, clock } = newCluster({ connect: newDatabase() })
+    const { punctual, probe } = await node({ jobs: [job], retention: '10s', keyRetention: '10m' })
+    const { id } = await punctual.enqueue(job, 1, { key: 'k' })
+    await probe.next('occurrence.completed')
+    await clock.advance('2m')
+    expect(await punctual.get(id)).toBeNull()
+    expect(await punctual.enqueue(job, 1, { key: 'k' })).toEqual({ id, outcome: 'tombstoned', differs: false })
+    await clock.advance('12m')
+    expect(await punctual.enqueue(job, 1, { key: 'k' })).toMatchObject({ id, outcome: 'created' })
+  })
+
+  it('takes an instant, a date or a duration for runAt, and a past one is due now', async () => {
+    const { client } = newCluster({ connect: newDatabase(), start: '2026-03-01T12:00:00Z' })
+    const { punctual } = client({ jobs: [job] })
+    const dueOf = async (runAt: string | number | Date) =>
+      (await occurrence(punctual, (await punctual.enqueue(job, 1, { runAt })).id)).dueAt.toISOString()
+    expect(await dueOf('15m')).toBe('2026-03-01T12:15:00.000Z')
+    expect(await dueOf('PT1H30M')).toBe('2026-03-01T13:30:00.000Z')
+    expect(await dueOf(1500)).toBe('2026-03-01T12:00:01.500Z')
+    expect(await dueOf(new Date('2026-04-01T00:00:00Z'))).toBe('2026-04-01T00:00:00.000Z')
+    expect(await dueOf('2026-04-01T02:00:00+02:00')).toBe('2026-04-01T00:00:00.000Z')
+    await dueOf('2020-01-01T00:00:00Z')
+    expect((await punctual.runDue()).claimed).toBe(1)
+  })
+
+  it('in bulk answers in order, over several calls to the store', async () => {
+    const { client } = newCluster({ connect: newDatabase() })
+    const { punctual, store } = client({ jobs: [job] })
+    const answers = await punctual.enqueue(
+      Array.from({ length: 2500 }, (_, at) => ({ job, payload: at, key: `k${at % 2000}`, runAt: '1h' })),
+    )
+    expect(answers.filter(({ outcome }) => outcome === 'created')).toHaveLength(2000)
+    expect(answers[7]?.id).toBe(keyedId('default', 'remind', 'k7'))
+    expect(answers[2007]).toMatchObject({ id: answers[7]?.id, outcome: 'existing', differs: true })
+    expect(store.calls('create')).toBe(3)
+    expect(await punctual.enqueue([])).toEqual([])
+  })
+
+  it('one call that the store refuses does not fail the others of the same moment', async () => {
+    const { client } = newCluster({ connect: newDatabase() })
+    const { punctual } = client({ jobs: [job] })
+    const answers = await Promise.allSettled([punctual.enqueue(job, 1), punctual.enqueue(job, () => 1), punctual.enqueue(job, 3)])
+    expect(answers.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled'])
+  })
+
+  it('F10 the settings of one occurrence hold for it alone', async () => {
+    const { node } = newCluster({ connect: newDatabase() })
+    const bad = defineJob('bad', { retry: { max: 5 } }).task('only', ({ fail }) => fail('no luck'))
+    const { punctual, probe } = await node({ jobs: [bad] })
+    const { id } = await punctual.enqueue(bad, 1, { retry: { max: 0 }, deadLetter: false, timeout: '1m', executionTimeout: '2m' })
+    await probe.next('occurrence.failed')
+    expect((await occurrence(punctual, id)).settings).toMatchObject({
+      retry: { max: 0, intervalMs: 2000 },
+      timeoutMs: 60_000,
+      executionTimeoutMs: 120_000,
+      deadLetter: false,
+    })
+    await punctual.enqueue(bad, 1)
+    await probe.next('occurrence.retrying')
+  })
+})
+
+describe('JB-13 the cascade', () => {
+  it('scheduler ← definition ← job ← task ← occurrence, field by field', async () => {
+    const { node } = newCluster()
+    const waits: unknown[] = []
+    const cascaded = defineJob('cascade', { retry: { interval: '3s' }, mode: 'parallel' })
+      .task('plain', ({ fail }) => fail('x'))
+      .task('own', { retry: { factor: 10 }, onFailure: 'continue' }, ({ fail }) => fail('x'))
+    const { punctual } = await node({ jobs: [cascaded], retry: { max: 7, interval: '9s' } })
+    punctual.on('task.failed', ({ task, retryInMs }) => waits.push([task, retryInMs]))
+    const { id } = await punctual.enqueue(cascaded, undefined, { retry: { jitter: 1 } })
+    await punctual.idle()
+    expect(waits).toEqual([
+      ['plain', 1500],
+      ['own', 1500],
+    ])
+    expect((await occurrence(punctual, id)).settings?.retry).toMatchObject({ max: 7, intervalMs: 3000, jitter: 1, factor: 2 })
+  })
+})
