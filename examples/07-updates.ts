@@ -12,6 +12,7 @@ const store = memory()
 const report = defineJob('report', { schedule: cron('0 6 * * *') }).task('build', () => 'built')
 const punctual = createPunctual({ store, jobs: [report], ...slow })
 await punctual.start()
+await clock.advance('1s')
 await show('declared')
 
 // A person changes the schedule. immediate: it holds from now on. What was planned and has not begun is taken back.

@@ -153,8 +153,8 @@ export class Explainer {
   }
 
   async #pausesOf(tenant: string, job: string, now: number): Promise<PauseRecord[]> {
-    const pauses = await this.#engine.env.store.readPauses({ since: now })
-    return pauses.filter((pause) => covers(pause, tenant, job) && pause.from <= now)
+    const pauses = await this.#engine.env.store.readPauses({ since: now + 1 })
+    return pauses.filter((pause) => covers(pause, tenant, job))
   }
 
   async #withoutNode({ definition, kind }: { definition: string; kind: string }): Promise<Reason | null> {

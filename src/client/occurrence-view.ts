@@ -11,7 +11,7 @@ import {
   type TaskRunState,
   type TurnEnd,
 } from '../model/lifecycle.ts'
-import type { OccurrenceHistory, OccurrenceSummary, Replay, TurnRecord } from '../model/occurrence.ts'
+import type { OccurrenceHistory, OccurrenceSummary, Replay, TurnRecord, UniqueKind } from '../model/occurrence.ts'
 import { decodePayload } from '../model/payload.ts'
 import type { ErrorRecord } from '../model/report.ts'
 import { cascade, type Settings } from '../model/settings.ts'
@@ -22,8 +22,11 @@ export interface Occurrence {
   readonly id: string
   readonly tenant: string
   readonly job: string
+  readonly definition: string
   readonly version: number
   readonly key: string | null
+  /** How long its key is taken. */
+  readonly unique: UniqueKind
   readonly entity: string | null
   readonly refs: Refs
   readonly state: OccurrenceState
@@ -113,7 +116,7 @@ export interface OccurrenceLine {
 
 export function occurrenceView(history: OccurrenceHistory, spec: Pick<JobSpec, 'tasks'> | null): Occurrence {
   const { record, state, dueAt, node, turns, attempts, progress } = history
-  const { id, tenant, job, version, key, entity, refs, source, priority, replay } = record
+  const { id, tenant, job, definition, version, key, unique, entity, refs, source, priority, replay } = record
   const last = turns.at(-1)
   const started = turns.find((turn) => turn.startedAt !== null)
   const frozen = turns.find((turn) => turn.attempt !== null || turn.tasks !== null)
@@ -127,8 +130,10 @@ export function occurrenceView(history: OccurrenceHistory, spec: Pick<JobSpec, '
     id,
     tenant,
     job,
+    definition,
     version,
     key,
+    unique,
     entity,
     refs,
     source,

@@ -7,7 +7,7 @@ import type { AnyDefinition } from '../model/definition.ts'
 import type { JobOverride, JobRecord, JobSpec, VersionRecord } from '../model/job.ts'
 import { type OccurrenceState, occurrenceStates } from '../model/lifecycle.ts'
 import { checkKey, checkName, checkObject, checkOneOf, checkOptions, checkWhole } from '../model/limits.ts'
-import { isPausedAt, type PauseRecord } from '../model/pause.ts'
+import { covers, type PauseRecord } from '../model/pause.ts'
 import { decodePayload } from '../model/payload.ts'
 import { cascade, type Settings } from '../model/settings.ts'
 import type { TaskNode } from '../model/task-graph.ts'
@@ -165,8 +165,8 @@ export class Reads {
     if (!record) throw unknownJob(tenant, name)
     const { states, lastRunAt } = await store.counts({ tenant, job: name })
     const now = time.now()
-    const pauses = await store.readPauses({ since: now })
-    const isPaused = pauses.some((pause) => isPausedAt(pause, tenant, name, now))
+    const pauses = await this.#pauses(now)
+    const isPaused = pauses.some((pause) => covers(pause, tenant, name))
     const next = await this.#nextRun(record, now)
     return { active: next !== null && !isPaused, enabled: record.spec.isEnabled, paused: isPaused, running: states.running > 0, nextRun: next, lastRun: lastRunAt === null ? null : new Date(lastRunAt) }
   }
@@ -177,7 +177,7 @@ export class Reads {
     const { store, time } = this.#engine.env
     const records = await store.readJobs(query)
     const now = time.now()
-    const facts = { now, pauses: await store.readPauses({ since: now }), nodes: (await store.nodes()).nodes }
+    const facts = { pauses: await this.#pauses(now), nodes: (await store.nodes()).nodes }
     return Promise.all(records.map(async (record) => this.#jobView(record, { ...facts, nextRun: await this.#nextRun(record, now) })))
   }
 
@@ -224,6 +224,11 @@ export class Reads {
     return (await this.#engine.env.store.readJobs({ tenant, name, limit: 1 }))[0]
   }
 
+  /** Those in force. A pause begins when it is asked for, which may be a moment ahead of this process's idea of now; so may its end. */
+  #pauses(now: number): Promise<readonly PauseRecord[]> {
+    return this.#engine.env.store.readPauses({ since: now + 1 })
+  }
+
   /** An update may hold only from a later instant on; until then the version before it has the say. */
   async #nextRun(record: JobRecord, now: number): Promise<Date | null> {
     const { spec, createdAt, updatedAt, version } = record
@@ -231,7 +236,7 @@ export class Reads {
     return nextRun(record, version === 1 ? [only] : await this.#engine.env.store.readVersions(record), now)
   }
 
-  #jobView(record: JobRecord, { now, pauses, nodes, nextRun }: JobFacts): JobView {
+  #jobView(record: JobRecord, { pauses, nodes, nextRun }: JobFacts): JobView {
     const { id, tenant, name, version, spec, declared, override, createdAt, updatedAt } = record
     return {
       id,
@@ -245,7 +250,7 @@ export class Reads {
       settings: cascade(this.#engine.env.options.settings, spec.defaults, spec.settings),
       tasks: spec.tasks,
       enabled: spec.isEnabled,
-      paused: pauses.some((pause) => isPausedAt(pause, tenant, name, now)),
+      paused: pauses.some((pause) => covers(pause, tenant, name)),
       retired: spec.isRetired,
       orphaned: declared !== null && !spec.isRetired && nodes.length > 0 && !nodes.some(({ declares }) => id in declares),
       override,
@@ -259,7 +264,6 @@ export class Reads {
 
 /** What is not in the record of a job. */
 interface JobFacts {
-  readonly now: number
   readonly pauses: readonly PauseRecord[]
   readonly nodes: readonly NodeRecord[]
   readonly nextRun: Date | null

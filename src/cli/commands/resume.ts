@@ -28,7 +28,10 @@ export function addResume(root: Command): void {
         if (json) return printJson({ outcome })
         print(outcome === 'resumed' ? `resumed ${what}` : `unchanged: ${what} was not paused by itself`)
         const pauses = await punctual.pauses()
-        const wider = job === undefined ? undefined : pauses.find((pause) => covers(pause, tenant ?? defaultTenant, job))
+        const wider =
+          job === undefined
+            ? undefined
+            : pauses.find((pause) => pause.job === null && covers(pause, tenant ?? defaultTenant, job))
         if (wider) printNote(`It is still paused, since ${wider.tenant === null ? 'everything' : `tenant ${wider.tenant}`} is.`)
       })
     })
