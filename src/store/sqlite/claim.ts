@@ -33,12 +33,9 @@ export function claim(tx: Transaction, known: KnownClaims, request: ClaimRequest
   return { now, members: describe(tx, taken), passed, nextDue: isCut && taken.length < left ? now : next(taken.length) }
 }
 
-/** How many run in the whole cluster. */
+/** How many run in the whole cluster: read only under such a limit, since an index for it would cost every claim. */
 function running(tx: Transaction): number {
-  const [count] = tx.one<[number]>(
-    'SELECT coalesce(sum(running), 0) FROM punctual_series INDEXED BY punctual_series_running WHERE running > 0',
-  ) as [number]
-  return count
+  return (tx.one<[number]>('SELECT coalesce(sum(running), 0) FROM punctual_series') as [number])[0]
 }
 
 interface Taken {
@@ -100,20 +97,20 @@ function look(tx: Transaction, node: string): { isKnown: boolean; wakeAt: number
   return { isKnown: known !== null, wakeAt, revision }
 }
 
+// Taking a row apart by its places is several times as fast as by a pattern, and this is done for every row.
 function memberOf(row: DueRow): Member {
-  const [ref, , series, kind, , , key, unique, , , , priority, holds, , , , firstDueAt, , , dueAt, turn] = row
   return {
-    ref,
-    series,
-    kind,
-    priority,
-    turn,
-    dueAt,
-    firstDueAt,
-    liveKey: unique === 'live' ? key : null,
+    ref: row[0],
+    series: row[2],
+    kind: row[3],
+    priority: row[11],
+    turn: row[20],
+    dueAt: row[19],
+    firstDueAt: row[16],
+    liveKey: row[7] === 'live' ? row[6] : null,
     isPlanned: false,
     startWithinMs: null,
-    hasHolds: holds !== null,
+    hasHolds: row[12] !== null,
   }
 }
 

@@ -60,7 +60,10 @@ export class Connection {
     }
   }
 
-  /** The prepared statement of this text; its rows are arrays. */
+  /**
+   * The prepared statement of this text; its rows are arrays. A bare parameter after LIMIT, or anywhere else where the planner looks at
+   * its value, would have SQLite compile the statement anew at each run: hence `LIMIT ? + 0`.
+   */
   statement(sql: string): StatementSync {
     let statement = this.#statements.get(sql)
     if (!statement) {

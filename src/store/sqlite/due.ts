@@ -90,7 +90,7 @@ function dueRows(tx: Transaction, kinds: readonly string[], dueBy: number, limit
 export const dueColumns = `${occurrenceColumns}, r.due_at, r.turn, r.retrying`
 
 const selectDue = `SELECT ${dueColumns} FROM punctual_ready r CROSS JOIN punctual_occurrence o ON o.ref = r.ref
-  WHERE r.kind = ? AND r.priority = ? AND r.due_at <= ? AND (r.due_at, r.ref) > (?, ?) ORDER BY r.due_at, r.ref LIMIT ?`
+  WHERE r.kind = ? AND r.priority = ? AND r.due_at <= ? AND (r.due_at, r.ref) > (?, ?) ORDER BY r.due_at, r.ref LIMIT ? + 0`
 
 function readyLane(tx: Transaction, kind: number, priority: number, dueBy: number): Lane<DueRow> {
   return {

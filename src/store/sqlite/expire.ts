@@ -13,8 +13,9 @@ interface Expired {
   readonly isMore: boolean
 }
 
-const selectReady = 'SELECT ref FROM punctual_ready WHERE expires_at < ? ORDER BY expires_at LIMIT ?'
-const selectWaiting = "SELECT ref FROM punctual_waiting WHERE expires_at < ? AND reason <> 'stranded' ORDER BY expires_at LIMIT ?"
+const selectReady = 'SELECT ref FROM punctual_ready WHERE expires_at < ? ORDER BY expires_at LIMIT ? + 0'
+const selectWaiting =
+  "SELECT ref FROM punctual_waiting WHERE expires_at < ? AND reason <> 'stranded' ORDER BY expires_at LIMIT ? + 0"
 
 /** Ends what has not started in time, whether or not a node could have run it. What is stranded waits for the planner's word. */
 export function expire(tx: Transaction): Expired {

@@ -6,9 +6,12 @@ import { type Member, putReady } from './place.ts'
 import { toJson } from './records.ts'
 import type { Transaction } from './transaction.ts'
 
-const insertRow = `INSERT INTO punctual_occurrence
-  (ref, id, series, kind, version, source, key, uniqueness, entity, refs, settings, priority, holds, span, replay, start_within_ms,
-    scheduled_at, created_at, payload)
+const plain =
+  'ref, id, series, kind, version, source, key, uniqueness, entity, refs, settings, priority, scheduled_at, created_at, payload'
+// Most rows have no more than that, and values that are not bound cost nothing.
+const insertPlain = `INSERT INTO punctual_occurrence (${plain})
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING`
+const insertFull = `INSERT INTO punctual_occurrence (${plain}, holds, span, replay, start_within_ms)
   VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING`
 
 /** Writes an occurrence and makes it ready, or records it as passed over. False: its id is taken. */
@@ -18,34 +21,32 @@ export function insertOccurrence(
   dueAt: number,
   end: PlannedOccurrence['end'] = null,
 ): boolean {
-  const { source, key, unique, refs, priority, startWithinMs, scheduledAt } = record
+  const { source, key, unique, refs, priority, holds, span, replay, startWithinMs, scheduledAt } = record
   const ref = tx.newRef()
   const series = tx.dictionary.series(record.tenant, record.job).ref
   const kind = tx.dictionary.kind(record.kind)
-  const inserted = tx
-    .statement(insertRow)
-    .run(
-      ref,
-      record.id,
-      series,
-      kind,
-      record.version,
-      source,
-      key,
-      unique,
-      record.entity,
-      Object.keys(refs).length === 0 ? null : JSON.stringify(refs),
-      toJson(record.settings),
-      priority,
-      toJson(record.holds),
-      toJson(record.span),
-      toJson(record.replay),
-      startWithinMs,
-      scheduledAt,
-      record.createdAt,
-      record.payload,
-    )
-  if (inserted.changes === 0) return false
+  const values = [
+    ref,
+    record.id,
+    series,
+    kind,
+    record.version,
+    source,
+    key,
+    unique,
+    record.entity,
+    Object.keys(refs).length === 0 ? null : JSON.stringify(refs),
+    toJson(record.settings),
+    priority,
+    scheduledAt,
+    record.createdAt,
+    record.payload,
+  ]
+  const isPlain = holds === null && span === null && replay === null && startWithinMs === null
+  const changes = isPlain
+    ? tx.run(insertPlain, ...values)
+    : tx.run(insertFull, ...values, toJson(holds), toJson(span), toJson(replay), startWithinMs)
+  if (changes === 0) return false
   tx.blocks.noteDue(ref, scheduledAt)
   const liveKey = unique === 'live' ? key : null
   const member: Member = {
@@ -59,7 +60,7 @@ export function insertOccurrence(
     liveKey,
     isPlanned: source === 'schedule' || source === 'recovery',
     startWithinMs,
-    hasHolds: record.holds !== null,
+    hasHolds: holds !== null,
   }
   if (end) {
     endTurn(tx, member, bareEnd(end.state, tx.now, { reason: end.reason }), null)

@@ -123,12 +123,12 @@ export function readJobs(tx: Transaction, { tenant, name, after, limit }: JobQue
   ]
   const where = given.length === 0 ? '' : `WHERE ${given.map(({ condition }) => condition).join(' AND ')}`
   const values = given.flatMap((one) => one.values)
-  return tx.all<JobRow>(`${selectJob} ${where} ORDER BY s.job, s.tenant LIMIT ?`, ...values, limit).map(jobRecord)
+  return tx.all<JobRow>(`${selectJob} ${where} ORDER BY s.job, s.tenant LIMIT ? + 0`, ...values, limit).map(jobRecord)
 }
 
 /** Jobs with an instant to plan, the most urgent first. */
 export function jobsByNext(tx: Transaction, limit: number): JobRecord[] {
-  return tx.all<JobRow>(`${selectJob} WHERE j.next_at IS NOT NULL ORDER BY j.next_at, j.ref LIMIT ?`, limit).map(jobRecord)
+  return tx.all<JobRow>(`${selectJob} WHERE j.next_at IS NOT NULL ORDER BY j.next_at, j.ref LIMIT ? + 0`, limit).map(jobRecord)
 }
 
 function jobRecord([

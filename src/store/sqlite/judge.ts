@@ -25,6 +25,10 @@ export class Judge {
 
   /** Most rows have no limits of any kind, and for them nothing is asked. */
   verdict(row: DueRow): Verdict {
+    return row[12] === null && row[15] === null && this.#pauses.isEmpty ? 'run' : this.#weigh(row)
+  }
+
+  #weigh(row: DueRow): Verdict {
     const [ref, id, series, , , source, , , , , , , holds, , , startWithinMs, scheduledAt, , , dueAt, turn] = row
     const { now } = this.#tx
     if (startWithinMs !== null && turn === 1 && now > dueAt + startWithinMs) return tooLate

@@ -19,7 +19,7 @@ function holdersOf(tx: Transaction, key: string): number {
 
 /** The handles of those that hold the key, the earliest first. */
 export function holdersByAge(tx: Transaction, key: string, limit = -1): number[] {
-  return tx.all<[number]>('SELECT ref FROM punctual_hold WHERE key = ? ORDER BY seq LIMIT ?', key, limit).map(([ref]) => ref)
+  return tx.all<[number]>('SELECT ref FROM punctual_hold WHERE key = ? ORDER BY seq LIMIT ? + 0', key, limit).map(([ref]) => ref)
 }
 
 export function keysOf(tx: Transaction, ref: number): string[] {

@@ -128,11 +128,11 @@ function ofState(series: number, state: OccurrenceState): Origin {
 
 function tableLane(tx: Transaction, { from, where, values }: Origin, window: Window | null, below: number): Lane<number> {
   if (!window) {
-    const sql = `SELECT s.ref FROM ${from} WHERE ${where} AND s.ref < ? ORDER BY s.ref DESC LIMIT ?`
+    const sql = `SELECT s.ref FROM ${from} WHERE ${where} AND s.ref < ? ORDER BY s.ref DESC LIMIT ? + 0`
     return { page: (last, limit) => tx.all<[number]>(sql, ...values, last ?? below, limit).map(([ref]) => ref) }
   }
   const sql = `SELECT s.ref FROM ${from} CROSS JOIN punctual_occurrence o ON o.ref = s.ref
-    WHERE ${where} AND s.ref >= ? AND s.ref < ? AND o.scheduled_at >= ? AND o.scheduled_at < ? ORDER BY s.ref DESC LIMIT ?`
+    WHERE ${where} AND s.ref >= ? AND s.ref < ? AND o.scheduled_at >= ? AND o.scheduled_at < ? ORDER BY s.ref DESC LIMIT ? + 0`
   return {
     page(last = below, limit) {
       const refs: number[] = []

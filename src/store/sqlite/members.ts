@@ -22,10 +22,9 @@ import type { Transaction } from './transaction.ts'
 export function describe(tx: Transaction, rows: readonly DueRow[], isRepeat = false): ClaimMember[] {
   const facts = new JobFacts(tx)
   return rows.map((row) => {
-    const [ref, , series, , version, source] = row
-    const [dueAt, turn] = [row[19], row[20]]
+    const [ref, series, source, dueAt, turn] = [row[0], row[2], row[5], row[19], row[20]]
     const isPlanned = source === 'schedule' || source === 'recovery' || source === 'backfill'
-    const job = facts.of(series, isPlanned ? version : null)
+    const job = facts.of(series, isPlanned ? row[4] : null)
     const record = occurrenceRecord(tx.dictionary, row)
     if (turn === 1 && !isRepeat) return { ref, turn, record, dueAt, recoveries: 0, ...job, turns: [], attempts: [] }
     const turns = turnsOf(tx, series, ref)
@@ -72,9 +71,8 @@ class JobFacts {
 
 const settingsOfVersion = "(SELECT v.spec -> '$.settings' FROM punctual_job_version v WHERE v.series = ?1 AND v.version = ?2)"
 // The newest of the versions that have become effective; the first is in force from ever.
-const settingsInForce = `coalesce(
-  (SELECT v.spec -> '$.settings' FROM punctual_job_version v WHERE v.series = ?1 AND v.effective_at <= ?2 ORDER BY v.version DESC LIMIT 1),
-  (SELECT v.spec -> '$.settings' FROM punctual_job_version v WHERE v.series = ?1 ORDER BY v.version LIMIT 1))`
+const settingsInForce = `(SELECT v.spec -> '$.settings' FROM punctual_job_version v
+  WHERE v.series = ?1 AND (v.effective_at <= ?2 OR v.version = 1) ORDER BY v.version DESC LIMIT 1)`
 
 function remembered<Key, Value>(values: Map<Key, Value>, key: Key, make: () => Value): Value {
   const known = values.get(key)

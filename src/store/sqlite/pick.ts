@@ -49,7 +49,7 @@ function dueLanes(tx: Transaction, kinds: readonly string[], dueBy: number): Due
 }
 
 const selectLane = `SELECT ${dueColumns} FROM punctual_ready r INDEXED BY punctual_ready_lane CROSS JOIN punctual_occurrence o ON o.ref = r.ref
-  WHERE r.kind = ? AND r.priority = ? AND r.lane = ? AND r.due_at <= ? AND (r.due_at, r.ref) > (?, ?) ORDER BY r.due_at, r.ref LIMIT ?`
+  WHERE r.kind = ? AND r.priority = ? AND r.lane = ? AND r.due_at <= ? AND (r.due_at, r.ref) > (?, ?) ORDER BY r.due_at, r.ref LIMIT ? + 0`
 const pageSize = 8
 
 function reader(tx: Transaction, { kind, priority, series }: DueLane, dueBy: number): LaneReader<DueRow> {

@@ -26,19 +26,18 @@ const columns = 'kind, priority, due_at, ref, turn, series, planned, retrying, e
 export function putReady(tx: Transaction, member: Member, isRetrying: boolean): void {
   const { kind, priority, dueAt, ref, turn, series, isPlanned, startWithinMs } = member
   const isFirst = turn === 1
-  tx.statement(`INSERT INTO punctual_ready (${columns}, lane) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`).run(
-    kind,
-    priority,
-    dueAt,
-    ref,
-    turn,
-    series,
-    isPlanned && isFirst ? 1 : 0,
-    isRetrying ? 1 : 0,
-    isFirst && startWithinMs !== null ? dueAt + startWithinMs : null,
-    tx.isLaned(kind) ? series : null,
-  )
+  const planned = isPlanned && isFirst ? 1 : 0
+  const expiresAt = isFirst && startWithinMs !== null ? dueAt + startWithinMs : null
+  const lane = tx.isLaned(kind) ? series : null
+  // Most rows have neither, and values that are not bound cost nothing.
+  if (expiresAt === null && lane === null)
+    tx.statement(insertPlain).run(kind, priority, dueAt, ref, turn, series, planned, isRetrying ? 1 : 0)
+  else tx.run(insertFull, kind, priority, dueAt, ref, turn, series, planned, isRetrying ? 1 : 0, expiresAt, lane)
 }
+
+const insertPlain =
+  'INSERT INTO punctual_ready (kind, priority, due_at, ref, turn, series, planned, retrying) VALUES (?, ?, ?, ?, ?, ?, ?, ?)'
+const insertFull = `INSERT INTO punctual_ready (${columns}, lane) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 
 /** Takes an occurrence out of where it stands. */
 export function takeOut(tx: Transaction, place: 'ready' | 'waiting', { kind, priority, dueAt, ref, series }: Member): void {
@@ -96,7 +95,7 @@ export function nextWake(tx: Transaction, kinds: readonly string[]): number | nu
 /** Wakes the rows whose time has come. */
 export function wakeTimely(tx: Transaction, limit: number): void {
   const rows = tx.all<Row>(
-    'SELECT series, ref, retrying FROM punctual_waiting WHERE wake_at <= ? ORDER BY wake_at LIMIT ?',
+    'SELECT series, ref, retrying FROM punctual_waiting WHERE wake_at <= ? ORDER BY wake_at LIMIT ? + 0',
     tx.now,
     limit,
   )

@@ -39,7 +39,7 @@ interface Ended {
 function endedIn(tx: Transaction, { from, to }: RefRange, before: number, limit: number): Ended[] {
   const rows = tx.all<[number, number, TurnEnd, string | null]>(
     `SELECT o.series, o.ref, t.end, o.holds FROM punctual_occurrence o CROSS JOIN punctual_turn t ON t.series = o.series AND t.ref = o.ref
-      WHERE o.ref >= ? AND o.ref < ? AND t.end IN (${ends}) AND t.ended_at < ? ORDER BY o.ref LIMIT ?`,
+      WHERE o.ref >= ? AND o.ref < ? AND t.end IN (${ends}) AND t.ended_at < ? ORDER BY o.ref LIMIT ? + 0`,
     from,
     to,
     before,

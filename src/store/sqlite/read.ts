@@ -103,7 +103,7 @@ export function listRanges(tx: Transaction, { limit, ...of }: Asked & { limit: n
   const { where, values } = asked(of)
   const rows = tx.all<RangeRow>(
     `SELECT s.tenant, s.job, r.version, r.from_at, r.to_at, r.count, r.state, r.reason, r.recorded_at
-      FROM punctual_range r JOIN punctual_series s ON s.ref = r.series ${where} ORDER BY r.seq DESC LIMIT ?`,
+      FROM punctual_range r JOIN punctual_series s ON s.ref = r.series ${where} ORDER BY r.seq DESC LIMIT ? + 0`,
     ...values,
     limit,
   )

@@ -36,7 +36,6 @@ export const migrations: readonly Migration[] = [
         last_run_at REAL, failures_in_row INTEGER NOT NULL DEFAULT 0, UNIQUE (tenant, job)
       ) STRICT`,
       'CREATE INDEX punctual_series_job ON punctual_series (job, tenant)',
-      'CREATE INDEX punctual_series_running ON punctual_series (running) WHERE running > 0',
 
       `CREATE TABLE punctual_occurrence (
         ref INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, series INTEGER NOT NULL, kind INTEGER NOT NULL, version INTEGER NOT NULL,

@@ -13,14 +13,12 @@ export function readVersions(tx: Transaction, { tenant, name }: { tenant: string
 
 /** The newest of the versions that have become effective at an instant. The first is in force from ever. */
 export function numberInForce(tx: Transaction, series: number, at: number): number | null {
-  const [version] = tx.one<[number | null]>(
-    `SELECT coalesce(
-        (SELECT version FROM punctual_job_version WHERE series = ?1 AND effective_at <= ?2 ORDER BY version DESC LIMIT 1),
-        (SELECT version FROM punctual_job_version WHERE series = ?1 ORDER BY version LIMIT 1))`,
+  const row = tx.one<[number]>(
+    `SELECT version FROM punctual_job_version WHERE series = ? AND (effective_at <= ? OR version = 1) ORDER BY version DESC LIMIT 1`,
     series,
     at,
-  ) as [number | null]
-  return version
+  )
+  return row ? row[0] : null
 }
 
 /** Every version that is in force somewhere from an instant on, oldest first. */

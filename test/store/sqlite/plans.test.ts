@@ -120,6 +120,16 @@ it.each(Object.keys(acts))('%s neither walks nor sorts what grows', async (name)
   ).toEqual([])
 })
 
+it('no statement is compiled anew at each run because of a bare parameter after LIMIT', async () => {
+  const path = databasePath()
+  const lines = await plansOf(path, async () => {
+    const scene = await sqliteScene(path)
+    await fill(scene)
+    for (const act of Object.values(acts)) await act(scene).catch(() => {})
+  })
+  expect(lines.filter((line) => /LIMIT \?(?! \+ 0)/.test(line))).toEqual([])
+})
+
 /** A table that grows not at all or a thousand times slower, the index of what is planned ahead, or a look for any row. */
 function isSmall(line: string): boolean {
   return (
