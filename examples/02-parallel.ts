@@ -19,7 +19,7 @@ const report = defineJob('report')
 const punctual = createPunctual({ store: memory(), jobs: [report] })
 const done = new Promise<ExecutionReport>((resolve) => punctual.on('occurrence.completed', ({ report }) => resolve(report)))
 await punctual.start()
-const { id } = await punctual.enqueue(report, undefined)
+const { id } = await punctual.enqueue(report)
 
 const { mode, tasks } = await done
 console.log(`The tasks ran as a ${mode}:`)

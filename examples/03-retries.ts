@@ -31,7 +31,7 @@ const punctual = createPunctual({ store: memory(), jobs: [flaky, strict, lenient
 await punctual.start()
 for (const job of [flaky, strict, lenient, hopeless]) {
   const end = nextEnd(punctual)
-  const { id } = await punctual.enqueue(job, undefined)
+  const { id } = await punctual.enqueue(job)
   await end
   const occurrence = await punctual.get(id)
   console.log(`${job.name}: ${occurrence?.state}, failed tasks: ${occurrence?.failedTasks}`)

@@ -14,6 +14,8 @@ export function announceEvents(punctual: Punctual, log: Logger): void {
   punctual.on('occurrence.failed', (event) => log.error('failed', { ...named(event), error: event.error?.message }))
   punctual.on('occurrence.dead', (event) => log.error('dead', { ...named(event), error: event.error?.message }))
   punctual.on('occurrence.canceled', (event) => log.info('canceled', { ...named(event), reason: event.reason }))
+  punctual.on('occurrence.passed', ({ job, id, state, reason }) => log.info(state, { job, id, reason }))
+  punctual.on('job.paused', ({ tenant, job, reason }) => log.warn('paused', { tenant, job, reason }))
   punctual.on('occurrence.lost', (event) => log.warn('lost', named(event)))
   punctual.on('node.gone', (event) => log.warn('a node is gone', event))
   punctual.on('health.changed', ({ state, reasons }) => {

@@ -15,6 +15,10 @@ export function tenantOption(): Option {
   return new Option('--tenant <name>', 'the tenant')
 }
 
+export function byOption(): Option {
+  return new Option('--by <name>', 'who asks for it; else the user of this machine')
+}
+
 /** The text below a command's help. */
 export function example(...lines: readonly string[]): string {
   return `\nExample:\n${lines.map((line) => `  $ ${line}`).join('\n')}`

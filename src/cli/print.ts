@@ -39,6 +39,13 @@ export function table(titles: readonly string[], rows: readonly (readonly string
   return [line(titles, bold), ...cells.map((row) => line(row, (cell) => coloured(cell)))].join('\n')
 }
 
+/** Names and values below each other; those without a value are left out. */
+export function facts(pairs: readonly (readonly [name: string, value: string])[]): string {
+  const shown = pairs.filter(([, value]) => value !== '' && value !== 'null')
+  const width = Math.max(...shown.map(([name]) => name.length))
+  return shown.map(([name, value]) => `  ${name.padEnd(width)}  ${coloured(visible(value))}`).join('\n')
+}
+
 /** What would steer the terminal, or turn the reading direction, is shown as its code. */
 export function visible(text: string): string {
   return text.replace(
@@ -56,7 +63,7 @@ export function styled(style: Style, text: string): string {
 }
 
 /** An instant in UTC, to the second. */
-export function instant(at: Date | null): string {
+export function instant(at: Date | null | undefined): string {
   return at ? `${at.toISOString().slice(0, 19).replace('T', ' ')}Z` : ''
 }
 

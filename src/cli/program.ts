@@ -1,15 +1,39 @@
 import { Command, CommanderError } from 'commander'
 import { version } from '../engine/version.ts'
 import { PunctualError } from '../errors.ts'
+import { addBackfill } from './commands/backfill.ts'
 import { addCancel } from './commands/cancel.ts'
+import { addDead } from './commands/dead.ts'
 import { addEnqueue } from './commands/enqueue.ts'
+import { addExplain } from './commands/explain.ts'
 import { addJobs } from './commands/jobs.ts'
 import { addNext } from './commands/next.ts'
 import { addNodes } from './commands/nodes.ts'
 import { addOccurrences } from './commands/occurrences.ts'
+import { addPause } from './commands/pause.ts'
+import { addReplay } from './commands/replay.ts'
+import { addResume } from './commands/resume.ts'
 import { addServe } from './commands/serve.ts'
 import { addTrigger } from './commands/trigger.ts'
 import { printError } from './print.ts'
+
+/** In the order in which the help lists them. */
+const commands = [
+  addServe,
+  addNext,
+  addJobs,
+  addOccurrences,
+  addExplain,
+  addNodes,
+  addEnqueue,
+  addTrigger,
+  addCancel,
+  addPause,
+  addResume,
+  addReplay,
+  addBackfill,
+  addDead,
+]
 
 const exit = { refused: 1, usage: 2 } as const
 
@@ -33,7 +57,7 @@ function program(): Command {
     .exitOverride()
     .showHelpAfterError('(add --help for what is allowed)')
     .addHelpText('after', '\nExample:\n  $ punctual serve --store sqlite:./punctual.db --jobs ./jobs.ts')
-  for (const add of [addServe, addNext, addJobs, addOccurrences, addNodes, addEnqueue, addTrigger, addCancel]) add(root)
+  for (const add of commands) add(root)
   return root
 }
 

@@ -144,7 +144,8 @@ export class Commands {
       const request = { job: job.name, tenant: job.tenant, payload: decodePayload(spec.payload), entity: operation }
       const replay = origin === null ? {} : { replay: { origin, reason: `backfill ${operation}`, tasks: null } }
       const row = await this.newOccurrence(request, { source: 'backfill', definition: spec.definition, id, version, spec, ...replay })
-      created.push({ ...row, due: at, holds: [{ kind: 'concurrency', key: JSON.stringify(['backfill', operation]), limit }, ...(row.holds === 'declared' ? [] : (row.holds ?? []))] })
+      // Its instant is long past: how late it may start says nothing about it.
+      created.push({ ...row, due: at, startWithinMs: null, holds: [{ kind: 'concurrency', key: JSON.stringify(['backfill', operation]), limit }, ...(row.holds === 'declared' ? [] : (row.holds ?? []))] })
     }
     return store.create(created)
   }

@@ -1,9 +1,10 @@
 // Why something has not run, or will not.
 import { defaultTenant, type Engine } from '../engine/engine.ts'
+import { Timeline } from '../engine/timeline.ts'
 import { isTransient } from '../engine/transient.ts'
 import { PunctualError } from '../errors.ts'
 import { type AnyDefinition, Definition } from '../model/definition.ts'
-import { isPlannable, type JobRecord, kindOf } from '../model/job.ts'
+import { isPlannable, type JobRecord, kindOf, type VersionRecord } from '../model/job.ts'
 import type { OccurrenceHistory } from '../model/occurrence.ts'
 import { covers, type PauseRecord } from '../model/pause.ts'
 import { bind } from '../schedule/interval.ts'
@@ -88,7 +89,7 @@ export class Explainer {
   }
 
   async #ofOccurrence(history: OccurrenceHistory): Promise<Reason[]> {
-    const { record, state, dueAt, node, wait, turns } = history
+    const { record, state, dueAt, node, turns } = history
     const now = this.#engine.env.time.now()
     const last = turns.at(-1)
     if (state === 'running') return [reason('running', `It runs on node ${node}`, { node })]
@@ -140,19 +141,20 @@ export class Explainer {
     const reasons: Reason[] = []
     if (job.spec.isRetired) reasons.push(reason('retired', 'Nobody declares it any more'))
     if (!job.spec.isEnabled) reasons.push(reason('disabled', 'It is disabled: no instants are generated'))
-    reasons.push(...(await this.#pausesOf(job.tenant, job.name, now)).map(pausedReason))
+    const pauses = await this.#pausesOf(job.tenant, job.name, now)
+    reasons.push(...pauses.map(pausedReason))
     const { items } = await store.list({ tenant: job.tenant, job: job.name, states: ['running', 'waiting', 'retrying'], limit: 10 })
     const [under] = items
     if (under?.state === 'running') reasons.push(reason('running', `Occurrence ${under.id} runs now`, { id: under.id }))
     const lacking = await this.#withoutNode({ definition: job.spec.definition, kind: kindOf(job.spec) })
     if (lacking) reasons.push(lacking)
-    reasons.push(scheduleReason(job, now))
+    reasons.push(scheduleReason(job, { versions: await store.readVersions(job), now, isPaused: pauses.length > 0 }))
     return reasons
   }
 
   async #pausesOf(tenant: string, job: string, now: number): Promise<PauseRecord[]> {
-    const pauses = await this.#engine.env.store.readPauses({ since: now })
-    return pauses.filter((pause) => covers(pause, tenant, job) && pause.from <= now)
+    const pauses = await this.#engine.env.store.readPauses({ since: now + 1 })
+    return pauses.filter((pause) => covers(pause, tenant, job))
   }
 
   async #withoutNode({ definition, kind }: { definition: string; kind: string }): Promise<Reason | null> {
@@ -163,17 +165,18 @@ export class Explainer {
   }
 }
 
-function scheduleReason(job: JobRecord, now: number): Reason {
+function scheduleReason(job: JobRecord, { versions, now, isPaused }: { versions: readonly VersionRecord[]; now: number; isPaused: boolean }): Reason {
   if (!job.spec.schedule) return reason('no-schedule', 'It has no schedule: it runs when it is triggered or enqueued')
   try {
     const schedule = bind(restoreSchedule(job.spec.schedule), job.createdAt)
     if (neverFires(schedule)) return reason('never-fires', `Its schedule never fires: ${schedule.describe()}`)
-    const next = nextMs(schedule, now)
+    // What code or a person has changed may hold only from later on: until then the version before it has the say.
+    const next = isPlannable(job.spec) ? (new Timeline(job, versions).next(now)?.at ?? null) : nextMs(schedule, now)
     if (next === null) return reason('window-over', 'Its schedule has no further instant: its window or its count is over')
     const { start } = job.spec.schedule as { start?: unknown }
     const startsAt = typeof start === 'string' ? Date.parse(start) : typeof start === 'number' ? start : null
     if (startsAt !== null && startsAt > now) return reason('window-ahead', `Its window begins at ${isoText(startsAt)}; the first instant is ${isoText(next)}`, { nextRun: isoText(next) })
-    if (!isPlannable(job.spec)) return reason('next-run', `Its schedule would next fire at ${isoText(next)}`, { nextRun: isoText(next) })
+    if (isPaused || !isPlannable(job.spec)) return reason('next-run', `Its schedule would next fire at ${isoText(next)}`, { nextRun: isoText(next) })
     return reason('next-run', `It runs next at ${isoText(next)}`, { nextRun: isoText(next) })
   } catch (error) {
     if (error instanceof PunctualError && error.code === 'schedule.unknown') return reason('unknown-schedule', `This process does not know schedules of the kind ${job.spec.schedule.kind}`, { kind: job.spec.schedule.kind })

@@ -1,7 +1,7 @@
 // The public form of what the store knows: dates instead of numbers, values instead of JSON text.
 
 import type { Refs } from '../model/context.ts'
-import { type TaskHistory, taskHistories } from '../model/history.ts'
+import { type AttemptHistory, type TaskHistory, taskHistories } from '../model/history.ts'
 import type { JobSpec } from '../model/job.ts'
 import {
   type AttemptState,
@@ -11,7 +11,7 @@ import {
   type TaskRunState,
   type TurnEnd,
 } from '../model/lifecycle.ts'
-import type { OccurrenceHistory, OccurrenceSummary, Replay, WaitRecord } from '../model/occurrence.ts'
+import type { OccurrenceHistory, OccurrenceSummary, Replay, TurnRecord, UniqueKind } from '../model/occurrence.ts'
 import { decodePayload } from '../model/payload.ts'
 import type { ErrorRecord } from '../model/report.ts'
 import { cascade, type Settings } from '../model/settings.ts'
@@ -22,8 +22,11 @@ export interface Occurrence {
   readonly id: string
   readonly tenant: string
   readonly job: string
+  readonly definition: string
   readonly version: number
   readonly key: string | null
+  /** How long its key is taken. */
+  readonly unique: UniqueKind
   readonly entity: string | null
   readonly refs: Refs
   readonly state: OccurrenceState
@@ -42,18 +45,29 @@ export interface Occurrence {
   /** The boot id of the node that runs it, or ran it last. */
   readonly node: string | null
   readonly reason: string | null
-  readonly failedTasks: number
-  /** Of a compressed recovery: the instants it stands for. */
-  readonly span: { readonly from: Date; readonly to: Date; readonly count: number } | null
-  /** What it repeats, when it is a replay. */
+  /** Why it does not run although it is due; null unless it is `waiting`. */
+  readonly wait: WaitView | null
+  /** What it repeats and why, when it is a replay or fills in for another. */
   readonly replay: Replay | null
-  /** What it waits for, while it is due and does not run. `punctual.explain` says more. */
-  readonly wait: { readonly reason: WaitRecord['reason']; readonly until: Date | null } | null
+  /** Of a compressed recovery: the instants this one run stands for. */
+  readonly span: { readonly from: Date; readonly to: Date; readonly count: number } | null
+  readonly failedTasks: number
   readonly progress: { readonly task: string; readonly done: number; readonly message: string | null; readonly at: Date } | null
   /** What held at its first start; null before it. */
   readonly settings: Settings | null
   readonly tasks: readonly TaskView[]
   readonly turns: readonly TurnView[]
+}
+
+/** What an occurrence can wait for; `recovery` is the planner's word on an instant that came due while no node was there. */
+export const waitReasons = ['overlap', 'concurrency', 'rate', 'catch-up', 'pause', 'recovery'] as const
+
+export interface WaitView {
+  readonly reason: (typeof waitReasons)[number]
+  /** When it is looked at again by itself. */
+  readonly until: Date | null
+  /** Of those that hold what it waits for, at most ten ids. */
+  readonly blockers: readonly string[]
 }
 
 export interface TaskView {
@@ -100,11 +114,9 @@ export interface OccurrenceLine {
   readonly error: ErrorRecord | null
 }
 
-export function occurrenceView(
-  { record, state, dueAt, node, turns, attempts, progress, wait }: OccurrenceHistory,
-  spec: Pick<JobSpec, 'tasks'> | null,
-): Occurrence {
-  const { holds: _, startWithinMs: __, span, ...shown } = record
+export function occurrenceView(history: OccurrenceHistory, spec: Pick<JobSpec, 'tasks'> | null): Occurrence {
+  const { record, state, dueAt, node, turns, attempts, progress } = history
+  const { id, tenant, job, definition, version, key, unique, entity, refs, source, priority, replay } = record
   const last = turns.at(-1)
   const started = turns.find((turn) => turn.startedAt !== null)
   const frozen = turns.find((turn) => turn.attempt !== null || turn.tasks !== null)
@@ -115,9 +127,17 @@ export function occurrenceView(
     state === 'running' && mayRun(task, graph, all) ? { ...task, state: 'running' as const } : task,
   )
   return {
-    ...shown,
-    span: span && { from: new Date(span.from), to: new Date(span.to), count: span.count },
-    wait: wait && { reason: wait.reason, until: date(wait.wakeAt) },
+    id,
+    tenant,
+    job,
+    definition,
+    version,
+    key,
+    unique,
+    entity,
+    refs,
+    source,
+    priority,
     state,
     dueAt: new Date(dueAt),
     scheduledAt: new Date(record.scheduledAt),
@@ -129,25 +149,28 @@ export function occurrenceView(
     error: state === 'completed' ? null : (last?.error ?? null),
     node: node ?? last?.node ?? null,
     reason: last?.reason ?? null,
+    wait: waitView(history),
+    replay,
+    span: record.span && { from: new Date(record.span.from), to: new Date(record.span.to), count: record.span.count },
     failedTasks: tasks.filter((task) => task.state === 'failed' || task.state === 'timeout').length,
     progress: progress && { ...progress, at: new Date(progress.at) },
     settings,
-    tasks: tasks.map((task) => ({
-      name: task.task,
-      state: task.state,
-      result: decodePayload(task.result),
-      attempts: task.attempts.map(attemptView),
-    })),
-    turns: turns.map((turn) => ({
-      turn: turn.turn,
-      end: turn.end,
-      node: turn.node,
-      startedAt: date(turn.startedAt),
-      endedAt: new Date(turn.endedAt),
-      error: turn.error,
-      reason: turn.reason,
-    })),
+    tasks: tasks.map(taskView),
+    turns: turns.map(turnView),
   }
+}
+
+function waitView({ state, wait, blockers }: OccurrenceHistory): WaitView | null {
+  if (state !== 'waiting' || !wait) return null
+  return { reason: wait.reason === 'stranded' ? 'recovery' : wait.reason, until: date(wait.wakeAt), blockers }
+}
+
+function taskView({ task, state, result, attempts }: TaskHistory): TaskView {
+  return { name: task, state, result: decodePayload(result), attempts: attempts.map(attemptView) }
+}
+
+function turnView({ turn, end, node, startedAt, endedAt, error, reason }: TurnRecord): TurnView {
+  return { turn, end, node, startedAt: date(startedAt), endedAt: new Date(endedAt), error, reason }
 }
 
 /** Whatever may start is started at once, so that on a node it runs. */
@@ -169,21 +192,7 @@ export function occurrenceLine(line: OccurrenceSummary): OccurrenceLine {
   }
 }
 
-function attemptView({
-  n,
-  state,
-  turn,
-  startedAt,
-  endedAt,
-  error,
-}: {
-  n: number
-  state: AttemptState
-  turn: number
-  startedAt: number | null
-  endedAt: number | null
-  error: ErrorRecord | null
-}): AttemptView {
+function attemptView({ n, state, turn, startedAt, endedAt, error }: AttemptHistory): AttemptView {
   return { n, state, turn, startedAt: date(startedAt), endedAt: date(endedAt), error }
 }
 

@@ -52,7 +52,7 @@ export interface ReplayOptions {
   request?: string
 }
 
-const mostInstants = 100_000
+export const mostInstants = 100_000
 const shownInstants = 1000
 const pageSize = 500
 const failedStates: readonly OccurrenceState[] = ['failed', 'dead', 'missed', 'canceled']

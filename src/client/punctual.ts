@@ -42,7 +42,7 @@ import type { Occurrence, OccurrenceLine } from './occurrence-view.ts'
 import { type BackfillOptions, type BackfillPreview, Operations, type ReplayOptions } from './operations.ts'
 import { parseOptions, type PunctualOptions } from './options.ts'
 import { random, randomBytes } from './random.ts'
-import { type Counts, type FieldChange, type JobStatus, type JobView, type ListFilter, type RangeView, Reads, type VersionView } from './reads.ts'
+import { type Counts, type FieldChange, type JobFilter, type JobStatus, type JobView, type ListFilter, type RangeView, Reads, type VersionView } from './reads.ts'
 import { Recent } from './recent.ts'
 import type { RunAt } from './run-at.ts'
 
@@ -54,6 +54,9 @@ import type { RunAt } from './run-at.ts'
 export function createPunctual(options: PunctualOptions): Punctual {
   return new Punctual(options)
 }
+
+/** The payload may be left out where the job takes none, or anything. */
+type EnqueueArguments<Input> = undefined extends Input ? [payload?: Input, options?: EnqueueOptions] : [payload: Input, options?: EnqueueOptions]
 
 /** What `createPunctual` returns. */
 export class Punctual implements AsyncDisposable {
@@ -119,7 +122,7 @@ export class Punctual implements AsyncDisposable {
   }
 
   /** Creates work for one entity, once or later. The payload is checked against the job's schema where this process knows it. */
-  enqueue<Input>(job: DefinitionTaking<Input>, payload: NoInfer<Input>, options?: EnqueueOptions): Promise<EnqueueResult>
+  enqueue<Input>(job: DefinitionTaking<Input>, ...work: EnqueueArguments<NoInfer<Input>>): Promise<EnqueueResult>
   enqueue(job: string, payload?: unknown, options?: EnqueueOptions): Promise<EnqueueResult>
   enqueue(requests: readonly EnqueueRequest[]): Promise<EnqueueResult[]>
   async enqueue(
@@ -282,8 +285,8 @@ export class Punctual implements AsyncDisposable {
     return this.#reads.ranges(filter)
   }
 
-  /** All jobs by name, those that never ran included. */
-  async jobs(filter?: { tenant?: string; after?: string; limit?: number }): Promise<readonly JobView[]> {
+  /** The jobs by name and tenant, those that never ran included, a page at a time. */
+  async jobs(filter?: JobFilter): Promise<readonly JobView[]> {
     this.#checkOpen()
     return this.#reads.jobs(filter)
   }

@@ -1,22 +1,23 @@
 // What only reads. Lists are the truth; events are hints.
 import { defaultTenant, type Engine } from '../engine/engine.ts'
 import { builtInPrefix } from '../engine/registry.ts'
+import { Timeline } from '../engine/timeline.ts'
 import { PunctualError } from '../errors.ts'
 import type { AnyDefinition } from '../model/definition.ts'
-import { isPlannable, type JobOverride, type JobRecord, type JobSpec } from '../model/job.ts'
+import type { JobOverride, JobRecord, JobSpec, VersionRecord } from '../model/job.ts'
 import { type OccurrenceState, occurrenceStates } from '../model/lifecycle.ts'
-import { checkKey, checkName, checkOneOf, checkOptions, checkWhole } from '../model/limits.ts'
-import { isPausedAt, type PauseRecord } from '../model/pause.ts'
+import { checkKey, checkName, checkObject, checkOneOf, checkOptions, checkWhole } from '../model/limits.ts'
+import { covers, type PauseRecord } from '../model/pause.ts'
 import { decodePayload } from '../model/payload.ts'
 import { cascade, type Settings } from '../model/settings.ts'
 import type { TaskNode } from '../model/task-graph.ts'
-import { bind } from '../schedule/interval.ts'
 import { restoreSchedule } from '../schedule/restore.ts'
-import { nextMs, type Schedule, type ScheduleJson } from '../schedule/schedule.ts'
+import type { Schedule, ScheduleJson } from '../schedule/schedule.ts'
 import type { OccurrenceFilter, Page } from '../store/query.ts'
-import type { NodeRecord } from '../store/store.ts'
+import type { JobQuery, NodeRecord } from '../store/store.ts'
 import { type InstantInput, parseInstant } from '../time/instant.ts'
 import { nameOf, type OccurrenceTarget, tenantOf, whichOf } from './commands.ts'
+import type { OverridableField } from './job-commands.ts'
 import { type Occurrence, type OccurrenceLine, occurrenceLine, occurrenceView } from './occurrence-view.ts'
 
 export interface ListFilter {
@@ -67,6 +68,8 @@ export interface JobView {
   readonly orphaned: boolean
   /** What a person has changed of what code declares; null for nothing. */
   readonly override: JobOverride | null
+  /** The names of those fields; `reset` takes them. */
+  readonly overridden: readonly OverridableField[]
   readonly createdAt: Date
   readonly updatedAt: Date
   readonly nextRun: Date | null
@@ -77,7 +80,10 @@ export interface VersionView {
   readonly version: number
   readonly effectiveAt: Date
   readonly createdAt: Date
+  /** The person who asked for it; null for code. */
   readonly by: string | null
+  /** The schedule in words. */
+  readonly scheduleText: string | null
   readonly spec: JobSpec
 }
 
@@ -96,6 +102,16 @@ export interface RangeView {
   readonly from: Date
   readonly to: Date
   readonly count: number
+}
+
+export interface JobFilter {
+  tenant?: string
+  /** Exactly this one. */
+  name?: string
+  /** Those that follow this one: the last of the page before. */
+  after?: { readonly name: string; readonly tenant: string }
+  /** Default 100, at most 1,000. */
+  limit?: number
 }
 
 export type Counts = Readonly<Record<OccurrenceState, number>>
@@ -146,36 +162,38 @@ export class Reads {
     await this.#engine.open()
     const { store, time } = this.#engine.env
     const record = await this.#find(tenant, name)
-    if (!record)
-      throw new PunctualError('job.unknown', `There is no job ${JSON.stringify(name)} in tenant ${JSON.stringify(tenant)}`, {
-        job: name,
-        tenant,
-      })
+    if (!record) throw unknownJob(tenant, name)
     const { states, lastRunAt } = await store.counts({ tenant, job: name })
     const now = time.now()
-    const pauses = await store.readPauses({ since: now })
-    const isPaused = pauses.some((pause) => isPausedAt(pause, tenant, name, now))
-    const next = isPlannable(record.spec) ? nextRun(record, now) : null
+    const pauses = await this.#pauses(now)
+    const isPaused = pauses.some((pause) => covers(pause, tenant, name))
+    const next = await this.#nextRun(record, now)
     return { active: next !== null && !isPaused, enabled: record.spec.isEnabled, paused: isPaused, running: states.running > 0, nextRun: next, lastRun: lastRunAt === null ? null : new Date(lastRunAt) }
   }
 
-  async jobs(filter: { tenant?: string; after?: string; limit?: number } = {}): Promise<readonly JobView[]> {
-    checkOptions(filter, ['tenant', 'after', 'limit'], 'jobs')
-    const { tenant, after, limit = 100 } = filter
-    checkWhole(limit, 'limit', 1, 1000)
+  async jobs(filter: JobFilter = {}): Promise<readonly JobView[]> {
+    const query = parseJobFilter(filter)
     await this.#engine.open()
     const { store, time } = this.#engine.env
-    const records = await store.readJobs({ limit, ...(tenant !== undefined && { tenant: checkName(tenant, 'tenant') }), ...(after !== undefined && { after: checkName(after, 'after') }) })
+    const records = await store.readJobs(query)
     const now = time.now()
-    const facts = { now, pauses: await store.readPauses({ since: now }), nodes: (await store.nodes()).nodes }
-    return records.map((record) => this.#jobView(record, facts))
+    const facts = { pauses: await this.#pauses(now), nodes: (await store.nodes()).nodes }
+    return Promise.all(records.map(async (record) => this.#jobView(record, { ...facts, nextRun: await this.#nextRun(record, now) })))
   }
 
   async versions(job: AnyDefinition | string, { tenant = defaultTenant }: { tenant?: string } = {}): Promise<readonly VersionView[]> {
     const name = nameOf(job)
     await this.#engine.open()
     const versions = await this.#engine.env.store.readVersions({ tenant, name })
-    return versions.map((one) => ({ ...one, effectiveAt: new Date(one.effectiveAt), createdAt: new Date(one.createdAt) }))
+    if (versions.length === 0) throw unknownJob(tenant, name)
+    return versions.map(({ version, effectiveAt, createdAt, by, spec }) => ({
+      version,
+      effectiveAt: new Date(effectiveAt),
+      createdAt: new Date(createdAt),
+      by,
+      scheduleText: restored(spec.schedule)?.describe() ?? null,
+      spec,
+    }))
   }
 
   async diff(job: AnyDefinition | string, from: number, to: number, options: { tenant?: string } = {}): Promise<readonly FieldChange[]> {
@@ -206,7 +224,19 @@ export class Reads {
     return (await this.#engine.env.store.readJobs({ tenant, name, limit: 1 }))[0]
   }
 
-  #jobView(record: JobRecord, { now, pauses, nodes }: { now: number; pauses: readonly PauseRecord[]; nodes: readonly NodeRecord[] }): JobView {
+  /** Those in force. A pause begins when it is asked for, which may be a moment ahead of this process's idea of now; so may its end. */
+  #pauses(now: number): Promise<readonly PauseRecord[]> {
+    return this.#engine.env.store.readPauses({ since: now + 1 })
+  }
+
+  /** An update may hold only from a later instant on; until then the version before it has the say. */
+  async #nextRun(record: JobRecord, now: number): Promise<Date | null> {
+    const { spec, createdAt, updatedAt, version } = record
+    const only = { version, spec, effectiveAt: createdAt, createdAt: updatedAt, by: null }
+    return nextRun(record, version === 1 ? [only] : await this.#engine.env.store.readVersions(record), now)
+  }
+
+  #jobView(record: JobRecord, { pauses, nodes, nextRun }: JobFacts): JobView {
     const { id, tenant, name, version, spec, declared, override, createdAt, updatedAt } = record
     return {
       id,
@@ -215,20 +245,36 @@ export class Reads {
       definition: spec.definition,
       version,
       schedule: spec.schedule,
-      scheduleText: scheduleOf(record)?.describe() ?? null,
+      scheduleText: restored(spec.schedule)?.describe() ?? null,
       payload: decodePayload(spec.payload),
       settings: cascade(this.#engine.env.options.settings, spec.defaults, spec.settings),
       tasks: spec.tasks,
       enabled: spec.isEnabled,
-      paused: pauses.some((pause) => isPausedAt(pause, tenant, name, now)),
+      paused: pauses.some((pause) => covers(pause, tenant, name)),
       retired: spec.isRetired,
       orphaned: declared !== null && !spec.isRetired && nodes.length > 0 && !nodes.some(({ declares }) => id in declares),
       override,
+      overridden: overriddenFields(override),
       createdAt: new Date(createdAt),
       updatedAt: new Date(updatedAt),
-      nextRun: isPlannable(spec) ? nextRun(record, now) : null,
+      nextRun,
     }
   }
+}
+
+/** What is not in the record of a job. */
+interface JobFacts {
+  readonly pauses: readonly PauseRecord[]
+  readonly nodes: readonly NodeRecord[]
+  readonly nextRun: Date | null
+}
+
+function overriddenFields(override: JobOverride | null): readonly OverridableField[] {
+  return Object.keys(override ?? {}).map((field) => (field === 'isEnabled' ? 'enabled' : (field as OverridableField)))
+}
+
+function unknownJob(tenant: string, name: string): PunctualError {
+  return new PunctualError('job.unknown', `There is no job ${JSON.stringify(name)} in tenant ${JSON.stringify(tenant)}`, { job: name, tenant })
 }
 
 /** What differs, by dotted field. */
@@ -240,20 +286,32 @@ function changes(from: unknown, to: unknown, field = ''): FieldChange[] {
   return [...fields].sort().flatMap((name) => changes(from[name], to[name], field === '' ? name : `${field}.${name}`))
 }
 
-/** The next instant of the job's schedule; null when it has none, or is of a kind this process does not know. */
-function nextRun(record: JobRecord, now: number): Date | null {
-  const schedule = scheduleOf(record)
-  const next = schedule && nextMs(schedule, now)
-  return next === null ? null : new Date(next)
+/** The next instant of the job, whichever version brings it; null when it has none, or is of a kind this process does not know. */
+function nextRun(record: JobRecord, versions: readonly VersionRecord[], now: number): Date | null {
+  if (!versions.every(({ spec }) => spec.schedule === null || restored(spec.schedule))) return null
+  const next = new Timeline(record, versions).next(now)
+  return next && new Date(next.at)
 }
 
-function scheduleOf({ spec, createdAt }: JobRecord): Schedule | null {
-  if (!spec.schedule) return null
+function restored(schedule: ScheduleJson | null): Schedule | null {
+  if (!schedule) return null
   try {
-    return bind(restoreSchedule(spec.schedule), createdAt)
+    return restoreSchedule(schedule)
   } catch (error) {
     if (error instanceof PunctualError && error.code === 'schedule.unknown') return null
     throw error
+  }
+}
+
+function parseJobFilter(filter: JobFilter): JobQuery {
+  checkOptions(filter, ['tenant', 'name', 'after', 'limit'], 'jobs')
+  const { tenant, name, after, limit = 100 } = filter
+  if (after !== undefined) checkObject(after, 'after')
+  return {
+    limit: checkWhole(limit, 'limit', 1, 1000),
+    ...(tenant !== undefined && { tenant: checkName(tenant, 'tenant') }),
+    ...(name !== undefined && { name: checkName(name, 'name') }),
+    ...(after !== undefined && { after: { name: checkName(after.name, 'after.name'), tenant: checkName(after.tenant, 'after.tenant') } }),
   }
 }
 

@@ -83,11 +83,11 @@ export class Planner {
   /** Once, at the start: with newer zone data than a plan was made with, the next instant is found anew. What is planned stays. */
   async #retime(): Promise<void> {
     const { store } = this.#env
-    for (let after: string | undefined; ; ) {
+    for (let after: JobRecord | undefined; ; ) {
       const jobs = await store.readJobs({ limit: jobsPerPass, ...(after !== undefined && { after }) })
       const outdated = jobs.filter(({ tz }) => isNewerTz(tzVersion(), tzOfStamp(tz)))
       for (const job of outdated) await this.#retimeJob(job)
-      after = jobs.at(-1)?.name
+      after = jobs.at(-1)
       if (jobs.length < jobsPerPass) break
     }
     this.#isRetimed = true

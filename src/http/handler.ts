@@ -5,6 +5,7 @@ import { PunctualError } from '../errors.ts'
 import type { Logger } from '../model/context.ts'
 import { checkOptions } from '../model/limits.ts'
 import { errorResponse, refusal } from './error-response.ts'
+import { explainRoutes } from './routes/explain.ts'
 import { healthRoutes } from './routes/health.ts'
 import { jobRoutes } from './routes/jobs.ts'
 import { nodeRoutes } from './routes/nodes.ts'
@@ -41,6 +42,7 @@ export function createHandler(punctual: Punctual, options: HandlerOptions = {}):
     .route('/', statusPageRoutes(punctual, basePath))
     .route('/api/v1', jobRoutes(punctual))
     .route('/api/v1', occurrenceRoutes(punctual))
+    .route('/api/v1', explainRoutes(punctual))
     .route('/api/v1', nodeRoutes(punctual))
   app.notFound((c) => refusal(c, 404, 'route.unknown', 'There is nothing at this address', {}))
   app.onError((error, c) => errorResponse(c, error, log))

@@ -13,6 +13,6 @@ td time { font-variant-numeric: tabular-nums; white-space: nowrap; }
 .completed, .health-ok { background: light-dark(#d9f2df, #17411f); }
 .failed, .dead, .health-degraded, .health-stopped { background: light-dark(#fbdcd9, #561c17); }
 .running, .retrying { background: light-dark(#dbe9fb, #173758); }
-.waiting, .skipped, .missed { background: light-dark(#fbf0cf, #4b3c0c); }
+.waiting, .skipped, .missed, .paused, .disabled, .orphaned { background: light-dark(#fbf0cf, #4b3c0c); }
 .notice { padding: 1rem; background: var(--soft); }
 `

@@ -48,7 +48,7 @@ export interface GapDecision {
 
 /** Up to so many instants that are passed over get a record each; more become one range record. */
 export const singleRecords = 1000
-const mostBounded = 1000
+export const mostBounded = 1000
 
 export function parseRecovery(options: RecoveryOptions, field: string): RecoveryPolicy {
   if (typeof options === 'string') return checkedStrategy({ strategy: checkOneOf(options, field, recoveryStrategies) }, field)

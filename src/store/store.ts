@@ -125,8 +125,8 @@ export interface PauseAnswer {
 export interface JobQuery {
   readonly tenant?: string
   readonly name?: string
-  /** Names after this one, in order. */
-  readonly after?: string
+  /** Those that follow this one, in the order of name and tenant. */
+  readonly after?: { readonly name: string; readonly tenant: string }
   readonly limit: number
 }
 

@@ -36,7 +36,7 @@ describe('commands on a store', () => {
     const { code, stdout } = await punctual(['jobs'], { env })
     expect(code).toBe(0)
     const [title, ...rows] = stdout.trimEnd().split('\n')
-    expect(title).toMatch(/^JOB +TENANT +VERSION +NEXT RUN +SCHEDULE$/)
+    expect(title).toMatch(/^JOB +TENANT +VERSION +STATUS +NEXT RUN +SCHEDULE$/)
     expect(rows[0]).toMatch(/^broken +default +v1 +none$/)
     expect(rows[1]).toMatch(/^report +default +v1 +\d{4}-\d\d-\d\d 0[45]:00:00Z +At 06:00 \(Europe\/Oslo\)$/)
     expect((await json('jobs', '--tenant', 'nobody')).items).toEqual([])
@@ -204,16 +204,22 @@ describe('store URLs', () => {
   })
 })
 
+/** The commands below a command, each with its full name. */
+async function below(command: string): Promise<string[]> {
+  const { stdout } = await punctual([command, '--help'])
+  return [...stdout.matchAll(/^ {2}([a-z]+) (?!\[command\])/gm)].map(([, name]) => `${command} ${name}`)
+}
+
 describe('help', () => {
   test('every command has an example', async () => {
     const { code, stdout } = await punctual(['--help'])
     expect(code).toBe(0)
     const names = [...stdout.matchAll(/^ {2}([a-z]+) /gm)].map(([, name]) => name as string).filter((name) => name !== 'help')
     expect(names).toEqual(
-      expect.arrayContaining(['serve', 'next', 'jobs', 'occurrences', 'nodes', 'enqueue', 'trigger', 'cancel']),
+      expect.arrayContaining(['serve', 'next', 'jobs', 'occurrences', 'nodes', 'enqueue', 'trigger', 'cancel', 'dead']),
     )
-    for (const name of names) {
-      const help = await punctual([name, '--help'])
+    for (const name of [...names, ...(await below('jobs')), ...(await below('dead'))]) {
+      const help = await punctual([...name.split(' '), '--help'])
       expect(help.code).toBe(0)
       expect(help.stdout).toMatch(new RegExp(`Example:\\n {2}\\$ punctual ${name} `))
     }

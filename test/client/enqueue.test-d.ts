@@ -24,8 +24,16 @@ punctual.enqueue(invoice, { customer: 'acme' }, { dedupe: 'k' })
 // @ts-expect-error a key is a text
 punctual.enqueue(invoice, { customer: 'acme' }, { key: 5 })
 
-// Without a schema, and by name, any payload will do.
+// A payload that the schema asks for cannot be left out.
+// @ts-expect-error the payload is missing
+punctual.enqueue(invoice)
+
+// Without a schema, and by name, any payload will do, and none.
+punctual.enqueue(sweep)
+punctual.enqueue(sweep, undefined, { key: 'k' })
 punctual.enqueue(sweep, { anything: true })
+// @ts-expect-error there is no such option
+punctual.enqueue(sweep, undefined, { dedupe: 'k' })
 punctual.enqueue('invoice', { anything: true })
 punctual.enqueue([
   { job: 'invoice', payload: 1 },

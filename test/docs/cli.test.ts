@@ -16,8 +16,13 @@ describe('the page of the command line', async () => {
   test.each(commands)('names every flag of %s', async (command) => {
     const [, section = ''] = page.split(new RegExp(`^## ${command}$`, 'm'))
     const text = section.split(/^## /m)[0] as string
-    const { stdout } = await punctual([command, '--help'])
-    const flags = [...stdout.matchAll(/^ {2}(--[a-z-]+)/gm)].map(([, flag]) => flag as string)
+    const { stdout: own } = await punctual([command, '--help'])
+    const below = [...own.matchAll(/^ {2}([a-z]+) \[options\]/gm)].map(([, name]) => name as string)
+    const helps = await Promise.all(below.map((name) => punctual([command, name, '--help'])))
+    const flags = [own, ...helps.map(({ stdout }) => stdout)].flatMap((help) =>
+      [...help.matchAll(/^ {2}(--[a-z-]+)/gm)].map(([, flag]) => flag as string),
+    )
+    expect(below.filter((name) => name !== 'list' && !text.includes(`${command} ${name}`))).toEqual([])
     const everywhere = command === 'serve' ? [] : ['--store', '--json']
     expect(flags.filter((flag) => !everywhere.includes(flag) && !text.includes(flag))).toEqual([])
   })

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { waitReasons } from '../../src/client/occurrence-view.ts'
 import {
   attemptStates,
   endStates,
@@ -22,6 +23,10 @@ describe('the page of concepts', () => {
   test('explains every state', () => {
     expect(tableRows(page, 'States of an occurrence').map(([state]) => state)).toEqual([...occurrenceStates])
     for (const state of [...taskRunStates, ...attemptStates, ...turnEnds]) expect(text).toContain(`\`${state}\``)
+  })
+
+  test('explains everything that an occurrence can wait for', () => {
+    expect(tableRows(page, 'Why an occurrence waits').map(([reason]) => reason)).toEqual([...waitReasons])
   })
 
   test('maps the states of the documents to states that exist', () => {

@@ -1,9 +1,11 @@
 import { createPunctual, type PunctualError } from 'punctual'
 import { memory } from 'punctual/memory'
 import { describe, expect, test } from 'vitest'
+import { mostInstants } from '../../src/client/operations.ts'
 import { parseOptions } from '../../src/client/options.ts'
 import { defaultOptions } from '../../src/engine/env.ts'
 import { limits } from '../../src/model/limits.ts'
+import { mostBounded, type RecoveryPolicy, singleRecords } from '../../src/model/recovery.ts'
 import { defaultRetry } from '../../src/model/retry.ts'
 import { defaultSettings, settingNames } from '../../src/model/settings.ts'
 import { tableRows } from './page.ts'
@@ -11,9 +13,18 @@ import { tableRows } from './page.ts'
 const page = 'docs/reference/defaults.md'
 const documented = (heading: string) => Object.fromEntries(tableRows(page, heading).map(([name, value]) => [name, value]))
 
-/** A value as the page writes it. */
+/** Options whose name inside is another. */
+const publicNames: Readonly<Record<string, string>> = { clusterLimit: 'clusterConcurrency', retireOrphans: 'prune' }
+
+/** A setting and its value as the page writes them. */
 function written(name: string, value: unknown): [string, string] {
-  return [name.replace(/Ms$/, ''), name.endsWith('Ms') ? duration(value as number) : String(value)]
+  return [publicNames[name] ?? name.replace(/Ms$/, ''), writtenValue(name, value)]
+}
+
+function writtenValue(name: string, value: unknown): string {
+  if (value === null) return 'none'
+  if (name === 'recovery') return (value as RecoveryPolicy).strategy
+  return name.endsWith('Ms') ? duration(value as number) : String(value)
 }
 
 function duration(ms: number): string {
@@ -76,6 +87,9 @@ describe('JS-8 the table of defaults', () => {
       limits.zone,
       limits.payloadBytes / 1024,
       limits.errorText,
+      mostBounded,
+      singleRecords,
+      mostInstants,
     ])
     expect(limits.entity).toBe(limits.key)
     expect(limits.resultBytes).toBe(limits.payloadBytes)

@@ -168,6 +168,18 @@ onStores('JB-16 replay and backfill', (scene) => {
     expect(payloads).toEqual(['v1', 'v1', 'v2', 'v2'])
   })
 
+  it('startWithin does not make runs of a backfill too late', async () => {
+    const { slowNode, clock } = scene()
+    const job = defineJob('tick', { schedule: hourly, startWithin: '5m' }).task('only', () => {})
+    const { punctual } = await slowNode({ jobs: [job] })
+    await punctual.backfill(job, { from: '2025-12-31T00:00:00Z', to: '2025-12-31T03:00:00Z' })
+    await clock.advance('1m')
+    await punctual.idle()
+    expect((await historyOf(punctual, 'tick')).filter(({ source }) => source === 'backfill').map(({ state }) => state)).toEqual(
+      Array(3).fill('completed'),
+    )
+  })
+
   it('a backfill can be canceled, and what it created can be, too', async () => {
     const { slowNode, clock } = scene('2026-01-02T00:30:00Z')
     const job = defineJob('tick', { schedule: hourly }).task('only', ({ source }) =>

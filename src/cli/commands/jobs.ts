@@ -1,20 +1,31 @@
 import type { Command } from 'commander'
-import { withClient } from '../client.ts'
-import { example, jsonOption, storeOption, tenantOption } from '../options.ts'
-import { instant, print, printJson, table } from '../print.ts'
+import { example } from '../options.ts'
+import { addJobsDiff } from './jobs/diff.ts'
+import { addJobsList } from './jobs/list.ts'
+import { addJobsReset } from './jobs/reset.ts'
+import { addJobsRetire } from './jobs/retire.ts'
+import { addJobsRollback } from './jobs/rollback.ts'
+import { addJobsShow } from './jobs/show.ts'
+import { addJobsUpdate } from './jobs/update.ts'
+import { addJobsVersions } from './jobs/versions.ts'
 
 export function addJobs(root: Command): void {
-  root
+  const jobs = root
     .command('jobs')
-    .description('List the jobs, those that never ran included.')
-    .addOption(storeOption())
-    .addOption(tenantOption())
-    .addOption(jsonOption())
-    .addHelpText('after', example('punctual jobs --store sqlite:./punctual.db'))
-    .action(async ({ store, tenant, json }: { store: string; tenant?: string; json?: true }) => {
-      const jobs = await withClient(store, (punctual) => punctual.jobs({ limit: 1000, ...(tenant !== undefined && { tenant }) }))
-      if (json) return printJson({ items: jobs })
-      const rows = jobs.map((job) => [job.name, job.tenant, `v${job.version}`, instant(job.nextRun), job.scheduleText ?? 'none'])
-      print(table(['JOB', 'TENANT', 'VERSION', 'NEXT RUN', 'SCHEDULE'], rows))
-    })
+    .description('List the jobs, show one with its versions, and change it.')
+    .addHelpText(
+      'after',
+      example('punctual jobs --store sqlite:./punctual.db', 'punctual jobs show report --store sqlite:./punctual.db'),
+    )
+  const commands = [
+    addJobsList,
+    addJobsShow,
+    addJobsVersions,
+    addJobsDiff,
+    addJobsUpdate,
+    addJobsReset,
+    addJobsRollback,
+    addJobsRetire,
+  ]
+  for (const add of commands) add(jobs)
 }

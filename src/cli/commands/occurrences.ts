@@ -5,7 +5,7 @@ import { PunctualError } from '../../errors.ts'
 import { type OccurrenceState, occurrenceStates } from '../../model/lifecycle.ts'
 import { withClient } from '../client.ts'
 import { example, jsonOption, storeOption, tenantOption, whole } from '../options.ts'
-import { bold, instant, print, printJson, table, visible } from '../print.ts'
+import { bold, facts, instant, print, printJson, table } from '../print.ts'
 
 interface OccurrencesOptions {
   store: string
@@ -69,19 +69,6 @@ async function show(store: string, id: string, json: true | undefined): Promise<
 
 function detail(occurrence: Occurrence): string {
   const { id, job, key, state, source, dueAt, startedAt, endedAt, payload, result, error, reason, tasks } = occurrence
-  const facts: [string, string][] = [
-    ['job', job],
-    ['state', reason === null ? state : `${state} (${reason})`],
-    ['source', source],
-    ['key', key ?? ''],
-    ['due', instant(dueAt)],
-    ['started', instant(startedAt)],
-    ['ended', instant(endedAt)],
-    ['payload', JSON.stringify(payload) ?? ''],
-    ['result', JSON.stringify(result) ?? ''],
-    ['error', error?.message ?? ''],
-  ]
-  const shown = facts.filter(([, value]) => value !== '' && value !== 'null')
   const attempts = tasks.flatMap((task) =>
     task.attempts.length === 0
       ? [[task.name, task.state, '', '', '']]
@@ -95,8 +82,38 @@ function detail(occurrence: Occurrence): string {
   )
   return [
     bold(id),
-    ...shown.map(([name, value]) => `  ${name.padEnd(8)} ${visible(value)}`),
+    facts([
+      ['job', job],
+      ['state', reason === null ? state : `${state} (${reason})`],
+      ['waits', waitText(occurrence)],
+      ['source', source],
+      ['repeats', occurrence.replay ? `${occurrence.replay.origin}: ${occurrence.replay.reason}` : ''],
+      ['covers', spanText(occurrence)],
+      ['key', key ?? ''],
+      ['due', instant(dueAt)],
+      ['started', instant(startedAt)],
+      ['ended', instant(endedAt)],
+      ['progress', progressText(occurrence)],
+      ['payload', JSON.stringify(payload) ?? ''],
+      ['result', JSON.stringify(result) ?? ''],
+      ['error', error?.message ?? ''],
+    ]),
     '',
     table(['TASK', 'STATE', 'ATTEMPT', 'STARTED', 'ERROR'], attempts),
   ].join('\n')
+}
+
+function waitText({ wait }: Occurrence): string {
+  if (!wait) return ''
+  const { reason, until, blockers } = wait
+  return `for ${reason}${until ? ` until ${instant(until)}` : ''}${blockers.length > 0 ? ` held by ${blockers.join(', ')}` : ''}`
+}
+
+function spanText({ span }: Occurrence): string {
+  return span ? `${span.count} instants from ${instant(span.from)} to ${instant(span.to)}` : ''
+}
+
+function progressText({ progress }: Occurrence): string {
+  if (!progress) return ''
+  return `${Math.round(progress.done * 100)} %${progress.message ? `, ${progress.message}` : ''} (${progress.task})`
 }

@@ -1,5 +1,6 @@
 import { Hono } from 'hono'
 import { html } from 'hono/html'
+import { jobMarks } from '../../client/job-marks.ts'
 import type { OccurrenceLine } from '../../client/occurrence-view.ts'
 import type { Punctual } from '../../client/punctual.ts'
 import type { Counts, JobView } from '../../client/reads.ts'
@@ -65,7 +66,7 @@ function body(basePath: string, { jobs, counts, occurrences }: Content): Html {
   return html`<ul class="counts">${occurrenceStates.map((state) => html`<li><span class="badge ${state}">${state}</span> ${counts[state]}</li>`)}</ul>
 <table>
 <caption>Jobs</caption>
-<thead><tr><th scope="col">Job</th><th scope="col">Schedule</th><th scope="col">Next run</th><th scope="col">Tasks</th></tr></thead>
+<thead><tr><th scope="col">Job</th><th scope="col">Status</th><th scope="col">Schedule</th><th scope="col">Next run</th><th scope="col">Tasks</th></tr></thead>
 <tbody>${jobs.map(jobRow)}</tbody>
 </table>
 <table>
@@ -78,7 +79,7 @@ function body(basePath: string, { jobs, counts, occurrences }: Content): Html {
 
 function jobRow(job: JobView): Html {
   return html`
-<tr><th scope="row">${job.name}</th><td>${job.scheduleText ?? 'none'}</td><td>${time(job.nextRun)}</td><td>${job.tasks.map((task) => task.name).join(', ')}</td></tr>`
+<tr><th scope="row">${job.name}</th><td>${jobMarks(job).map((mark) => html`<span class="badge ${mark}">${mark}</span> `)}</td><td>${job.scheduleText ?? 'none'}</td><td>${time(job.nextRun)}</td><td>${job.tasks.map((task) => task.name).join(', ')}</td></tr>`
 }
 
 function occurrenceRow(basePath: string, line: OccurrenceLine): Html {

@@ -95,10 +95,16 @@ export function readJobs(state: MemoryState, { tenant, name, after, limit }: Job
       (job) =>
         (tenant === undefined || job.tenant === tenant) &&
         (name === undefined || job.name === name) &&
-        (after === undefined || job.name > after),
+        (after === undefined || byName(job, after) > 0),
     )
-    .sort((a, b) => (a.name === b.name ? compare(a.tenant, b.tenant) : compare(a.name, b.name)))
+    .sort(byName)
     .slice(0, limit)
+}
+
+type JobName = Pick<JobRecord, 'name' | 'tenant'>
+
+function byName(a: JobName, b: JobName): number {
+  return compare(a.name, b.name) || compare(a.tenant, b.tenant)
 }
 
 function compare(a: string, b: string): number {

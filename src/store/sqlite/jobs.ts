@@ -117,14 +117,13 @@ export function findJob(tx: Transaction, tenant: string, name: string): JobRecor
 
 export function readJobs(tx: Transaction, { tenant, name, after, limit }: JobQuery): readonly JobRecord[] {
   const given = [
-    ['s.tenant = ?', tenant],
-    ['s.job = ?', name],
-    ['s.job > ?', after],
-  ].filter((condition) => condition[1] !== undefined) as [string, string][]
-  const where = given.length === 0 ? '' : `WHERE ${given.map(([condition]) => condition).join(' AND ')}`
-  return tx
-    .all<JobRow>(`${selectJob} ${where} ORDER BY s.job, s.tenant LIMIT ? + 0`, ...given.map(([, value]) => value), limit)
-    .map(jobRecord)
+    ...(tenant === undefined ? [] : [{ condition: 's.tenant = ?', values: [tenant] }]),
+    ...(name === undefined ? [] : [{ condition: 's.job = ?', values: [name] }]),
+    ...(after === undefined ? [] : [{ condition: '(s.job, s.tenant) > (?, ?)', values: [after.name, after.tenant] }]),
+  ]
+  const where = given.length === 0 ? '' : `WHERE ${given.map(({ condition }) => condition).join(' AND ')}`
+  const values = given.flatMap((one) => one.values)
+  return tx.all<JobRow>(`${selectJob} ${where} ORDER BY s.job, s.tenant LIMIT ? + 0`, ...values, limit).map(jobRecord)
 }
 
 /** Jobs with an instant to plan, the most urgent first. */

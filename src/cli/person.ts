@@ -1,0 +1,15 @@
+import { userInfo } from 'node:os'
+
+/** Who asks for a change: the name that was given, else that of the user of this machine. */
+export function personOf(by: string | undefined): string {
+  return by ?? userName()
+}
+
+/** A process may run under an id that the machine has no name for. */
+function userName(): string {
+  try {
+    return userInfo().username
+  } catch {
+    return `uid ${process.getuid?.() ?? 'unknown'}`
+  }
+}
