@@ -87,12 +87,13 @@ function take(
 
 /** What a claim has to know first, in one statement: whether the node has joined, when something wakes, and what is paused. */
 function look(tx: Transaction, node: string): { isKnown: boolean; wakeAt: number | null; revision: number } {
-  const [known, wakeAt, revision] = tx.one<[number | null, number | null, number]>(
+  const [known, wakeAt, revision, lanes] = tx.one<[number | null, number | null, number, number]>(
     `SELECT (SELECT 1 FROM punctual_node WHERE boot = ?),
       (SELECT wake_at FROM punctual_waiting WHERE wake_at IS NOT NULL ORDER BY wake_at LIMIT 1),
-      (SELECT value FROM punctual_meta WHERE name = 'pause_revision')`,
+      (SELECT value FROM punctual_meta WHERE name = 'pause_revision'), (SELECT value FROM punctual_meta WHERE name = 'lanes')`,
     node,
-  ) as [number | null, number | null, number]
+  ) as [number | null, number | null, number, number]
+  tx.noteLanes(lanes)
   tx.hasWakes = wakeAt !== null
   return { isKnown: known !== null, wakeAt, revision }
 }

@@ -29,7 +29,7 @@ function createOne(tx: Transaction, row: NewOccurrence, scheduledAt: number, job
   if (holder) return resolveConflict(tx, standings(tx, 'o.ref = ?', holder[0])[0] as Standing, row, scheduledAt)
   if (isTombstoned(tx, row.id)) return { id: row.id, outcome: 'tombstoned', differs: false }
   const version = row.version ?? jobs.version(series)
-  const spec = jobs.spec(series, version) ?? jobs.ownSpec(row.definition)
+  const spec = jobs.specFor(series, version, row.definition)
   const declared = row.holds === 'declared' ? declaredBy(spec, row) : null
   const definition = declared?.definition ?? row.definition
   const kind = spec?.definition === definition ? kindOf(spec) : definition
@@ -50,10 +50,13 @@ function declaredBy(
 const specsSeen = new WeakMap<Dictionary, Map<string, JobSpec>>()
 const specsKept = 1000
 
-/** Which version of each job is in force, asked once for each job. */
+/** Which version of each job is in force and what it says, asked once for each job. */
 class JobsInForce {
   readonly #tx: Transaction
   readonly #versions = new Map<number, number>()
+  readonly #own = new Map<string, JobSpec | undefined>()
+  /** Rows that are created together are mostly of one job. */
+  #last: { series: number; version: number; definition: string; spec: JobSpec | undefined } | null = null
 
   constructor(tx: Transaction) {
     this.#tx = tx
@@ -67,7 +70,24 @@ class JobsInForce {
     return version
   }
 
-  spec(series: number, version: number): JobSpec | undefined {
+  /** What the job says of work of this version; where the tenant has no such job, what the definition's own job says now. */
+  specFor(series: number, version: number, definition: string): JobSpec | undefined {
+    const last = this.#last
+    if (last?.series === series && last.version === version && last.definition === definition) return last.spec
+    const spec = this.#spec(series, version) ?? this.#ownSpec(definition)
+    this.#last = { series, version, definition, spec }
+    return spec
+  }
+
+  #ownSpec(definition: string): JobSpec | undefined {
+    if (!this.#own.has(definition)) {
+      const series = this.#tx.dictionary.findSeries(defaultTenant, definition)?.ref
+      this.#own.set(definition, series === undefined ? undefined : this.#spec(series, this.version(series)))
+    }
+    return this.#own.get(definition)
+  }
+
+  #spec(series: number, version: number): JobSpec | undefined {
     if (version === 0) return undefined
     const name = `${series}:${version}`
     const seen = specsSeen.get(this.#tx.dictionary) ?? new Map<string, JobSpec>()
@@ -76,12 +96,6 @@ class JobsInForce {
     if (seen.size >= specsKept) seen.clear()
     if (spec) seen.set(name, spec)
     return spec
-  }
-
-  /** Where a tenant has no such job, what the definition's own job says. */
-  ownSpec(definition: string): JobSpec | undefined {
-    const series = this.#tx.dictionary.findSeries(defaultTenant, definition)?.ref
-    return series === undefined ? undefined : this.spec(series, this.version(series))
   }
 }
 

@@ -2,6 +2,7 @@ import { jobId } from '../../model/ids.ts'
 import { isPlannable, type JobRecord, specText } from '../../model/job.ts'
 import type { JobPut, JobPutAnswer, JobQuery } from '../store.ts'
 import { freeAll } from './keys.ts'
+import { leaveReady } from './place.ts'
 import { fromJson, toJson } from './records.ts'
 import type { Transaction } from './transaction.ts'
 import { addVersion } from './versions.ts'
@@ -74,7 +75,7 @@ function withdraw(tx: Transaction, series: number, effectiveAt: number): void {
   for (let row = planned.shift(); row; row = planned.shift()) {
     const [ref, hasHolds] = row
     const stirred = tx.stirred.length
-    tx.run('DELETE FROM punctual_ready WHERE series = ? AND ref = ?', series, ref)
+    leaveReady(tx, series, ref)
     tx.tally(series, 'pending', null)
     if (hasHolds) freeAll(tx, ref)
     tx.run('DELETE FROM punctual_occurrence WHERE ref = ?', ref)

@@ -30,8 +30,7 @@ export function* picked(
   }
 }
 
-const nextLane = `SELECT lane, due_at FROM punctual_ready INDEXED BY punctual_ready_lane
-  WHERE kind = ? AND priority = ? AND lane > ? ORDER BY lane, due_at LIMIT 1`
+const nextLane = `SELECT series, due_at FROM punctual_lane WHERE kind = ? AND priority = ? AND series > ? ORDER BY series, due_at LIMIT 1`
 
 /** The lanes with anything due, by skipping from the head of one to the next. */
 function dueLanes(tx: Transaction, kinds: readonly string[], dueBy: number): DueLane[] {
@@ -48,8 +47,10 @@ function dueLanes(tx: Transaction, kinds: readonly string[], dueBy: number): Due
   return found
 }
 
-const selectLane = `SELECT ${dueColumns} FROM punctual_ready r INDEXED BY punctual_ready_lane CROSS JOIN punctual_occurrence o ON o.ref = r.ref
-  WHERE r.kind = ? AND r.priority = ? AND r.lane = ? AND r.due_at <= ? AND (r.due_at, r.ref) > (?, ?) ORDER BY r.due_at, r.ref LIMIT ? + 0`
+const selectLane = `SELECT ${dueColumns} FROM punctual_lane l
+  CROSS JOIN punctual_ready r ON r.kind = l.kind AND r.priority = l.priority AND r.due_at = l.due_at AND r.ref = l.ref
+  CROSS JOIN punctual_occurrence o ON o.ref = l.ref
+  WHERE l.kind = ? AND l.priority = ? AND l.series = ? AND l.due_at <= ? AND (l.due_at, l.ref) > (?, ?) ORDER BY l.due_at, l.ref LIMIT ? + 0`
 const pageSize = 8
 
 function reader(tx: Transaction, { kind, priority, series }: DueLane, dueBy: number): LaneReader<DueRow> {
@@ -150,8 +151,8 @@ export function waiting(tx: Transaction, { kinds }: { kinds: readonly string[] }
   return [...groups].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, group]) => group)
 }
 
-const countDue = `SELECT count(*) FROM (SELECT 1 FROM punctual_ready INDEXED BY punctual_ready_lane
-  WHERE kind = ? AND priority = ? AND lane = ? AND due_at <= ? LIMIT ${mostCounted})`
+const countDue = `SELECT count(*) FROM
+  (SELECT 1 FROM punctual_lane WHERE kind = ? AND priority = ? AND series = ? AND due_at <= ? LIMIT ${mostCounted})`
 
 function countBySeries(tx: Transaction, kind: number, priority: number): [series: number, count: number][] {
   // Before any node picks there are no lanes: everything that is due is counted.

@@ -21,28 +21,50 @@ export interface Member {
   readonly hasHolds: boolean
 }
 
-const columns = 'kind, priority, due_at, ref, turn, series, planned, retrying, expires_at'
+const columns = 'kind, priority, due_at, ref, turn, series, planned, retrying'
 
 export function putReady(tx: Transaction, member: Member, isRetrying: boolean): void {
   const { kind, priority, dueAt, ref, turn, series, isPlanned, startWithinMs } = member
-  const isFirst = turn === 1
-  const planned = isPlanned && isFirst ? 1 : 0
-  const expiresAt = isFirst && startWithinMs !== null ? dueAt + startWithinMs : null
-  const lane = tx.isLaned(kind) ? series : null
-  // Most rows have neither, and values that are not bound cost nothing.
-  if (expiresAt === null && lane === null)
-    tx.statement(insertPlain).run(kind, priority, dueAt, ref, turn, series, planned, isRetrying ? 1 : 0)
-  else tx.run(insertFull, kind, priority, dueAt, ref, turn, series, planned, isRetrying ? 1 : 0, expiresAt, lane)
+  const planned = isPlanned && turn === 1 ? 1 : 0
+  tx.statement(`INSERT INTO punctual_ready (${columns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`).run(
+    kind,
+    priority,
+    dueAt,
+    ref,
+    turn,
+    series,
+    planned,
+    isRetrying ? 1 : 0,
+  )
+  if (tx.isLaned(kind)) tx.run('INSERT INTO punctual_lane VALUES (?, ?, ?, ?, ?)', kind, priority, series, dueAt, ref)
+  if (turn === 1 && startWithinMs !== null)
+    tx.run('INSERT OR IGNORE INTO punctual_expiry VALUES (?, ?)', dueAt + startWithinMs, ref)
 }
 
-const insertPlain =
-  'INSERT INTO punctual_ready (kind, priority, due_at, ref, turn, series, planned, retrying) VALUES (?, ?, ?, ?, ?, ?, ?, ?)'
-const insertFull = `INSERT INTO punctual_ready (${columns}, lane) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
-
 /** Takes an occurrence out of where it stands. */
-export function takeOut(tx: Transaction, place: 'ready' | 'waiting', { kind, priority, dueAt, ref, series }: Member): void {
-  if (place === 'waiting') tx.run('DELETE FROM punctual_waiting WHERE series = ? AND ref = ?', series, ref)
-  else tx.run('DELETE FROM punctual_ready WHERE kind = ? AND priority = ? AND due_at = ? AND ref = ?', kind, priority, dueAt, ref)
+export function takeOut(tx: Transaction, place: 'ready' | 'waiting', member: Member): void {
+  const { kind, priority, dueAt, ref, series } = member
+  if (place === 'waiting') {
+    tx.run('DELETE FROM punctual_waiting WHERE series = ? AND ref = ?', series, ref)
+    return
+  }
+  tx.run('DELETE FROM punctual_ready WHERE kind = ? AND priority = ? AND due_at = ? AND ref = ?', kind, priority, dueAt, ref)
+  if (tx.isLaned(kind)) tx.run(deleteLane, kind, priority, series, dueAt, ref)
+}
+
+const deleteLane = 'DELETE FROM punctual_lane WHERE kind = ? AND priority = ? AND series = ? AND due_at = ? AND ref = ?'
+
+/** Takes a row out of ready of which no more is known. */
+export function leaveReady(tx: Transaction, series: number, ref: number): void {
+  if (tx.hasLanes) {
+    const row = tx.one<[number, number, number]>(
+      'SELECT kind, priority, due_at FROM punctual_ready WHERE series = ? AND ref = ?',
+      series,
+      ref,
+    )
+    if (row) tx.run(deleteLane, row[0], row[1], series, row[2], ref)
+  }
+  tx.run('DELETE FROM punctual_ready WHERE series = ? AND ref = ?', series, ref)
 }
 
 /** A row of ready or waiting. */
@@ -59,7 +81,7 @@ export function makeWait(tx: Transaction, [series, ref, retrying]: Row, { reason
     series,
     ref,
   )
-  tx.run('DELETE FROM punctual_ready WHERE series = ? AND ref = ?', series, ref)
+  leaveReady(tx, series, ref)
   tx.tally(series, retrying ? 'retrying' : 'pending', 'waiting')
   if (wakeAt !== null) tx.hasWakes = true
 }
@@ -67,15 +89,18 @@ export function makeWait(tx: Transaction, [series, ref, retrying]: Row, { reason
 /** Lets a row that waits be looked at again. */
 export function wake(tx: Transaction, [series, ref, retrying]: Row): void {
   tx.run(
-    `INSERT INTO punctual_ready (${columns}, lane)
-      SELECT ${columns}, (SELECT series FROM punctual_kind k WHERE k.ref = kind AND k.laned = 1) FROM punctual_waiting WHERE series = ? AND ref = ?`,
+    `INSERT INTO punctual_ready (${columns}) SELECT ${columns} FROM punctual_waiting WHERE series = ? AND ref = ?`,
     series,
     ref,
   )
+  if (tx.hasLanes) tx.run(addLane, series, ref)
   tx.run('DELETE FROM punctual_waiting WHERE series = ? AND ref = ?', series, ref)
   tx.tally(series, 'waiting', retrying ? 'retrying' : 'pending')
   tx.stirred.push(ref)
 }
+
+const addLane = `INSERT INTO punctual_lane SELECT w.kind, w.priority, w.series, w.due_at, w.ref
+  FROM punctual_waiting w CROSS JOIN punctual_kind k ON k.ref = w.kind WHERE w.series = ? AND w.ref = ? AND k.laned = 1`
 
 /** When the next row of these kinds wakes by itself. */
 export function nextWake(tx: Transaction, kinds: readonly string[]): number | null {

@@ -148,6 +148,14 @@ function reviveOne(
   // A place that it has kept is still its own, and freed with its end: a holder is never without a list of keys.
   const text = toJson(holds) ?? (keysOf(tx, ref).length > 0 ? 'null' : null)
   tx.run("UPDATE punctual_occurrence SET source = 'recovery', holds = ?, span = ? WHERE ref = ?", text, toJson(span), ref)
+  // While it was stranded its expiry may have been passed over.
+  tx.run(
+    `INSERT OR IGNORE INTO punctual_expiry SELECT w.due_at + o.start_within_ms, w.ref
+      FROM punctual_waiting w CROSS JOIN punctual_occurrence o ON o.ref = w.ref
+      WHERE w.series = ? AND w.ref = ? AND o.start_within_ms IS NOT NULL`,
+    series,
+    ref,
+  )
   wake(tx, [series, ref, 0])
 }
 

@@ -52,29 +52,31 @@ export const migrations: readonly Migration[] = [
       'CREATE TABLE punctual_block (block INTEGER PRIMARY KEY, first_at REAL NOT NULL, last_at REAL NOT NULL, first_end_at REAL) STRICT',
 
       // planned: the first turn of a scheduled instant. retrying: whether this wait is one between tries.
-      // expires_at: after which the first turn may no longer begin. lane: the series, where the kind is laned.
       `CREATE TABLE punctual_ready (
         kind INTEGER NOT NULL, priority INTEGER NOT NULL, due_at REAL NOT NULL, ref INTEGER NOT NULL, turn INTEGER NOT NULL,
-        series INTEGER NOT NULL, planned INTEGER NOT NULL, retrying INTEGER NOT NULL, expires_at REAL, lane INTEGER,
-        PRIMARY KEY (kind, priority, due_at, ref)
+        series INTEGER NOT NULL, planned INTEGER NOT NULL, retrying INTEGER NOT NULL, PRIMARY KEY (kind, priority, due_at, ref)
       ) STRICT, WITHOUT ROWID`,
       'CREATE UNIQUE INDEX punctual_ready_series ON punctual_ready (series, ref)',
       'CREATE INDEX punctual_ready_retrying ON punctual_ready (series, ref) WHERE retrying = 1',
       'CREATE INDEX punctual_ready_planned ON punctual_ready (series, due_at) WHERE planned = 1',
-      'CREATE INDEX punctual_ready_lane ON punctual_ready (kind, priority, lane, due_at, ref) WHERE lane IS NOT NULL',
-      'CREATE INDEX punctual_ready_expires ON punctual_ready (expires_at, ref) WHERE expires_at IS NOT NULL',
+      // What few rows need stands beside ready, since each index of a table costs every row: the rows of laned kinds by job, and after
+      // when a first turn may no longer begin. An expiry may be out of date: the row itself says whether it still holds.
+      `CREATE TABLE punctual_lane (
+        kind INTEGER NOT NULL, priority INTEGER NOT NULL, series INTEGER NOT NULL, due_at REAL NOT NULL, ref INTEGER NOT NULL,
+        PRIMARY KEY (kind, priority, series, due_at, ref)
+      ) STRICT, WITHOUT ROWID`,
+      'CREATE TABLE punctual_expiry (expires_at REAL NOT NULL, ref INTEGER NOT NULL, PRIMARY KEY (expires_at, ref)) STRICT, WITHOUT ROWID',
 
       // A row of ready that may not run: why, for which key, and when it is looked at again by itself. Kept in the order of coming.
       `CREATE TABLE punctual_waiting (
         seq INTEGER PRIMARY KEY, kind INTEGER NOT NULL, priority INTEGER NOT NULL, due_at REAL NOT NULL, ref INTEGER NOT NULL,
-        turn INTEGER NOT NULL, series INTEGER NOT NULL, planned INTEGER NOT NULL, retrying INTEGER NOT NULL, expires_at REAL,
+        turn INTEGER NOT NULL, series INTEGER NOT NULL, planned INTEGER NOT NULL, retrying INTEGER NOT NULL,
         reason TEXT NOT NULL ${oneOf('reason', waitReasons)}, key TEXT, wake_at REAL, UNIQUE (series, ref)
       ) STRICT`,
       'CREATE INDEX punctual_waiting_first ON punctual_waiting (key) WHERE key IS NOT NULL',
       'CREATE INDEX punctual_waiting_oldest ON punctual_waiting (key, due_at, ref) WHERE key IS NOT NULL',
       'CREATE INDEX punctual_waiting_wake ON punctual_waiting (wake_at) WHERE wake_at IS NOT NULL',
       'CREATE INDEX punctual_waiting_kind ON punctual_waiting (kind, wake_at) WHERE wake_at IS NOT NULL',
-      "CREATE INDEX punctual_waiting_expires ON punctual_waiting (expires_at, ref) WHERE expires_at IS NOT NULL AND reason <> 'stranded'",
       "CREATE INDEX punctual_waiting_stranded ON punctual_waiting (series) WHERE reason = 'stranded'",
       "CREATE INDEX punctual_waiting_paused ON punctual_waiting (series) WHERE reason = 'pause'",
 

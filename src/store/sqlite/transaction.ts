@@ -58,7 +58,7 @@ export class Transaction {
         "SELECT value, (SELECT value FROM punctual_meta WHERE name = 'lanes') FROM punctual_meta WHERE name = 'last_ref'",
       ) as [number, number]
       this.#lastRef = lastRef
-      this.#lanes ??= lanes
+      this.noteLanes(lanes)
     }
     return ++this.#lastRef
   }
@@ -72,12 +72,21 @@ export class Transaction {
     return filled
   }
 
-  /** Whether rows of a kind are kept by lanes too, for nodes that pick. Mostly none are, and then nothing is asked twice. */
-  isLaned(kind: number): boolean {
+  /** Whether any kind is kept by lanes too, for nodes that pick. Mostly none is, and then nothing more is asked. */
+  get hasLanes(): boolean {
     this.#lanes ??= (this.one<[number]>("SELECT value FROM punctual_meta WHERE name = 'lanes'") as [number])[0]
-    if (this.#lanes === 0) return false
+    return this.#lanes > 0
+  }
+
+  isLaned(kind: number): boolean {
+    if (!this.hasLanes) return false
     this.#laned ??= new Set(this.all<[number]>('SELECT ref FROM punctual_kind WHERE laned = 1').map(([ref]) => ref))
     return this.#laned.has(kind)
+  }
+
+  /** Spares the look for those who have read it along with something else. */
+  noteLanes(lanes: number): void {
+    this.#lanes ??= lanes
   }
 
   /** Keeps the rows of a kind by lanes from now on. */
@@ -85,7 +94,7 @@ export class Transaction {
     if (this.isLaned(kind)) return
     this.run('UPDATE punctual_kind SET laned = 1 WHERE ref = ?', kind)
     this.run("UPDATE punctual_meta SET value = value + 1 WHERE name = 'lanes'")
-    this.run('UPDATE punctual_ready SET lane = series WHERE kind = ?', kind)
+    this.run('INSERT INTO punctual_lane SELECT kind, priority, series, due_at, ref FROM punctual_ready WHERE kind = ?', kind)
     this.#lanes = null
     this.#laned = null
   }
