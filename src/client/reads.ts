@@ -4,7 +4,7 @@ import { builtInPrefix } from '../engine/registry.ts'
 import { Timeline } from '../engine/timeline.ts'
 import { PunctualError } from '../errors.ts'
 import type { AnyDefinition } from '../model/definition.ts'
-import type { JobOverride, JobRecord, JobSpec, VersionRecord } from '../model/job.ts'
+import { definitionOf, type JobOverride, type JobRecord, type JobSpec, type VersionRecord } from '../model/job.ts'
 import { type OccurrenceState, occurrenceStates } from '../model/lifecycle.ts'
 import { checkKey, checkName, checkObject, checkOneOf, checkOptions, checkWhole } from '../model/limits.ts'
 import { covers, type PauseRecord } from '../model/pause.ts'
@@ -217,7 +217,7 @@ export class Reads {
   async nodes(): Promise<readonly NodeRecord[]> {
     await this.#engine.open()
     const { nodes } = await this.#engine.env.store.nodes()
-    return nodes.map((node) => ({ ...node, kinds: node.kinds.filter((kind) => !kind.startsWith(builtInPrefix)) }))
+    return nodes.map((node) => ({ ...node, kinds: definitionsIn(node.kinds) }))
   }
 
   async #find(tenant: string, name: string): Promise<JobRecord | undefined> {
@@ -267,6 +267,11 @@ interface JobFacts {
   readonly pauses: readonly PauseRecord[]
   readonly nodes: readonly NodeRecord[]
   readonly nextRun: Date | null
+}
+
+/** What a node can run, by the names of definitions: built-in ones left out, and each once, in whichever editions. */
+function definitionsIn(kinds: readonly string[]): readonly string[] {
+  return [...new Set(kinds.map(definitionOf))].filter((name) => !name.startsWith(builtInPrefix))
 }
 
 function overriddenFields(override: JobOverride | null): readonly OverridableField[] {
