@@ -2,6 +2,7 @@ import { type DueSummary, Engine } from '../engine/engine.ts'
 import type { Env } from '../engine/env.ts'
 import { Registry } from '../engine/registry.ts'
 import { StoreTime } from '../engine/store-time.ts'
+import { Timeouts } from '../engine/timeouts.ts'
 import { PunctualError, shown } from '../errors.ts'
 import type { Handler } from '../model/context.ts'
 import { type AnyDefinition, Definition, type DefinitionTaking } from '../model/definition.ts'
@@ -82,6 +83,7 @@ export class Punctual implements AsyncDisposable {
       events,
       registry: registryOf(options),
       time: new StoreTime(clock),
+      timeouts: new Timeouts(clock),
       declared: new Map(),
       unopposedSince: new Map(),
       options: engine,

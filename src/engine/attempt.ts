@@ -1,6 +1,6 @@
 import type { AbortReason } from '../model/context.ts'
-import type { Clock } from '../time/clock.ts'
 import { Aborted } from './aborted.ts'
+import type { Timeout, Timeouts } from './timeouts.ts'
 
 /** How a try went, before anything is decided about it. */
 export type AttemptOutcome =
@@ -10,15 +10,15 @@ export type AttemptOutcome =
 
 /** One call of a handler, with its timeout and its signal. It ends when the handler does, or when it is written off. */
 export class Attempt {
-  readonly #clock: Clock
+  readonly #timeouts: Timeouts
   readonly #writeOffMs: number
   #controller: AbortController | null = null
   #aborted: Aborted | null = null
-  #cancelTimer: (() => void) | null = null
+  #timeout: Timeout | null = null
   #resolve: ((outcome: AttemptOutcome) => void) | null = null
 
-  constructor(clock: Clock, writeOffMs: number) {
-    this.#clock = clock
+  constructor(timeouts: Timeouts, writeOffMs: number) {
+    this.#timeouts = timeouts
     this.#writeOffMs = writeOffMs
   }
 
@@ -34,7 +34,7 @@ export class Attempt {
   run(work: () => unknown, timeoutMs: number): Promise<AttemptOutcome> {
     return new Promise((resolve) => {
       this.#resolve = resolve
-      this.#cancelTimer = this.#clock.timer(timeoutMs, () => this.abort('timeout', `${timeoutMs} ms`))
+      this.#timeout = this.#timeouts.start(timeoutMs, () => this.abort('timeout', `${timeoutMs} ms`))
       try {
         const value = work()
         if (isThenable(value)) value.then(this.#returned, this.#threw)
@@ -52,9 +52,9 @@ export class Attempt {
     this.#controller?.abort(this.#aborted)
     // A handler that goes on through a shutdown still has its timeout.
     if (reason === 'shutdown') return
-    this.#cancelTimer?.()
+    this.#timeout?.cancel()
     if (reason === 'lost') this.#end(this.#abortOutcome(this.#aborted))
-    else this.#cancelTimer = this.#clock.timer(this.#writeOffMs, () => this.#end(this.#abortOutcome(this.#aborted as Aborted)))
+    else this.#timeout = this.#timeouts.start(this.#writeOffMs, () => this.#end(this.#abortOutcome(this.#aborted as Aborted)))
   }
 
   readonly #returned = (value: unknown): void => {
@@ -73,7 +73,7 @@ export class Attempt {
   }
 
   #end(outcome: AttemptOutcome): void {
-    this.#cancelTimer?.()
+    this.#timeout?.cancel()
     this.#resolve?.(outcome)
     this.#resolve = null
   }

@@ -6,6 +6,7 @@ import type { Quota, Store, WaitingGroup } from '../store/store.ts'
 import type { Clock } from '../time/clock.ts'
 import type { Registry } from './registry.ts'
 import type { StoreTime } from './store-time.ts'
+import type { Timeouts } from './timeouts.ts'
 
 /** All that the engine's parts have in common. Nothing else connects them to the world. */
 export interface Env {
@@ -19,6 +20,7 @@ export interface Env {
   readonly events: Emitter
   readonly registry: Registry
   readonly time: StoreTime
+  readonly timeouts: Timeouts
   /** What this process declares: a hash by job id. */
   readonly declared: Map<string, string>
   /** Since when no live node has declared the newest version of a job that this process would take back, by the monotonic clock. */

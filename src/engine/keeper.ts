@@ -22,6 +22,7 @@ export class Keeper {
   /** Boot ids that this node itself has given up: nobody has to wait to see whether they beat. */
   readonly #disowned = new Set<string>()
   #cancelFence: () => void = () => {}
+  #unserved: ReadonlySet<string> = new Set()
   #aliveSince = 0
 
   /** Called when the store has noticed that for a while no node was there. */
@@ -81,11 +82,24 @@ export class Keeper {
   /** Takes over from nodes whose beats stand still. */
   async watchOnce(): Promise<Wait> {
     const { store, clock, options } = this.#env
-    const { nodes } = await store.nodes()
+    const { nodes, unserved } = await store.nodes()
     this.onNodes(nodes)
+    this.#reportUnserved(unserved)
     const gone = this.#observe(nodes, clock.mono())
     await this.#rescue(gone.map(({ boot, beats }) => ({ boot, beats })))
     return { poll: options.watchMs }
+  }
+
+  /** Work that is due and that no node can run is told of once, and again after it was served meanwhile. */
+  #reportUnserved(unserved: readonly string[]): void {
+    const { log, events } = this.#env
+    for (const job of unserved) {
+      if (this.#unserved.has(job)) continue
+      const message = `Work of ${JSON.stringify(job)} is due, and no node has all its handlers`
+      log.warn(message, { job })
+      events.emit('handler.missing', { job, task: null, message })
+    }
+    this.#unserved = new Set(unserved)
   }
 
   async pruneOnce(): Promise<number> {

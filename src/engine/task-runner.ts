@@ -118,7 +118,7 @@ export class TaskRunner {
   #start(run: TaskRun): void {
     const { env, record, member, settings } = this.#execution
     const startedAt = env.time.now()
-    const attempt = new Attempt(env.clock, env.options.writeOffMs)
+    const attempt = new Attempt(env.timeouts, env.options.writeOffMs)
     run.phase = 'running'
     run.attempt = attempt
     run.attempts += 1

@@ -75,7 +75,8 @@ export interface Store {
   /** Ranges of instants that were passed over and have no records of their own, the newest first. */
   listRanges(query: { tenant?: string; job?: string; limit: number }): Promise<readonly RangeRecord[]>
   counts(query: { tenant?: string; job?: string }): Promise<JobCounts>
-  nodes(): Promise<{ now: number; nodes: readonly NodeRecord[] }>
+  /** All nodes, and the definitions of which something is due that none of them can run. */
+  nodes(): Promise<NodesAnswer>
 
   /** Hints about changes that others made. Missing one costs time, never work. */
   subscribe(listener: (hint: Hint) => void): () => void
@@ -364,6 +365,12 @@ export interface NodeInfo {
   readonly declares: Readonly<Record<string, string>>
   /** Whether the node claims by `pick`, so that a store may keep its kinds in an order that suits it. */
   readonly picks: boolean
+}
+
+export interface NodesAnswer {
+  readonly now: number
+  readonly nodes: readonly NodeRecord[]
+  readonly unserved: readonly string[]
 }
 
 export interface NodeRecord extends NodeInfo {

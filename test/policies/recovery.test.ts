@@ -44,4 +44,31 @@ onStores('JB-15 recovery', (scene, store) => {
       expect(lines.filter(({ source, state }) => source === 'recovery' && state === 'completed')).toHaveLength(run)
     })
   }
+
+  it.each(store === 'memory' ? expected : expected.slice(0, 1))(
+    'two months of an hourly job whose nodes are up for hours and away for days (%s)',
+    async (_, recovery) => {
+      const { slowNode, clock, crash } = scene('2026-01-01T00:30:00Z')
+      const ran: number[] = []
+      const until = start + (store === 'memory' ? 60 : 12) * 24 * hour
+      for (let life = 0; clock.wall() < until; life++) {
+        const node = await slowNode({ jobs: [hourly(recovery, ran)] })
+        await clock.advance(`${2 + (life % 3)}h`)
+        if (life % 2 === 0) await node.punctual.stop()
+        else crash(node)
+        await clock.advance(`${20 + ((life * 37) % 100)}h`)
+      }
+      const { punctual } = await slowNode({ jobs: [hourly(recovery, ran)] })
+      await clock.advance('3h')
+      await punctual.idle()
+      const tally = await accountOf(punctual, 'tick', steps(start, clock.wall(), hour))
+      expect(Object.keys(tally).toSorted()).toEqual(
+        Object.keys(tally)
+          .filter((state) => ['completed', 'missed', 'skipped'].includes(state))
+          .toSorted(),
+      )
+      expect(new Set(ran).size).toBe(ran.length)
+      expect(tally.completed).toBe(ran.length)
+    },
+  )
 })

@@ -2,7 +2,7 @@ import { keyedId } from '../../model/ids.ts'
 import { type OccurrenceState, occurrenceStates } from '../../model/lifecycle.ts'
 import type { OccurrenceHistory, OccurrenceSummary } from '../../model/occurrence.ts'
 import { decodeCursor, encodeCursor, type OccurrenceFilter, type Page } from '../query.ts'
-import type { JobCounts, NodeRecord, RangeRecord, Which } from '../store.ts'
+import type { JobCounts, NodesAnswer, RangeRecord, Which } from '../store.ts'
 import { type Entry, liveKey, type MemoryState, stateOf } from './state.ts'
 
 export function find(state: MemoryState, which: Which): Entry | null {
@@ -101,6 +101,9 @@ function isAsked({ tenant, job }: { tenant?: string; job?: string }, of: { tenan
   return (tenant === undefined || tenant === of.tenant) && (job === undefined || job === of.job)
 }
 
-export function nodes(state: MemoryState): { now: number; nodes: readonly NodeRecord[] } {
-  return { now: state.now, nodes: [...state.nodes.values()] }
+export function nodes(state: MemoryState): NodesAnswer {
+  const all = [...state.nodes.values()]
+  const served = new Set(all.flatMap(({ kinds }) => kinds))
+  const { now } = state
+  return { now, nodes: all, unserved: state.ready.kindsDue(now).filter((kind) => !served.has(kind)).sort() }
 }

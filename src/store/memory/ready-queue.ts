@@ -48,6 +48,11 @@ export class ReadyQueue<T extends Queued> {
     return dues.length === 0 ? null : Math.min(...dues)
   }
 
+  /** The kinds of which something is due. */
+  kindsDue(now: number): string[] {
+    return [...this.#heaps.keys()].filter((kind) => this.first([kind], now) !== null)
+  }
+
   nextDue(kinds: readonly string[]): number | null {
     const first = this.#first(kinds.flatMap((kind) => this.#heaps.get(kind) ?? []))
     return first ? (first[0] as Item<T>).dueAt : null

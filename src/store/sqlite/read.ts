@@ -1,7 +1,8 @@
 import { keyedId } from '../../model/ids.ts'
 import { occurrenceStates } from '../../model/lifecycle.ts'
 import type { OccurrenceHistory, Progress } from '../../model/occurrence.ts'
-import type { JobCounts, NodeRecord, RangeRecord, Which } from '../store.ts'
+import type { JobCounts, NodeRecord, NodesAnswer, RangeRecord, Which } from '../store.ts'
+import { heads } from './due.ts'
 import { holders } from './claims.ts'
 import { holdersByAge } from './keys.ts'
 import { attemptsOf, turnsOf } from './members.ts'
@@ -138,11 +139,18 @@ type NodeRow = [
   running: number,
 ]
 
-export function nodes(tx: Transaction): { now: number; nodes: readonly NodeRecord[] } {
+export function nodes(tx: Transaction): NodesAnswer {
   const rows = tx.all<NodeRow>(
     'SELECT boot, name, pid, concurrency, kinds, version, tz, ttl_ms, release, declares, picks, started_at, beat_at, beats, running FROM punctual_node ORDER BY ref',
   )
-  return { now: tx.now, nodes: rows.map(nodeRecord) }
+  const all = rows.map(nodeRecord)
+  return { now: tx.now, nodes: all, unserved: unserved(tx, new Set(all.flatMap(({ kinds }) => kinds))) }
+}
+
+/** Definitions of which something is due that none of the served ones is. */
+function unserved(tx: Transaction, served: ReadonlySet<string>): string[] {
+  const names = tx.all<[string]>('SELECT name FROM punctual_kind ORDER BY name').map(([name]) => name)
+  return names.filter((name) => !served.has(name) && heads(tx, [name]).some(({ dueAt }) => dueAt <= tx.now))
 }
 
 function nodeRecord([

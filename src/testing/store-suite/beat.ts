@@ -20,9 +20,19 @@ export const beatCases = topic('beat', {
     assert.deepEqual(await scene.store.nodes(), {
       now: scene.now,
       nodes: [{ ...node, startedAt, beatAt: scene.now, beats: 2, running: 0 }],
+      unserved: [],
     })
     assert.equal((await scene.beat({ phase: 'leave' })).known, true)
     assert.deepEqual((await scene.store.nodes()).nodes, [])
+  },
+  'what is due and no node can run is named, until one can': async (scene) => {
+    const unserved = async () => (await scene.store.nodes()).unserved
+    await scene.join('node-1', { kinds: ['mail'] })
+    await scene.create({ definition: 'fax' })
+    await scene.create({ definition: 'mail' })
+    assert.deepEqual(await unserved(), ['fax'])
+    await scene.join('node-2', { kinds: ['fax'] })
+    assert.deepEqual(await unserved(), [])
   },
   'every beat counts up by one': async (scene) => {
     await scene.join()
