@@ -16,6 +16,8 @@ interface Queued {
   readonly runnable: Runnable
   readonly queuedAt: number
   readonly isLastOfBatch: boolean
+  /** Taken in the hope of a slot, and not because somebody waits for just this node to run it. */
+  readonly isAhead: boolean
 }
 
 interface Claimed {
@@ -26,6 +28,8 @@ interface Claimed {
 
 /** A batch that was started within this time was small enough to be doubled. */
 const quickStartMs = 50
+/** What was taken ahead and found no slot for this long is given back: another node may have one. */
+const longestQueuedMs = 1000
 /** From this many recoveries on an occurrence runs without another such beside it, so that only the guilty one goes down. */
 const suspectRecoveries = 2
 
@@ -45,6 +49,7 @@ export class Dispatcher {
   #isClaiming = true
   #claiming: Promise<void> = Promise.resolve()
   #idleWaiters: (() => void)[] = []
+  #cancelGiveBack: (() => void) | null = null
   /** Called when a slot has become free and more may be claimed. */
   onRoom: () => void = () => {}
   onTurnEnd: (claimId: string, result: TurnResult) => void = () => {}
@@ -70,7 +75,7 @@ export class Dispatcher {
     const env = this.#env
     const limit = this.#room()
     if (!this.#isClaiming || limit <= 0 || env.registry.kinds().length === 0 || !this.#session().isJoined) return null
-    const claimed = await this.claim(limit)
+    const claimed = await this.#claimNext(limit, undefined, true)
     if (claimed === null) return null
     if (claimed.count >= limit) return this.#room() > 0 ? 0 : null
     const { pollMs } = env.options
@@ -80,7 +85,11 @@ export class Dispatcher {
 
   /** Claims up to `limit` and starts what fits; null when the node lost its session meanwhile. One claim is asked for at a time. */
   claim(limit: number, dueBy?: number): Promise<Claimed | null> {
-    const claimed = this.#claiming.then(() => this.#claim(limit, dueBy))
+    return this.#claimNext(limit, dueBy, false)
+  }
+
+  #claimNext(limit: number, dueBy: number | undefined, isAhead: boolean): Promise<Claimed | null> {
+    const claimed = this.#claiming.then(() => this.#claim(limit, dueBy, isAhead))
     this.#claiming = claimed.then(
       () => {},
       () => {},
@@ -88,7 +97,7 @@ export class Dispatcher {
     return claimed
   }
 
-  async #claim(limit: number, dueBy: number | undefined): Promise<Claimed | null> {
+  async #claim(limit: number, dueBy: number | undefined, isAhead: boolean): Promise<Claimed | null> {
     const env = this.#env
     while (this.#session().beating) await this.#session().beating
     const session = this.#session()
@@ -114,7 +123,7 @@ export class Dispatcher {
       if (session.isFenced) return null
       if (members.length > 0) session.hold(claim, members.length)
       session.inFlight.delete(claim.id)
-      this.#enqueue(claim, members)
+      this.#enqueue(claim, members, isAhead)
       return { id: claim.id, count: members.length, nextDue }
     } catch (error) {
       if (!(error instanceof PunctualError && error.code === 'claim.lost')) throw error
@@ -127,6 +136,8 @@ export class Dispatcher {
   /** Stops claiming, gives back what has not started, and signals what runs. */
   async drain(): Promise<void> {
     this.#isClaiming = false
+    this.#cancelGiveBack?.()
+    this.#cancelGiveBack = null
     const waiting = [...this.#queue, ...this.#suspects]
     this.#queue = []
     this.#suspects = []
@@ -189,14 +200,36 @@ export class Dispatcher {
     return Math.min(this.#env.options.claimLimit, this.#env.store.batchLimit)
   }
 
-  #enqueue(claim: ClaimRef, members: readonly ClaimMember[]): void {
+  #enqueue(claim: ClaimRef, members: readonly ClaimMember[], isAhead: boolean): void {
     const queuedAt = this.#env.clock.mono()
     members.forEach((member, at) => {
       const runnable = this.#env.registry.runnable(member.record.definition) as Runnable
       const queue = member.recoveries >= suspectRecoveries ? this.#suspects : this.#queue
-      queue.push({ claim, member, runnable, queuedAt, isLastOfBatch: at === members.length - 1 })
+      queue.push({ claim, member, runnable, queuedAt, isLastOfBatch: at === members.length - 1, isAhead })
     })
     this.#fill()
+    this.#watchQueue()
+  }
+
+  #watchQueue(): void {
+    const oldest = this.#queue.find(({ isAhead }) => isAhead)
+    if (!oldest || this.#cancelGiveBack) return
+    const { clock, log } = this.#env
+    this.#cancelGiveBack = clock.timer(oldest.queuedAt + longestQueuedMs - clock.mono(), () => {
+      this.#cancelGiveBack = null
+      this.#giveBack().catch((error: unknown) => log.warn('Work that waits for a slot here could not be given back', { error: String(error) }))
+      this.#watchQueue()
+    })
+  }
+
+  async #giveBack(): Promise<void> {
+    const since = this.#env.clock.mono() - longestQueuedMs
+    const late = new Set(this.#queue.filter(({ queuedAt, isAhead }) => isAhead && queuedAt <= since))
+    if (late.size === 0) return
+    this.#batch = 0
+    this.#queue = this.#queue.filter((queued) => !late.has(queued))
+    await Promise.all([...late].map((queued) => this.#release(queued)))
+    this.#checkIdle()
   }
 
   #fill(): void {

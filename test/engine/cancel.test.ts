@@ -127,7 +127,7 @@ onEachStore('BL-3 cancel', (newDatabase) => {
       { job, payload: 'third' },
     ])
     await probe.next('task.started')
-    await clock.advance('2s')
+    await clock.advance('500ms')
     expect(punctual.depth).toEqual({ running: 1, queued: 2 })
     const { items } = await punctual.list({ job, state: 'running' })
     expect(await punctual.cancel(items[0]?.id as string)).toBe('canceling')

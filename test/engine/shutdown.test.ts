@@ -93,7 +93,7 @@ onEachStore('JB-19 graceful shutdown', (newDatabase) => {
     const { punctual, probe } = await node({ jobs: [job], concurrency: 1 })
     await punctual.enqueue([{ job }, { job }, { job }])
     await probe.next('task.started')
-    await clock.advance('2s')
+    await clock.advance('500ms')
     expect(punctual.depth.queued).toBeGreaterThan(0)
     await punctual.stop()
     expect(await punctual.counts({ job })).toMatchObject({ pending: 3, running: 0 })

@@ -91,6 +91,6 @@ onStores('JB-15 accounting', (scene, store) => {
       if (crashes === 0 && !acts.some(({ act }) => ['cut', 'stop', 'sleep'].includes(act))) expect(repeated).toBe(0)
       await node.punctual.close()
     }
-    await fc.assert(fc.asyncProperty(life, run), { numRuns: store === 'memory' ? 25 : 3, seed: 20_260_101, endOnFailure: false })
+    await fc.assert(fc.asyncProperty(life, run), { numRuns: store === 'memory' ? 15 : 2, seed: 20_260_101, endOnFailure: false })
   })
 })

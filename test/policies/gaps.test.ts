@@ -16,11 +16,12 @@ onStores('JB-15 every way to be away', (scene, store) => {
     const first = await slowNode({ jobs: [job] })
     await first.punctual.stop()
     await clock.advance('30d')
-    const before = performance.now()
+    // Time of the processor, so that others on the machine do not count.
+    const before = process.cpuUsage()
     const { punctual } = await slowNode({ jobs: [job] })
     await clock.advance('1s')
     await punctual.idle()
-    expect(performance.now() - before).toBeLessThan(5000)
+    expect(process.cpuUsage(before).user / 1000).toBeLessThan(5000)
     const counts = await punctual.counts({ job })
     expect(counts.missed).toBe(30 * 86_400 - 3)
     expect(counts.completed).toBeGreaterThanOrEqual(3)
@@ -54,6 +55,32 @@ onStores('JB-15 every way to be away', (scene, store) => {
     expect(await accountOf(punctual, 'tick', steps(Date.parse('2026-01-01T00:30:00Z'), clock.wall(), hour))).toEqual({
       completed: 30,
     })
+  })
+
+  it('all of a long gap is taken in parts, and comes out whole, also after a crash in its middle', async () => {
+    const { slowNode, clock } = scene('2026-01-01T00:00:30Z')
+    const ran: number[] = []
+    const job = () =>
+      defineJob('minute', { schedule: cron('* * * * *', { timezone: 'UTC' }) }).task(
+        'only',
+        (ctx) => void ran.push(ctx.scheduledAt.getTime()),
+      )
+    const first = await slowNode({ jobs: [job()] })
+    await first.punctual.stop()
+    await clock.advance('1200m')
+    const dying = await slowNode({ jobs: [job()] })
+    await clock.settle()
+    dying.store.freeze()
+    await clock.advance('45m')
+    const { punctual } = await slowNode({ jobs: [job()] })
+    await clock.advance('1m')
+    await punctual.idle()
+    await clock.advance('5m')
+    await punctual.idle()
+    const tally = await accountOf(punctual, 'minute', steps(Date.parse('2026-01-01T00:00:30Z'), clock.wall(), 60_000))
+    expect(new Set(ran).size).toBe(tally.completed)
+    expect(tally.completed).toBeGreaterThanOrEqual(1245)
+    expect(tally).toEqual({ completed: tally.completed, ...(tally.skipped && { skipped: tally.skipped }) })
   })
 
   it('F46 many jobs catching up stay under the cap, and live work is not starved', async () => {
