@@ -1,4 +1,4 @@
-import type { JobView } from './reads.ts'
+import type { JobView } from './job-view.ts'
 
 /** What is out of the ordinary about a job, as lists show it. */
 export function jobMarks({ retired, enabled, paused, orphaned, overridden }: JobView): readonly string[] {

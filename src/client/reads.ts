@@ -1,23 +1,17 @@
 // What only reads. Lists are the truth; events are hints.
 import { defaultTenant, type Engine } from '../engine/engine.ts'
 import { builtInPrefix } from '../engine/registry.ts'
-import { Timeline } from '../engine/timeline.ts'
 import { PunctualError } from '../errors.ts'
 import type { AnyDefinition } from '../model/definition.ts'
-import type { JobOverride, JobRecord, JobSpec, VersionRecord } from '../model/job.ts'
+import { definitionOf, type JobRecord } from '../model/job.ts'
 import { type OccurrenceState, occurrenceStates } from '../model/lifecycle.ts'
 import { checkKey, checkName, checkObject, checkOneOf, checkOptions, checkWhole } from '../model/limits.ts'
 import { covers, type PauseRecord } from '../model/pause.ts'
-import { decodePayload } from '../model/payload.ts'
-import { cascade, type Settings } from '../model/settings.ts'
-import type { TaskNode } from '../model/task-graph.ts'
-import { restoreSchedule } from '../schedule/restore.ts'
-import type { Schedule, ScheduleJson } from '../schedule/schedule.ts'
 import type { OccurrenceFilter, Page } from '../store/query.ts'
 import type { JobQuery, NodeRecord } from '../store/store.ts'
 import { type InstantInput, parseInstant } from '../time/instant.ts'
 import { nameOf, type OccurrenceTarget, tenantOf, whichOf } from './commands.ts'
-import type { OverridableField } from './job-commands.ts'
+import { changes, type FieldChange, type JobView, jobView, nextRun, type VersionView, versionView } from './job-view.ts'
 import { type Occurrence, type OccurrenceLine, occurrenceLine, occurrenceView } from './occurrence-view.ts'
 
 export interface ListFilter {
@@ -45,53 +39,6 @@ export interface JobStatus {
   readonly running: boolean
   readonly nextRun: Date | null
   readonly lastRun: Date | null
-}
-
-/** A job as lists show it. */
-export interface JobView {
-  readonly id: string
-  readonly tenant: string
-  readonly name: string
-  readonly definition: string
-  readonly version: number
-  readonly schedule: ScheduleJson | null
-  /** The schedule in words. */
-  readonly scheduleText: string | null
-  readonly payload: unknown
-  readonly settings: Settings
-  readonly tasks: readonly TaskNode[]
-  readonly enabled: boolean
-  readonly paused: boolean
-  /** Nobody declares it any more. */
-  readonly retired: boolean
-  /** No live node declares it: it may have been removed from the code. */
-  readonly orphaned: boolean
-  /** What a person has changed of what code declares; null for nothing. */
-  readonly override: JobOverride | null
-  /** The names of those fields; `reset` takes them. */
-  readonly overridden: readonly OverridableField[]
-  readonly createdAt: Date
-  readonly updatedAt: Date
-  readonly nextRun: Date | null
-}
-
-/** One version of a job. It holds from `effectiveAt` on. */
-export interface VersionView {
-  readonly version: number
-  readonly effectiveAt: Date
-  readonly createdAt: Date
-  /** The person who asked for it; null for code. */
-  readonly by: string | null
-  /** The schedule in words. */
-  readonly scheduleText: string | null
-  readonly spec: JobSpec
-}
-
-/** One field that differs between two versions. */
-export interface FieldChange {
-  readonly field: string
-  readonly from: unknown
-  readonly to: unknown
 }
 
 export interface RangeView {
@@ -168,56 +115,88 @@ export class Reads {
     const pauses = await this.#pauses(now)
     const isPaused = pauses.some((pause) => covers(pause, tenant, name))
     const next = await this.#nextRun(record, now)
-    return { active: next !== null && !isPaused, enabled: record.spec.isEnabled, paused: isPaused, running: states.running > 0, nextRun: next, lastRun: lastRunAt === null ? null : new Date(lastRunAt) }
+    return {
+      active: next !== null && !isPaused,
+      enabled: record.spec.isEnabled,
+      paused: isPaused,
+      running: states.running > 0,
+      nextRun: next,
+      lastRun: lastRunAt === null ? null : new Date(lastRunAt),
+    }
   }
 
   async jobs(filter: JobFilter = {}): Promise<readonly JobView[]> {
     const query = parseJobFilter(filter)
     await this.#engine.open()
-    const { store, time } = this.#engine.env
+    const { store, time, options } = this.#engine.env
     const records = await store.readJobs(query)
     const now = time.now()
-    const facts = { pauses: await this.#pauses(now), nodes: (await store.nodes()).nodes }
-    return Promise.all(records.map(async (record) => this.#jobView(record, { ...facts, nextRun: await this.#nextRun(record, now) })))
+    const facts = { scheduler: options.settings, pauses: await this.#pauses(now), nodes: (await store.nodes()).nodes }
+    return Promise.all(records.map(async (record) => jobView(record, { ...facts, nextRun: await this.#nextRun(record, now) })))
   }
 
-  async versions(job: AnyDefinition | string, { tenant = defaultTenant }: { tenant?: string } = {}): Promise<readonly VersionView[]> {
+  async versions(
+    job: AnyDefinition | string,
+    { tenant = defaultTenant }: { tenant?: string } = {},
+  ): Promise<readonly VersionView[]> {
     const name = nameOf(job)
     await this.#engine.open()
     const versions = await this.#engine.env.store.readVersions({ tenant, name })
     if (versions.length === 0) throw unknownJob(tenant, name)
-    return versions.map(({ version, effectiveAt, createdAt, by, spec }) => ({
-      version,
-      effectiveAt: new Date(effectiveAt),
-      createdAt: new Date(createdAt),
-      by,
-      scheduleText: restored(spec.schedule)?.describe() ?? null,
-      spec,
-    }))
+    return versions.map(versionView)
   }
 
-  async diff(job: AnyDefinition | string, from: number, to: number, options: { tenant?: string } = {}): Promise<readonly FieldChange[]> {
+  async diff(
+    job: AnyDefinition | string,
+    from: number,
+    to: number,
+    options: { tenant?: string } = {},
+  ): Promise<readonly FieldChange[]> {
     const versions = await this.versions(job, options)
     const specOf = (version: number) => {
       const known = versions.find((one) => one.version === version)
       if (known) return known.spec
-      throw new PunctualError('job.unknown', `Job ${JSON.stringify(nameOf(job))} has no version ${version}; it has ${versions.length}`, { job: nameOf(job), version })
+      throw new PunctualError(
+        'job.unknown',
+        `Job ${JSON.stringify(nameOf(job))} has no version ${version}; it has ${versions.length}`,
+        { job: nameOf(job), version },
+      )
     }
     return changes(specOf(from), specOf(to))
   }
 
-  async ranges({ tenant, job, limit = 100 }: { tenant?: string; job?: AnyDefinition | string; limit?: number } = {}): Promise<readonly RangeView[]> {
+  async ranges({
+    tenant,
+    job,
+    limit = 100,
+  }: {
+    tenant?: string
+    job?: AnyDefinition | string
+    limit?: number
+  } = {}): Promise<readonly RangeView[]> {
     checkWhole(limit, 'limit', 1, 1000)
     await this.#engine.open()
-    const query = { limit, ...(tenant !== undefined && { tenant: checkName(tenant, 'tenant') }), ...(job !== undefined && { job: nameOf(job) }) }
+    const query = {
+      limit,
+      ...(tenant !== undefined && { tenant: checkName(tenant, 'tenant') }),
+      ...(job !== undefined && { job: nameOf(job) }),
+    }
     const ranges = await this.#engine.env.store.listRanges(query)
-    return ranges.map(({ from, to, tenant: of, job: name, state, reason, count }) => ({ tenant: of, job: name, state, reason, count, from: new Date(from), to: new Date(to) }))
+    return ranges.map(({ from, to, tenant: of, job: name, state, reason, count }) => ({
+      tenant: of,
+      job: name,
+      state,
+      reason,
+      count,
+      from: new Date(from),
+      to: new Date(to),
+    }))
   }
 
   async nodes(): Promise<readonly NodeRecord[]> {
     await this.#engine.open()
     const { nodes } = await this.#engine.env.store.nodes()
-    return nodes.map((node) => ({ ...node, kinds: node.kinds.filter((kind) => !kind.startsWith(builtInPrefix)) }))
+    return nodes.map((node) => ({ ...node, kinds: definitionsIn(node.kinds) }))
   }
 
   async #find(tenant: string, name: string): Promise<JobRecord | undefined> {
@@ -235,72 +214,18 @@ export class Reads {
     const only = { version, spec, effectiveAt: createdAt, createdAt: updatedAt, by: null }
     return nextRun(record, version === 1 ? [only] : await this.#engine.env.store.readVersions(record), now)
   }
-
-  #jobView(record: JobRecord, { pauses, nodes, nextRun }: JobFacts): JobView {
-    const { id, tenant, name, version, spec, declared, override, createdAt, updatedAt } = record
-    return {
-      id,
-      tenant,
-      name,
-      definition: spec.definition,
-      version,
-      schedule: spec.schedule,
-      scheduleText: restored(spec.schedule)?.describe() ?? null,
-      payload: decodePayload(spec.payload),
-      settings: cascade(this.#engine.env.options.settings, spec.defaults, spec.settings),
-      tasks: spec.tasks,
-      enabled: spec.isEnabled,
-      paused: pauses.some((pause) => covers(pause, tenant, name)),
-      retired: spec.isRetired,
-      orphaned: declared !== null && !spec.isRetired && nodes.length > 0 && !nodes.some(({ declares }) => id in declares),
-      override,
-      overridden: overriddenFields(override),
-      createdAt: new Date(createdAt),
-      updatedAt: new Date(updatedAt),
-      nextRun,
-    }
-  }
 }
 
-/** What is not in the record of a job. */
-interface JobFacts {
-  readonly pauses: readonly PauseRecord[]
-  readonly nodes: readonly NodeRecord[]
-  readonly nextRun: Date | null
-}
-
-function overriddenFields(override: JobOverride | null): readonly OverridableField[] {
-  return Object.keys(override ?? {}).map((field) => (field === 'isEnabled' ? 'enabled' : (field as OverridableField)))
+/** What a node can run, by the names of definitions: built-in ones left out, and each once, in whichever editions. */
+function definitionsIn(kinds: readonly string[]): readonly string[] {
+  return [...new Set(kinds.map(definitionOf))].filter((name) => !name.startsWith(builtInPrefix))
 }
 
 function unknownJob(tenant: string, name: string): PunctualError {
-  return new PunctualError('job.unknown', `There is no job ${JSON.stringify(name)} in tenant ${JSON.stringify(tenant)}`, { job: name, tenant })
-}
-
-/** What differs, by dotted field. */
-function changes(from: unknown, to: unknown, field = ''): FieldChange[] {
-  if (JSON.stringify(from) === JSON.stringify(to)) return []
-  const isRecord = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null && !Array.isArray(value)
-  if (!isRecord(from) || !isRecord(to)) return [{ field, from: from ?? null, to: to ?? null }]
-  const fields = new Set([...Object.keys(from), ...Object.keys(to)])
-  return [...fields].sort().flatMap((name) => changes(from[name], to[name], field === '' ? name : `${field}.${name}`))
-}
-
-/** The next instant of the job, whichever version brings it; null when it has none, or is of a kind this process does not know. */
-function nextRun(record: JobRecord, versions: readonly VersionRecord[], now: number): Date | null {
-  if (!versions.every(({ spec }) => spec.schedule === null || restored(spec.schedule))) return null
-  const next = new Timeline(record, versions).next(now)
-  return next && new Date(next.at)
-}
-
-function restored(schedule: ScheduleJson | null): Schedule | null {
-  if (!schedule) return null
-  try {
-    return restoreSchedule(schedule)
-  } catch (error) {
-    if (error instanceof PunctualError && error.code === 'schedule.unknown') return null
-    throw error
-  }
+  return new PunctualError('job.unknown', `There is no job ${JSON.stringify(name)} in tenant ${JSON.stringify(tenant)}`, {
+    job: name,
+    tenant,
+  })
 }
 
 function parseJobFilter(filter: JobFilter): JobQuery {
@@ -311,7 +236,9 @@ function parseJobFilter(filter: JobFilter): JobQuery {
     limit: checkWhole(limit, 'limit', 1, 1000),
     ...(tenant !== undefined && { tenant: checkName(tenant, 'tenant') }),
     ...(name !== undefined && { name: checkName(name, 'name') }),
-    ...(after !== undefined && { after: { name: checkName(after.name, 'after.name'), tenant: checkName(after.tenant, 'after.tenant') } }),
+    ...(after !== undefined && {
+      after: { name: checkName(after.name, 'after.name'), tenant: checkName(after.tenant, 'after.tenant') },
+    }),
   }
 }
 
