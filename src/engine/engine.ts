@@ -215,13 +215,16 @@ export class Engine {
   /** Resolves when nothing is due any more that this node could run. */
   async idle(): Promise<void> {
     const { store, registry, clock } = this.env
+    const isStarted = this.#phase === 'started'
     for (;;) {
       await this.#dispatcher.idle()
-      const { now, nextDue } = await store.peek({ kinds: registry.kinds() })
+      const { now, nextDue } = await store.peek({ kinds: isStarted ? registry.kinds() : [...registry.definitions.map(({ name }) => name)] })
       const { running, queued } = this.#dispatcher.depth
-      if ((nextDue === null || nextDue > now) && running + queued === 0) return
+      const isUninformed = isStarted && !registry.isInformed
+      if (!isUninformed && (nextDue === null || nextDue > now) && running + queued === 0) return
       if (this.#phase !== 'started')
         throw new PunctualError('punctual.stopped', 'Work is due and this scheduler is not started; call start() first', {})
+      if (isUninformed) this.#loops.planner.wake()
       this.#loops.dispatcher.wake()
       await new Promise<void>((resolve) => clock.soon(resolve))
     }
@@ -282,8 +285,8 @@ export class Engine {
     // What was left to a node with newer code is said again later: that node may go, and this be a rollback.
     this.#undeclared = isLeft
     // The other nodes learn of what is declared here before anything is taken for forgotten.
-    await this.#readEditions()
     await this.#beatOnce()
+    await this.#readEditions()
     this.#mayHaveOrphans = true
   }
 
@@ -294,7 +297,10 @@ export class Engine {
     this.#knowsEditions = true
     this.#editionsReadAt = clock.mono()
     for (const { name } of [...registry.definitions]) registry.learn(name, await store.readVersions({ tenant: defaultTenant, name }))
-    if (registry.kinds().join() !== before) this.#loops.dispatcher.wake()
+    if (registry.kinds().join() === before) return
+    // Whoever reads of this node learns at once what it can run.
+    await this.#beatOnce()
+    this.#loops.dispatcher.wake()
   }
 
   /** With a node that has gone, what only its code declared has become nobody's. */

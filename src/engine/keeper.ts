@@ -22,7 +22,8 @@ export class Keeper {
   /** Boot ids that this node itself has given up: nobody has to wait to see whether they beat. */
   readonly #disowned = new Set<string>()
   #cancelFence: () => void = () => {}
-  #unserved: ReadonlySet<string> = new Set()
+  /** Since when work of a definition is seen to be due that no node can run; null once that was told. */
+  readonly #unserved = new Map<string, number | null>()
   #aliveSince = 0
 
   /** Called when the store has noticed that for a while no node was there. */
@@ -90,16 +91,20 @@ export class Keeper {
     return { poll: options.watchMs }
   }
 
-  /** Work that is due and that no node can run is told of once, and again after it was served meanwhile. */
+  /** Work that has been due for a ttl without a node that can run it is told of: by then no node is just about to come. */
   #reportUnserved(unserved: readonly string[]): void {
-    const { log, events } = this.#env
+    const { log, events, clock, options } = this.#env
+    const now = clock.mono()
+    for (const job of this.#unserved.keys()) if (!unserved.includes(job)) this.#unserved.delete(job)
     for (const job of unserved) {
-      if (this.#unserved.has(job)) continue
-      const message = `Work of ${JSON.stringify(job)} is due, and no node has all its handlers`
-      log.warn(message, { job })
-      events.emit('handler.missing', { job, task: null, message })
+      const since = this.#unserved.get(job)
+      if (typeof since === 'number' && now - since >= options.ttlMs) {
+        const message = `Work of ${JSON.stringify(job)} is due, and no node has all its handlers`
+        log.warn(message, { job })
+        events.emit('handler.missing', { job, task: null, message })
+        this.#unserved.set(job, null)
+      } else if (!this.#unserved.has(job)) this.#unserved.set(job, now)
     }
-    this.#unserved = new Set(unserved)
   }
 
   async pruneOnce(): Promise<number> {

@@ -96,6 +96,11 @@ export class Registry {
     this.#kinds = null
   }
 
+  /** Whether the editions of everything that could be run here are known. */
+  get isInformed(): boolean {
+    return this.definitions.every(({ name }) => this.#versions.has(name) || !this.runnable(name))
+  }
+
   /** What this node can run: definitions, in the editions of their tasks that its code can be trusted with. */
   kinds(): readonly string[] {
     this.#kinds ??= [...this.#builtIn.keys(), ...this.#definitions.values().flatMap((definition) => this.#kindsOf(definition))]
