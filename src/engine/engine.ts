@@ -254,15 +254,23 @@ export class Engine {
   }
 
   async #planOnce(): Promise<number> {
-    if (this.#session.mayHaveSlept) await this.#beatOnce()
+    await this.#wakeUp()
     await this.#declare()
     const waitMs = await this.#planner.runOnce()
     // What was left to others is looked at as often as they beat, so that one of them that only starts anew is seen to be back.
     return this.#undeclared ? Math.min(waitMs, this.env.options.beatMs) : waitMs
   }
 
+  /** After a sleep of the machine the store hears of the node before anything else; one that could not beat for too long starts anew. */
+  async #wakeUp(): Promise<void> {
+    const session = this.#session
+    if (!session.mayHaveSlept) return
+    if (session.isOverdue) this.#fence('no beat was acknowledged in time')
+    await this.#beatOnce()
+  }
+
   async #dispatchOnce(): Promise<Wait> {
-    if (this.#session.mayHaveSlept) await this.#beatOnce()
+    await this.#wakeUp()
     return this.#dispatcher.runOnce()
   }
 

@@ -62,7 +62,7 @@ onEachStore('F17, F20 a node that cannot beat', (newDatabase) => {
     const { punctual, probe, store } = await node({ jobs: [job], concurrency: 1 })
     await punctual.enqueue(['first', 'second'].map((payload) => ({ job, payload })))
     await probe.next('task.started')
-    await clock.advance('2s')
+    await clock.advance('500ms')
     expect(punctual.depth).toEqual({ running: 1, queued: 1 })
     store.cut()
     await pass(13)
