@@ -1,5 +1,3 @@
-export { createPunctual, type Punctual } from './client/punctual.ts'
-export type { PunctualOptions } from './client/options.ts'
 export type {
   CancelOutcome,
   CancelTarget,
@@ -8,18 +6,35 @@ export type {
   EnqueueResult,
   OccurrenceTarget,
 } from './client/commands.ts'
-export type { JobPatch, OverridableField, PauseTarget, PauseView, ScheduleOptions, ScheduleResult, UpdateOptions } from './client/job-commands.ts'
-export type { BackfillMode, BackfillOptions, BackfillPreview, ReplayOptions } from './client/operations.ts'
-export type { Explanation, ExplainTarget, Reason, ReasonCode } from './client/explain.ts'
-export type { RunAt } from './client/run-at.ts'
-export type { AttemptView, Occurrence, OccurrenceLine, TaskView, TurnView, WaitView } from './client/occurrence-view.ts'
+export type { ExplainTarget, Explanation, Reason, ReasonCode } from './client/explain.ts'
+export type {
+  JobPatch,
+  OverridableField,
+  PauseTarget,
+  PauseView,
+  ScheduleOptions,
+  ScheduleResult,
+  UpdateOptions,
+} from './client/job-commands.ts'
 export type { FieldChange, JobView, VersionView } from './client/job-view.ts'
+export type { AttemptView, Occurrence, OccurrenceLine, TaskView, TurnView, WaitView } from './client/occurrence-view.ts'
+export type { BackfillMode, BackfillOptions, BackfillPreview, ReplayOptions } from './client/operations.ts'
+export type { PunctualOptions } from './client/options.ts'
+export { createPunctual, type Punctual } from './client/punctual.ts'
 export type { Counts, JobFilter, JobStatus, ListFilter, RangeView } from './client/reads.ts'
+export type { RunAt } from './client/run-at.ts'
 export type { DueSummary } from './engine/engine.ts'
 export type { HandlerMap } from './engine/registry.ts'
-export { type ErrorCode, errorCodes, type ErrorDetails, PunctualError } from './errors.ts'
+export { type ErrorCode, type ErrorDetails, errorCodes, PunctualError } from './errors.ts'
 export type { AbortReason, Context, FailOptions, Handler, Logger, Refs } from './model/context.ts'
-export { type AnyDefinition, type Definition, type DefinitionOptions, defineJob, type HookContext, type TaskOptions } from './model/definition.ts'
+export {
+  type AnyDefinition,
+  type Definition,
+  type DefinitionOptions,
+  defineJob,
+  type HookContext,
+  type TaskOptions,
+} from './model/definition.ts'
 export type { EventName, Events, Health, Listener, OccurrenceEvent, TaskEvent } from './model/events.ts'
 export type { AttemptState, OccurrenceState, Source, TaskRunState, TurnEnd } from './model/lifecycle.ts'
 export type { PayloadSchema } from './model/payload.ts'

@@ -5,11 +5,11 @@ import { announceUnattendedEnd, isEndNoticed } from '../engine/unattended-end.ts
 import { PunctualError } from '../errors.ts'
 import type { Refs } from '../model/context.ts'
 import { type AnyDefinition, Definition } from '../model/definition.ts'
+import { holdsFor } from '../model/hold.ts'
 import { keyedId, uuidV7 } from '../model/ids.ts'
 import type { JobRecord, JobSpec } from '../model/job.ts'
 import type { Source } from '../model/lifecycle.ts'
 import { checkKey, checkName, checkObject, checkOneOf, checkOptions, checkWhole } from '../model/limits.ts'
-import { holdsFor } from '../model/hold.ts'
 import { type OccurrenceRecord, type Replay, type UniqueKind, uniqueKinds } from '../model/occurrence.ts'
 import { decodePayload, encodePayload, validatePayload } from '../model/payload.ts'
 import { retryStrategies } from '../model/retry.ts'
@@ -51,11 +51,23 @@ export interface EnqueueResult {
   readonly differs: boolean
 }
 
-export type CancelTarget = string | { tenant?: string; job: AnyDefinition | string; key: string } | { tenant?: string; job: AnyDefinition | string; entity: string }
+export type CancelTarget =
+  | string
+  | { tenant?: string; job: AnyDefinition | string; key: string }
+  | { tenant?: string; job: AnyDefinition | string; entity: string }
 export type CancelOutcome = 'canceled' | 'canceling' | 'ended' | 'unknown'
 export type OccurrenceTarget = string | { tenant?: string; job: AnyDefinition | string; key: string }
 
-const occurrenceSettingNames = ['retry', 'timeout', 'onFailure', 'executionTimeout', 'deadLetter', 'concurrency', 'rate', 'startWithin'] as const
+const occurrenceSettingNames = [
+  'retry',
+  'timeout',
+  'onFailure',
+  'executionTimeout',
+  'deadLetter',
+  'concurrency',
+  'rate',
+  'startWithin',
+] as const
 const enqueueNames = ['key', 'runAt', 'tenant', 'entity', 'refs', 'priority', 'unique', 'onConflict', ...occurrenceSettingNames]
 
 /** Where an occurrence comes from, beside its request. */
@@ -127,7 +139,10 @@ export class Commands {
   }
 
   /** Creates a repetition of an occurrence, with the same payload and refs. */
-  async replay(record: OccurrenceRecord, { id, replay, spec }: { id: string; replay: Replay; spec: JobSpec | undefined }): Promise<EnqueueResult> {
+  async replay(
+    record: OccurrenceRecord,
+    { id, replay, spec }: { id: string; replay: Replay; spec: JobSpec | undefined },
+  ): Promise<EnqueueResult> {
     const { job, tenant, definition, payload, refs, entity } = record
     const request = { job, tenant, payload: decodePayload(payload), refs, ...(entity !== null && { entity }) }
     const row = await this.newOccurrence(request, { source: 'replay', definition, id, replay, spec })
@@ -135,7 +150,11 @@ export class Commands {
   }
 
   /** Creates the runs of a backfill: under a limit of their own, each for its instant and by the version that was in force at it. */
-  async fill(job: JobRecord, rows: readonly FillRow[], { operation, limit }: { operation: string; limit: number }): Promise<readonly EnqueueResult[]> {
+  async fill(
+    job: JobRecord,
+    rows: readonly FillRow[],
+    { operation, limit }: { operation: string; limit: number },
+  ): Promise<readonly EnqueueResult[]> {
     const { store } = this.#engine.env
     const versions = await store.readVersions(job)
     const created: NewOccurrence[] = []
@@ -143,9 +162,24 @@ export class Commands {
       const spec = versions.find((one) => one.version === version)?.spec ?? job.spec
       const request = { job: job.name, tenant: job.tenant, payload: decodePayload(spec.payload), entity: operation }
       const replay = origin === null ? {} : { replay: { origin, reason: `backfill ${operation}`, tasks: null } }
-      const row = await this.newOccurrence(request, { source: 'backfill', definition: spec.definition, id, version, spec, ...replay })
+      const row = await this.newOccurrence(request, {
+        source: 'backfill',
+        definition: spec.definition,
+        id,
+        version,
+        spec,
+        ...replay,
+      })
       // Its instant is long past: how late it may start says nothing about it.
-      created.push({ ...row, due: at, startWithinMs: null, holds: [{ kind: 'concurrency', key: JSON.stringify(['backfill', operation]), limit }, ...(row.holds === 'declared' ? [] : (row.holds ?? []))] })
+      created.push({
+        ...row,
+        due: at,
+        startWithinMs: null,
+        holds: [
+          { kind: 'concurrency', key: JSON.stringify(['backfill', operation]), limit },
+          ...(row.holds === 'declared' ? [] : (row.holds ?? [])),
+        ],
+      })
     }
     return store.create(created)
   }
@@ -187,7 +221,10 @@ export class Commands {
     if (answer !== 'moved') throw moveError(answer, target)
   }
 
-  async newOccurrence({ job, payload, ...options }: EnqueueRequest, from: Origin = { source: 'deferred', definition: nameOf(job) }): Promise<NewOccurrence> {
+  async newOccurrence(
+    { job, payload, ...options }: EnqueueRequest,
+    from: Origin = { source: 'deferred', definition: nameOf(job) },
+  ): Promise<NewOccurrence> {
     const { clock, randomBytes, registry } = this.#engine.env
     const name = nameOf(job)
     checkOptions(options, enqueueNames, `enqueue of job ${JSON.stringify(name)}`)

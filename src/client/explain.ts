@@ -71,7 +71,11 @@ export class Explainer {
       return await this.#explain(target)
     } catch (error) {
       if (!isTransient(error)) throw error
-      return { subject: 'store', id: this.#engine.env.store.name, reasons: [reason('store-unreachable', `The store does not answer: ${(error as Error).message}`)] }
+      return {
+        subject: 'store',
+        id: this.#engine.env.store.name,
+        reasons: [reason('store-unreachable', `The store does not answer: ${(error as Error).message}`)],
+      }
     }
   }
 
@@ -80,11 +84,18 @@ export class Explainer {
     if (typeof target === 'string' || (!(target instanceof Definition) && 'key' in target)) {
       const history = await store.get(whichOf(target))
       if (history) return { subject: 'occurrence', id: history.record.id, reasons: await this.#ofOccurrence(history) }
-      if (typeof target !== 'string') throw new PunctualError('occurrence.unknown', `There is no occurrence with key ${JSON.stringify(target.key)}`, { target })
+      if (typeof target !== 'string')
+        throw new PunctualError('occurrence.unknown', `There is no occurrence with key ${JSON.stringify(target.key)}`, { target })
     }
-    const scope = typeof target === 'string' || target instanceof Definition ? { tenant: defaultTenant, name: nameOf(target) } : { tenant: target.tenant ?? defaultTenant, name: nameOf(target.job) }
+    const scope =
+      typeof target === 'string' || target instanceof Definition
+        ? { tenant: defaultTenant, name: nameOf(target) }
+        : { tenant: target.tenant ?? defaultTenant, name: nameOf(target.job) }
     const [job] = await store.readJobs({ ...scope, limit: 1 })
-    if (!job) throw new PunctualError('job.unknown', `There is neither a job nor an occurrence ${JSON.stringify(scope.name)}`, { target: scope.name })
+    if (!job)
+      throw new PunctualError('job.unknown', `There is neither a job nor an occurrence ${JSON.stringify(scope.name)}`, {
+        target: scope.name,
+      })
     return { subject: 'job', id: job.id, reasons: await this.#ofJob(job) }
   }
 
@@ -96,9 +107,21 @@ export class Explainer {
     if (state === 'waiting') return [await this.#ofWait(history)]
     if (state !== 'pending' && state !== 'retrying') {
       const why = last?.reason ?? last?.error?.message
-      return [reason('ended', `It ended as ${state}${last ? ` at ${isoText(last.endedAt)}` : ''}${why ? `: ${why}` : ''}`, { state, reason: last?.reason ?? null, error: last?.error ?? null })]
+      return [
+        reason('ended', `It ended as ${state}${last ? ` at ${isoText(last.endedAt)}` : ''}${why ? `: ${why}` : ''}`, {
+          state,
+          reason: last?.reason ?? null,
+          error: last?.error ?? null,
+        }),
+      ]
     }
-    if (state === 'retrying' && dueAt > now) return [reason('retrying', `Parked for its next try until ${isoText(dueAt)}${last?.error ? `: ${last.error.message}` : ''}`, { until: isoText(dueAt), error: last?.error ?? null })]
+    if (state === 'retrying' && dueAt > now)
+      return [
+        reason('retrying', `Parked for its next try until ${isoText(dueAt)}${last?.error ? `: ${last.error.message}` : ''}`, {
+          until: isoText(dueAt),
+          error: last?.error ?? null,
+        }),
+      ]
     if (dueAt > now) return [reason('not-due', `It is due at ${isoText(dueAt)}`, { dueAt: isoText(dueAt) })]
     const pauses = await this.#pausesOf(record.tenant, record.job, now)
     if (pauses.length > 0) return pauses.map(pausedReason)
@@ -123,7 +146,11 @@ export class Explainer {
         return pause ? pausedReason(pause) : reason('paused', 'It was paused and is looked at again at once', details)
       }
       default:
-        return reason('recovery', 'It came due while no node was there, and waits for the planner to apply the recovery strategy', details)
+        return reason(
+          'recovery',
+          'It came due while no node was there, and waits for the planner to apply the recovery strategy',
+          details,
+        )
     }
   }
 
@@ -132,7 +159,10 @@ export class Explainer {
     const { items } = await this.#engine.env.store.list({ states: rankedStates, limit: rankedAtMost })
     const ahead = items.filter((other) => other.id !== record.id && other.dueAt <= dueAt).length
     const position = ahead + 1
-    return reason('slots-full', `It is due and waits for a free slot, at about position ${position}`, { position, dueAt: isoText(dueAt) })
+    return reason('slots-full', `It is due and waits for a free slot, at about position ${position}`, {
+      position,
+      dueAt: isoText(dueAt),
+    })
   }
 
   async #ofJob(job: JobRecord): Promise<Reason[]> {
@@ -143,7 +173,12 @@ export class Explainer {
     if (!job.spec.isEnabled) reasons.push(reason('disabled', 'It is disabled: no instants are generated'))
     const pauses = await this.#pausesOf(job.tenant, job.name, now)
     reasons.push(...pauses.map(pausedReason))
-    const { items } = await store.list({ tenant: job.tenant, job: job.name, states: ['running', 'waiting', 'retrying'], limit: 10 })
+    const { items } = await store.list({
+      tenant: job.tenant,
+      job: job.name,
+      states: ['running', 'waiting', 'retrying'],
+      limit: 10,
+    })
     const [under] = items
     if (under?.state === 'running') reasons.push(reason('running', `Occurrence ${under.id} runs now`, { id: under.id }))
     const lacking = await this.#withoutNode({ definition: job.spec.definition, kind: kindOf(job.spec) })
@@ -161,11 +196,17 @@ export class Explainer {
     const { nodes } = await this.#engine.env.store.nodes()
     if (nodes.length === 0) return reason('no-node', 'No node is running')
     if (nodes.some(({ kinds }) => kinds.includes(kind))) return null
-    return reason('no-handler', `No node has all handlers of ${JSON.stringify(definition)}`, { definition, nodes: nodes.map(({ name }) => name) })
+    return reason('no-handler', `No node has all handlers of ${JSON.stringify(definition)}`, {
+      definition,
+      nodes: nodes.map(({ name }) => name),
+    })
   }
 }
 
-function scheduleReason(job: JobRecord, { versions, now, isPaused }: { versions: readonly VersionRecord[]; now: number; isPaused: boolean }): Reason {
+function scheduleReason(
+  job: JobRecord,
+  { versions, now, isPaused }: { versions: readonly VersionRecord[]; now: number; isPaused: boolean },
+): Reason {
   if (!job.spec.schedule) return reason('no-schedule', 'It has no schedule: it runs when it is triggered or enqueued')
   try {
     const schedule = bind(restoreSchedule(job.spec.schedule), job.createdAt)
@@ -175,11 +216,18 @@ function scheduleReason(job: JobRecord, { versions, now, isPaused }: { versions:
     if (next === null) return reason('window-over', 'Its schedule has no further instant: its window or its count is over')
     const { start } = job.spec.schedule as { start?: unknown }
     const startsAt = typeof start === 'string' ? Date.parse(start) : typeof start === 'number' ? start : null
-    if (startsAt !== null && startsAt > now) return reason('window-ahead', `Its window begins at ${isoText(startsAt)}; the first instant is ${isoText(next)}`, { nextRun: isoText(next) })
-    if (isPaused || !isPlannable(job.spec)) return reason('next-run', `Its schedule would next fire at ${isoText(next)}`, { nextRun: isoText(next) })
+    if (startsAt !== null && startsAt > now)
+      return reason('window-ahead', `Its window begins at ${isoText(startsAt)}; the first instant is ${isoText(next)}`, {
+        nextRun: isoText(next),
+      })
+    if (isPaused || !isPlannable(job.spec))
+      return reason('next-run', `Its schedule would next fire at ${isoText(next)}`, { nextRun: isoText(next) })
     return reason('next-run', `It runs next at ${isoText(next)}`, { nextRun: isoText(next) })
   } catch (error) {
-    if (error instanceof PunctualError && error.code === 'schedule.unknown') return reason('unknown-schedule', `This process does not know schedules of the kind ${job.spec.schedule.kind}`, { kind: job.spec.schedule.kind })
+    if (error instanceof PunctualError && error.code === 'schedule.unknown')
+      return reason('unknown-schedule', `This process does not know schedules of the kind ${job.spec.schedule.kind}`, {
+        kind: job.spec.schedule.kind,
+      })
     throw error
   }
 }

@@ -11,10 +11,10 @@ import type { PauseRecord, PauseScope } from '../model/pause.ts'
 import { encodePayload } from '../model/payload.ts'
 import { cascade, parseSettings, type Settings, type SettingsDiff, type SettingsOptions } from '../model/settings.ts'
 import { parseUpdatePolicy, type UpdatePolicy, updateInstant } from '../model/update.ts'
-import { nextMs, type Schedule } from '../schedule/schedule.ts'
 import { bind } from '../schedule/interval.ts'
-import { parseRunAt, type RunAt } from './run-at.ts'
+import { nextMs, type Schedule } from '../schedule/schedule.ts'
 import { nameOf, storable } from './commands.ts'
+import { parseRunAt, type RunAt } from './run-at.ts'
 
 export interface ScheduleOptions extends SettingsOptions, UpdateOptions {
   /** The job's name. Default: the definition's. */
@@ -91,24 +91,39 @@ export class JobCommands {
       name,
       declared: () => spec,
       effectiveAt: (known) => this.#effectiveAt(known, policy),
-      ...(expectedVersion !== undefined && { expectedVersion: checkWhole(expectedVersion, 'expectedVersion', 0, Number.MAX_SAFE_INTEGER) }),
+      ...(expectedVersion !== undefined && {
+        expectedVersion: checkWhole(expectedVersion, 'expectedVersion', 0, Number.MAX_SAFE_INTEGER),
+      }),
     })
     if (answer.outcome === 'conflict') throw conflict(tenant, name, expectedVersion, answer.job)
     this.#engine.wakePlanner()
     const { version, createdAt } = answer.job as JobRecord
     const next = nextMs(bind(schedule, createdAt), this.#engine.env.time.now())
-    return { id: jobId(tenant, name), job: name, version, outcome: answer.outcome, nextRun: next === null ? null : new Date(next) }
+    return {
+      id: jobId(tenant, name),
+      job: name,
+      version,
+      outcome: answer.outcome,
+      nextRun: next === null ? null : new Date(next),
+    }
   }
 
   /** A person's change: it wins over what code declares until it is reset. */
-  async update(job: AnyDefinition | string, patch: JobPatch, options: UpdateOptions & JobTarget & { by?: string } = {}): Promise<{ version: number }> {
+  async update(
+    job: AnyDefinition | string,
+    patch: JobPatch,
+    options: UpdateOptions & JobTarget & { by?: string } = {},
+  ): Promise<{ version: number }> {
     checkOptions(options, ['update', 'expectedVersion', 'tenant', 'by'], 'options of update')
     const override = await this.#override(patch, nameOf(job))
     return this.#change(job, options, (known) => merged(known.override, override))
   }
 
   /** Takes a person's changes back, all or some: what code declares holds again. */
-  async reset(job: AnyDefinition | string, options: UpdateOptions & JobTarget & { fields?: readonly OverridableField[]; by?: string } = {}): Promise<{ version: number }> {
+  async reset(
+    job: AnyDefinition | string,
+    options: UpdateOptions & JobTarget & { fields?: readonly OverridableField[]; by?: string } = {},
+  ): Promise<{ version: number }> {
     checkOptions(options, ['update', 'expectedVersion', 'tenant', 'by', 'fields'], 'options of reset')
     const { fields } = options
     for (const field of fields ?? []) checkOneOf(field, 'fields', ['schedule', 'payload', 'settings', 'enabled'])
@@ -116,12 +131,25 @@ export class JobCommands {
   }
 
   /** Makes an older version hold again, as a new version and a person's change. */
-  async rollback(job: AnyDefinition | string, version: number, options: UpdateOptions & JobTarget & { by?: string } = {}): Promise<{ version: number }> {
+  async rollback(
+    job: AnyDefinition | string,
+    version: number,
+    options: UpdateOptions & JobTarget & { by?: string } = {},
+  ): Promise<{ version: number }> {
     checkOptions(options, ['update', 'expectedVersion', 'tenant', 'by'], 'options of rollback')
     const old = (await this.versions(job, options)).find((one) => one.version === version)
-    if (!old) throw new PunctualError('job.unknown', `Job ${JSON.stringify(nameOf(job))} has no version ${version}`, { job: nameOf(job), version })
+    if (!old)
+      throw new PunctualError('job.unknown', `Job ${JSON.stringify(nameOf(job))} has no version ${version}`, {
+        job: nameOf(job),
+        version,
+      })
     const { schedule, payload, isEnabled } = old.spec
-    return this.#change(job, options, ({ declared, spec }) => ({ schedule, payload, isEnabled, settings: this.#settingsAsIn(old.spec, declared ?? spec) }))
+    return this.#change(job, options, ({ declared, spec }) => ({
+      schedule,
+      payload,
+      isEnabled,
+      settings: this.#settingsAsIn(old.spec, declared ?? spec),
+    }))
   }
 
   /** Ends a job that nobody declares any more: its history stays, and declaring it again continues its versions. */
@@ -136,10 +164,17 @@ export class JobCommands {
     return this.#engine.env.store.readVersions({ tenant, name: nameOf(job) })
   }
 
-  async pause(target: PauseTarget | undefined, options: { reason?: string; until?: RunAt; by?: string } = {}): Promise<'paused' | 'unchanged'> {
+  async pause(
+    target: PauseTarget | undefined,
+    options: { reason?: string; until?: RunAt; by?: string } = {},
+  ): Promise<'paused' | 'unchanged'> {
     checkOptions(options, ['reason', 'until', 'by'], 'options of pause')
     const { reason, until, by } = options
-    const open = { until: until === undefined ? null : parseRunAt(until, 'until'), reason: text(reason, 'reason'), by: text(by, 'by') }
+    const open = {
+      until: until === undefined ? null : parseRunAt(until, 'until'),
+      reason: text(reason, 'reason'),
+      by: text(by, 'by'),
+    }
     const scope = scopeOf(target)
     await this.#engine.open()
     const { outcome } = await this.#engine.env.store.pause({ ...scope, open })
@@ -160,7 +195,11 @@ export class JobCommands {
     return (await store.readPauses(all ? {} : { since: time.now() })).map(pauseView)
   }
 
-  async #change(job: AnyDefinition | string, options: UpdateOptions & JobTarget & { by?: string }, override: (known: JobRecord) => JobOverride | null): Promise<{ version: number }> {
+  async #change(
+    job: AnyDefinition | string,
+    options: UpdateOptions & JobTarget & { by?: string },
+    override: (known: JobRecord) => JobOverride | null,
+  ): Promise<{ version: number }> {
     for (;;) {
       const known = await this.#known(job, options.tenant)
       const wanted = override(known)
@@ -174,7 +213,12 @@ export class JobCommands {
     }
   }
 
-  async #put(known: JobRecord, spec: JobSpec, override: JobOverride | null, { update, expectedVersion, by }: UpdateOptions & { by?: string }): Promise<{ version: number }> {
+  async #put(
+    known: JobRecord,
+    spec: JobSpec,
+    override: JobOverride | null,
+    { update, expectedVersion, by }: UpdateOptions & { by?: string },
+  ): Promise<{ version: number }> {
     const { tenant, name, declared, version } = known
     const answer = await this.#engine.env.store.putJob({
       tenant,
@@ -221,7 +265,10 @@ export class JobCommands {
     await this.#engine.open()
     const [known] = await this.#engine.env.store.readJobs({ tenant, name, limit: 1 })
     if (known) return known
-    throw new PunctualError('job.unknown', `There is no job ${JSON.stringify(name)} in tenant ${JSON.stringify(tenant)}`, { job: name, tenant })
+    throw new PunctualError('job.unknown', `There is no job ${JSON.stringify(name)} in tenant ${JSON.stringify(tenant)}`, {
+      job: name,
+      tenant,
+    })
   }
 }
 
@@ -231,13 +278,16 @@ function merged(before: JobOverride | null, patch: JobOverride): JobOverride {
 }
 
 function without(override: JobOverride, fields: readonly OverridableField[]): JobOverride | null {
-  const left = Object.fromEntries(Object.entries(override).filter(([name]) => !fields.includes(name === 'isEnabled' ? 'enabled' : (name as OverridableField))))
+  const left = Object.fromEntries(
+    Object.entries(override).filter(([name]) => !fields.includes(name === 'isEnabled' ? 'enabled' : (name as OverridableField))),
+  )
   return Object.keys(left).length === 0 ? null : left
 }
 
 function scopeOf(target: PauseTarget | undefined): PauseScope {
   if (target === undefined) return { tenant: null, job: null }
-  if (typeof target === 'string' || 'tasks' in target) return { tenant: defaultTenant, job: nameOf(target as AnyDefinition | string) }
+  if (typeof target === 'string' || 'tasks' in target)
+    return { tenant: defaultTenant, job: nameOf(target as AnyDefinition | string) }
   checkOptions(target, ['tenant', 'job'], 'a pause is of a job, of { tenant }, of { tenant, job }, or of everything; the target')
   const { tenant, job } = target
   if (job !== undefined) return { tenant: checkName(tenant ?? defaultTenant, 'tenant'), job: nameOf(job) }
@@ -254,10 +304,14 @@ function text(value: string | undefined, field: string): string | null {
 
 function conflict(tenant: string, job: string, expected: number | undefined, known: JobRecord | null): PunctualError {
   const current = known?.version ?? 0
-  return new PunctualError('job.conflict', `Job ${JSON.stringify(job)} has version ${current}, not ${expected}: it was changed by another. Read it again and decide anew`, {
-    job,
-    tenant,
-    expectedVersion: expected,
-    version: current,
-  })
+  return new PunctualError(
+    'job.conflict',
+    `Job ${JSON.stringify(job)} has version ${current}, not ${expected}: it was changed by another. Read it again and decide anew`,
+    {
+      job,
+      tenant,
+      expectedVersion: expected,
+      version: current,
+    },
+  )
 }

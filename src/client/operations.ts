@@ -93,18 +93,32 @@ export class Operations {
     if (!history) throw new PunctualError('occurrence.unknown', 'There is no such occurrence to replay', { target })
     const { record, state } = history
     if (['pending', 'waiting', 'running', 'retrying'].includes(state)) {
-      throw new PunctualError('occurrence.conflict', `Occurrence ${record.id} is ${state}; only one that has ended can be replayed`, { id: record.id, state })
+      throw new PunctualError(
+        'occurrence.conflict',
+        `Occurrence ${record.id} is ${state}; only one that has ended can be replayed`,
+        { id: record.id, state },
+      )
     }
-    const request = options.request === undefined ? uuidV7(this.#engine.env.time.now(), this.#engine.env.randomBytes) : checkKey(options.request, 'request')
+    const request =
+      options.request === undefined
+        ? uuidV7(this.#engine.env.time.now(), this.#engine.env.randomBytes)
+        : checkKey(options.request, 'request')
     const [known] = await this.#engine.env.store.readJobs({ tenant: record.tenant, name: record.job, limit: 1 })
     const tasks = options.tasks ? checkTasks(options.tasks, known, record.job) : null
-    return this.#commands.replay(record, { id: replayId(record.id, request), replay: { origin: record.id, reason, tasks }, spec: known?.spec })
+    return this.#commands.replay(record, {
+      id: replayId(record.id, request),
+      replay: { origin: record.id, reason, tasks },
+      spec: known?.spec,
+    })
   }
 
   /** Runs again whatever a filter finds, under one reason. */
   async replayAll(filter: ListFilter, { reason }: { reason: string }): Promise<EnqueueResult> {
     const parsed = parseFilter({ ...filter, limit: pageSize })
-    return this.#commands.enqueue({ job: `${builtInPrefix}replay`, payload: { filter: parsed, reason: checkKey(reason, 'reason') } })
+    return this.#commands.enqueue({
+      job: `${builtInPrefix}replay`,
+      payload: { filter: parsed, reason: checkKey(reason, 'reason') },
+    })
   }
 
   async previewBackfill(job: AnyDefinition | string, options: BackfillOptions): Promise<BackfillPreview> {
@@ -114,7 +128,12 @@ export class Operations {
     const wanted = ticks.filter(({ at }) => isWanted(request.mode, existing.get(at)))
     const states: Partial<Record<OccurrenceState, number>> = {}
     for (const { state } of existing.values()) states[state] = (states[state] ?? 0) + 1
-    return { instants: ticks.length, count: wanted.length, first: wanted.slice(0, shownInstants).map(({ at }) => new Date(at)), existing: states }
+    return {
+      instants: ticks.length,
+      count: wanted.length,
+      first: wanted.slice(0, shownInstants).map(({ at }) => new Date(at)),
+      existing: states,
+    }
   }
 
   /** Creates the runs of a range; they run under a limit of their own. The id is that of the operation. */
@@ -135,10 +154,14 @@ export class Operations {
     for (let at = 0; at < wanted.length; at += pageSize) {
       signal.throwIfAborted()
       const page = wanted.slice(at, at + pageSize)
-      const answers = await this.#commands.fill(job, page.map((tick) => fillRow(payload, occurrenceId, tick, existing.get(tick.at))), {
-        operation: occurrenceId,
-        limit: payload.concurrency,
-      })
+      const answers = await this.#commands.fill(
+        job,
+        page.map((tick) => fillRow(payload, occurrenceId, tick, existing.get(tick.at))),
+        {
+          operation: occurrenceId,
+          limit: payload.concurrency,
+        },
+      )
       created += answers.filter(({ outcome }) => outcome === 'created').length
       progress(Math.min(1, (at + page.length) / wanted.length), `${at + page.length} of ${wanted.length}`)
     }
@@ -158,16 +181,26 @@ export class Operations {
   }
 
   async #replayLine({ id, job, state, source }: OccurrenceSummary, operation: string, reason: string): Promise<boolean> {
-    if (['pending', 'waiting', 'running', 'retrying'].includes(state) || source === 'replay' || job.startsWith(builtInPrefix)) return false
+    if (['pending', 'waiting', 'running', 'retrying'].includes(state) || source === 'replay' || job.startsWith(builtInPrefix))
+      return false
     return (await this.replay(id, { reason, request: operation })).outcome === 'created'
   }
 
   /** The instants of the range with what is recorded of each: the newest, be it the scheduled run or one that a backfill made. */
-  async #survey({ tenant, job: name, from, to }: BackfillPayload): Promise<{ job: JobRecord; ticks: readonly Tick[]; existing: ReadonlyMap<number, OccurrenceSummary> }> {
+  async #survey({
+    tenant,
+    job: name,
+    from,
+    to,
+  }: BackfillPayload): Promise<{ job: JobRecord; ticks: readonly Tick[]; existing: ReadonlyMap<number, OccurrenceSummary> }> {
     await this.#engine.open()
     const { store } = this.#engine.env
     const [job] = await store.readJobs({ tenant, name, limit: 1 })
-    if (!job) throw new PunctualError('job.unknown', `There is no job ${JSON.stringify(name)} in tenant ${JSON.stringify(tenant)}`, { job: name, tenant })
+    if (!job)
+      throw new PunctualError('job.unknown', `There is no job ${JSON.stringify(name)} in tenant ${JSON.stringify(tenant)}`, {
+        job: name,
+        tenant,
+      })
     const ticks = ticksBetween(new Timeline(job, await store.readVersions(job)), from, to)
     const existing = new Map<number, OccurrenceSummary>()
     for (let cursor: string | null = null; ; ) {
@@ -188,11 +221,15 @@ function ticksBetween(timeline: Timeline, from: number, to: number): readonly Ti
   for (let tick = timeline.next(from - 1); tick && tick.at < to; tick = timeline.next(tick.at)) {
     if (ticks.push(tick) <= mostInstants) continue
     const estimate = Math.round(((to - from) / (tick.at - from)) * ticks.length)
-    throw new PunctualError('option.invalid', `The range has about ${estimate.toLocaleString('en')} instants; a backfill may have at most ${mostInstants.toLocaleString('en')}. Take a shorter range`, {
-      field: 'to',
-      count: estimate,
-      max: mostInstants,
-    })
+    throw new PunctualError(
+      'option.invalid',
+      `The range has about ${estimate.toLocaleString('en')} instants; a backfill may have at most ${mostInstants.toLocaleString('en')}. Take a shorter range`,
+      {
+        field: 'to',
+        count: estimate,
+        max: mostInstants,
+      },
+    )
   }
   return ticks
 }
@@ -211,8 +248,18 @@ export interface FillRow {
   readonly origin: string | null
 }
 
-function fillRow({ tenant, job }: BackfillPayload, operation: string, { at, version }: Tick, existing: OccurrenceSummary | undefined): FillRow {
-  return { id: existing ? fillId(operation, tenant, job, at) : scheduledId(tenant, job, at), at, version: version.version, origin: existing?.id ?? null }
+function fillRow(
+  { tenant, job }: BackfillPayload,
+  operation: string,
+  { at, version }: Tick,
+  existing: OccurrenceSummary | undefined,
+): FillRow {
+  return {
+    id: existing ? fillId(operation, tenant, job, at) : scheduledId(tenant, job, at),
+    at,
+    version: version.version,
+    origin: existing?.id ?? null,
+  }
 }
 
 /** What has not come yet is the schedule's, so that the range ends with the present. */
@@ -221,14 +268,26 @@ function parseBackfill(job: AnyDefinition | string, options: BackfillOptions, no
   const { mode = 'missing', concurrency = 1, tenant = defaultTenant } = options
   const [from, to] = [parseInstant(options.from, 'from'), parseInstant(options.to, 'to')]
   if (from >= to) throw new PunctualError('option.invalid', 'from must be before to', { field: 'from' })
-  return { tenant, job: nameOf(job), from, to: Math.min(to, now + 1), mode: checkOneOf(mode, 'mode', backfillModes), concurrency: checkWhole(concurrency, 'concurrency', 1, 1000) }
+  return {
+    tenant,
+    job: nameOf(job),
+    from,
+    to: Math.min(to, now + 1),
+    mode: checkOneOf(mode, 'mode', backfillModes),
+    concurrency: checkWhole(concurrency, 'concurrency', 1, 1000),
+  }
 }
 
 /** Each task that is run again must have what it builds on: succeeded before, or run again too. */
 function checkTasks(tasks: readonly string[], known: JobRecord | undefined, job: string): readonly string[] {
   const allowed = known?.spec.tasks.map(({ name }) => name) ?? []
   for (const task of tasks) {
-    if (!allowed.includes(task)) throw new PunctualError('task.unknown', `Job ${JSON.stringify(job)} has no task ${JSON.stringify(task)}; it has ${allowed.join(', ')}`, { field: 'tasks', job, task, allowed })
+    if (!allowed.includes(task))
+      throw new PunctualError(
+        'task.unknown',
+        `Job ${JSON.stringify(job)} has no task ${JSON.stringify(task)}; it has ${allowed.join(', ')}`,
+        { field: 'tasks', job, task, allowed },
+      )
   }
   return tasks
 }

@@ -70,7 +70,29 @@ const synonyms: Readonly<Record<string, (value: never) => Partial<PunctualOption
   staleJobClaimCheckInterval: (watch: DurationInput) => ({ watch }),
 }
 
-const ownNames = ['store', 'jobs', 'handlers', 'name', 'concurrency', 'clusterConcurrency', 'pick', 'prune', 'release', 'claimLimit', 'poll', 'beat', 'ttl', 'watch', 'grace', 'writeOff', 'retention', 'keyRetention', 'log', 'clock', 'random']
+const ownNames = [
+  'store',
+  'jobs',
+  'handlers',
+  'name',
+  'concurrency',
+  'clusterConcurrency',
+  'pick',
+  'prune',
+  'release',
+  'claimLimit',
+  'poll',
+  'beat',
+  'ttl',
+  'watch',
+  'grace',
+  'writeOff',
+  'retention',
+  'keyRetention',
+  'log',
+  'clock',
+  'random',
+]
 
 export function parseOptions(given: PunctualOptions): { options: PunctualOptions; engine: EngineOptions } {
   checkObject(given ?? {}, 'options of createPunctual')
@@ -85,13 +107,22 @@ export function parseOptions(given: PunctualOptions): { options: PunctualOptions
   }
   checkMethods(options.log, 'log', ['debug', 'info', 'warn', 'error'])
   checkMethods(options.clock, 'clock', ['wall', 'mono', 'timer', 'poll', 'soon'])
-  if (options.random !== undefined && typeof options.random !== 'function') throw new PunctualError('option.invalid', `random must be a function; got ${shown(options.random)}`, { field: 'random' })
-  const settings = Object.fromEntries(Object.entries(options).filter(([name]) => name !== 'concurrency' && (settingNames as readonly string[]).includes(name)))
+  if (options.random !== undefined && typeof options.random !== 'function')
+    throw new PunctualError('option.invalid', `random must be a function; got ${shown(options.random)}`, { field: 'random' })
+  const settings = Object.fromEntries(
+    Object.entries(options).filter(([name]) => name !== 'concurrency' && (settingNames as readonly string[]).includes(name)),
+  )
   const engine: EngineOptions = {
-    pick: typeof options.pick === 'function' ? options.pick : checkOneOf<'priority' | 'fair'>(options.pick ?? 'priority', 'pick', ['priority', 'fair']),
+    pick:
+      typeof options.pick === 'function'
+        ? options.pick
+        : checkOneOf<'priority' | 'fair'>(options.pick ?? 'priority', 'pick', ['priority', 'fair']),
     retireOrphans: options.prune ?? false,
     release: options.release === undefined ? null : checkWhole(options.release, 'release', 0, Number.MAX_SAFE_INTEGER),
-    clusterLimit: options.clusterConcurrency === undefined ? null : checkWhole(options.clusterConcurrency, 'clusterConcurrency', 1, 1_000_000),
+    clusterLimit:
+      options.clusterConcurrency === undefined
+        ? null
+        : checkWhole(options.clusterConcurrency, 'clusterConcurrency', 1, 1_000_000),
     nodeName: options.name === undefined ? hostname().slice(0, 100) : checkName(options.name, 'name'),
     settings: parseSettings(settings, 'createPunctual'),
     retryFunction: retryFunction(options),

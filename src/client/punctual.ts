@@ -26,6 +26,7 @@ import {
   type OccurrenceTarget,
   tenantOf,
 } from './commands.ts'
+import { Explainer, type ExplainTarget, type Explanation } from './explain.ts'
 import {
   JobCommands,
   type JobPatch,
@@ -36,13 +37,12 @@ import {
   type ScheduleResult,
   type UpdateOptions,
 } from './job-commands.ts'
-import { type Explanation, Explainer, type ExplainTarget } from './explain.ts'
+import type { FieldChange, JobView, VersionView } from './job-view.ts'
 import { stderrLogger } from './logger.ts'
 import type { Occurrence, OccurrenceLine } from './occurrence-view.ts'
 import { type BackfillOptions, type BackfillPreview, Operations, type ReplayOptions } from './operations.ts'
-import { parseOptions, type PunctualOptions } from './options.ts'
+import { type PunctualOptions, parseOptions } from './options.ts'
 import { random, randomBytes } from './random.ts'
-import type { FieldChange, JobView, VersionView } from './job-view.ts'
 import { type Counts, type JobFilter, type JobStatus, type ListFilter, type RangeView, Reads } from './reads.ts'
 import { Recent } from './recent.ts'
 import type { RunAt } from './run-at.ts'
@@ -57,7 +57,9 @@ export function createPunctual(options: PunctualOptions): Punctual {
 }
 
 /** The payload may be left out where the job takes none, or anything. */
-type EnqueueArguments<Input> = undefined extends Input ? [payload?: Input, options?: EnqueueOptions] : [payload: Input, options?: EnqueueOptions]
+type EnqueueArguments<Input> = undefined extends Input
+  ? [payload?: Input, options?: EnqueueOptions]
+  : [payload: Input, options?: EnqueueOptions]
 
 /** What `createPunctual` returns. */
 export class Punctual implements AsyncDisposable {
@@ -144,19 +146,30 @@ export class Punctual implements AsyncDisposable {
   }
 
   /** A person's change of a job: it wins over what code declares until `reset`. */
-  async update(job: AnyDefinition | string, patch: JobPatch, options?: UpdateOptions & { tenant?: string; by?: string }): Promise<{ version: number }> {
+  async update(
+    job: AnyDefinition | string,
+    patch: JobPatch,
+    options?: UpdateOptions & { tenant?: string; by?: string },
+  ): Promise<{ version: number }> {
     this.#checkOpen()
     return this.#jobCommands.update(job, patch, options)
   }
 
   /** Takes a person's changes back, all or those of some fields. */
-  async reset(job: AnyDefinition | string, options?: UpdateOptions & { tenant?: string; fields?: readonly OverridableField[]; by?: string }): Promise<{ version: number }> {
+  async reset(
+    job: AnyDefinition | string,
+    options?: UpdateOptions & { tenant?: string; fields?: readonly OverridableField[]; by?: string },
+  ): Promise<{ version: number }> {
     this.#checkOpen()
     return this.#jobCommands.reset(job, options)
   }
 
   /** Makes an older version hold again, as a new one. */
-  async rollback(job: AnyDefinition | string, version: number, options?: UpdateOptions & { tenant?: string; by?: string }): Promise<{ version: number }> {
+  async rollback(
+    job: AnyDefinition | string,
+    version: number,
+    options?: UpdateOptions & { tenant?: string; by?: string },
+  ): Promise<{ version: number }> {
     this.#checkOpen()
     return this.#jobCommands.rollback(job, version, options)
   }
@@ -275,7 +288,12 @@ export class Punctual implements AsyncDisposable {
   }
 
   /** What differs between two versions of a job, field by field. */
-  async diff(job: AnyDefinition | string, from: number, to: number, options?: { tenant?: string }): Promise<readonly FieldChange[]> {
+  async diff(
+    job: AnyDefinition | string,
+    from: number,
+    to: number,
+    options?: { tenant?: string },
+  ): Promise<readonly FieldChange[]> {
     this.#checkOpen()
     return this.#reads.diff(job, from, to, options)
   }
@@ -362,7 +380,11 @@ export class Punctual implements AsyncDisposable {
     if (definition instanceof Definition) return definition
     const known = this.#engine.env.registry.definition(nameOf(definition))
     if (known) return known
-    throw new PunctualError('definition.unknown', `No definition is named ${shown(definition)} in this process; give it to createPunctual in jobs`, { field: 'definition', given: definition })
+    throw new PunctualError(
+      'definition.unknown',
+      `No definition is named ${shown(definition)} in this process; give it to createPunctual in jobs`,
+      { field: 'definition', given: definition },
+    )
   }
 
   #checkOpen(): void {

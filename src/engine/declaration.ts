@@ -46,11 +46,17 @@ export async function declareJob(env: Env, declaration: Declaration): Promise<De
  * Notes which set of tasks this is. The versions of the definition's own job count the sets: a job of another name goes by the one that
  * it shares, and by the present one where its tasks are none that a node has ever declared.
  */
-async function withEdition({ store }: Env, { tenant, name }: Declaration, known: JobRecord | undefined, declared: JobSpec): Promise<JobSpec> {
+async function withEdition(
+  { store }: Env,
+  { tenant, name }: Declaration,
+  known: JobRecord | undefined,
+  declared: JobSpec,
+): Promise<JobSpec> {
   const { definition, tasks } = declared
   const isSame = (spec: JobSpec) => taskSetText(spec.tasks) === taskSetText(tasks)
   const edition = await (async () => {
-    if (tenant === defaultTenant && name === definition) return !known || isSame(known.spec) ? known?.spec.edition : known.version + 1
+    if (tenant === defaultTenant && name === definition)
+      return !known || isSame(known.spec) ? known?.spec.edition : known.version + 1
     const versions = await store.readVersions({ tenant: defaultTenant, name: definition })
     return (versions.findLast(({ spec }) => isSame(spec)) ?? versions.at(-1))?.spec.edition
   })()
@@ -63,12 +69,27 @@ export async function handleOrphans(env: Env, told: Set<string>): Promise<void> 
   const { nodes } = await store.nodes()
   const jobs = await store.readJobs({ limit: 1000 })
   for (const job of jobs) {
-    if (!job.declared || job.spec.isRetired || env.declared.has(job.id) || nodes.some(({ declares }) => job.id in declares)) continue
+    if (!job.declared || job.spec.isRetired || env.declared.has(job.id) || nodes.some(({ declares }) => job.id in declares))
+      continue
     const { tenant, name, spec, declared, override, version } = job
     if (!options.retireOrphans && told.has(job.id)) continue
     told.add(job.id)
-    if (!options.retireOrphans) log.warn('A job is no longer declared by any node; retire it, or create the scheduler with prune: true', { tenant, job: name })
-    else await store.putJob({ tenant, name, spec: { ...spec, isRetired: true }, declared, override, effectiveAt: null, by: null, expectedVersion: version })
+    if (!options.retireOrphans)
+      log.warn('A job is no longer declared by any node; retire it, or create the scheduler with prune: true', {
+        tenant,
+        job: name,
+      })
+    else
+      await store.putJob({
+        tenant,
+        name,
+        spec: { ...spec, isRetired: true },
+        declared,
+        override,
+        effectiveAt: null,
+        by: null,
+        expectedVersion: version,
+      })
   }
 }
 
@@ -92,7 +113,9 @@ async function isOutdated(env: Env, known: JobRecord, declared: JobSpec, isPatie
   // Whoever has declared the newest may change its mind.
   if (env.declared.get(known.id) === newest) return false
   const { nodes } = await env.store.nodes()
-  const others = nodes.flatMap(({ release, declares }) => (declares[known.id] === undefined ? [] : [{ release, hash: declares[known.id] }]))
+  const others = nodes.flatMap(({ release, declares }) =>
+    declares[known.id] === undefined ? [] : [{ release, hash: declares[known.id] }],
+  )
   const { release } = env.options
   if (release !== null && others.some((other) => other.release !== null && other.release > release)) return true
   if (release !== null && others.every((other) => other.release === null || other.release <= release)) return false
@@ -101,7 +124,9 @@ async function isOutdated(env: Env, known: JobRecord, declared: JobSpec, isPatie
   // What a person has changed since is in neither: older versions are compared as if it had always been so.
   const text = codeText(withOverride(declared, known.override))
   const versions = await env.store.readVersions(known)
-  const isOlder = versions.some(({ spec, version }) => version < known.version && codeText(withOverride(spec, known.override)) === text)
+  const isOlder = versions.some(
+    ({ spec, version }) => version < known.version && codeText(withOverride(spec, known.override)) === text,
+  )
   if (!isOlder || !isUnopposed) {
     env.unopposedSince.delete(known.id)
     return isOlder

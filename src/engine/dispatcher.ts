@@ -2,7 +2,7 @@ import { PunctualError } from '../errors.ts'
 import type { AbortReason } from '../model/context.ts'
 import { errorRecord } from '../model/error-record.ts'
 import { uuidV7 } from '../model/ids.ts'
-import type { ClaimMember, ClaimRef, ClaimPick, ClaimRequest } from '../store/store.ts'
+import type { ClaimMember, ClaimPick, ClaimRef, ClaimRequest } from '../store/store.ts'
 import type { Env } from './env.ts'
 import { Executor, type TurnResult } from './executor.ts'
 import type { Wait } from './loop.ts'
@@ -217,7 +217,9 @@ export class Dispatcher {
     const { clock, log } = this.#env
     this.#cancelGiveBack = clock.timer(oldest.queuedAt + longestQueuedMs - clock.mono(), () => {
       this.#cancelGiveBack = null
-      this.#giveBack().catch((error: unknown) => log.warn('Work that waits for a slot here could not be given back', { error: String(error) }))
+      this.#giveBack().catch((error: unknown) =>
+        log.warn('Work that waits for a slot here could not be given back', { error: String(error) }),
+      )
       this.#watchQueue()
     })
   }

@@ -218,7 +218,9 @@ export class Engine {
     const isStarted = this.#phase === 'started'
     for (;;) {
       await this.#dispatcher.idle()
-      const { now, nextDue } = await store.peek({ kinds: isStarted ? registry.kinds() : [...registry.definitions.map(({ name }) => name)] })
+      const { now, nextDue } = await store.peek({
+        kinds: isStarted ? registry.kinds() : [...registry.definitions.map(({ name }) => name)],
+      })
       const { running, queued } = this.#dispatcher.depth
       const isUninformed = isStarted && !registry.isInformed
       if (!isUninformed && (nextDue === null || nextDue > now) && running + queued === 0) return
@@ -304,7 +306,8 @@ export class Engine {
     const before = registry.kinds().join()
     this.#knowsEditions = true
     this.#editionsReadAt = clock.mono()
-    for (const { name } of [...registry.definitions]) registry.learn(name, await store.readVersions({ tenant: defaultTenant, name }))
+    for (const { name } of [...registry.definitions])
+      registry.learn(name, await store.readVersions({ tenant: defaultTenant, name }))
     if (registry.kinds().join() === before) return
     // Whoever reads of this node learns at once what it can run.
     await this.#beatOnce()

@@ -1,8 +1,9 @@
 // What one pass of the planner decides about one job, as a pure function of what the store told.
+
+import { holdsFor } from '../model/hold.ts'
 import { scheduledId } from '../model/ids.ts'
 import { type VersionRecord, versionAt } from '../model/job.ts'
 import type { Source } from '../model/lifecycle.ts'
-import { holdsFor } from '../model/hold.ts'
 import { isPausedAt } from '../model/pause.ts'
 import { decideGap, type Passed, PassedInstants, type Span } from '../model/recovery.ts'
 import { cascade, type Settings, type SettingsDiff } from '../model/settings.ts'
@@ -113,7 +114,8 @@ function withoutPlanned(range: Passed, held: readonly number[], firstNew: number
 
 function dropped(at: number, own: Passed | undefined, passed: readonly Passed[], isInPause: boolean): JobPlan['drop'][number] {
   if (isInPause) return { at, state: 'skipped', reason: 'paused' }
-  const { state, reason } = own ?? passed.find((one) => one.from <= at && at <= one.to) ?? { state: 'missed' as const, reason: 'downtime' }
+  const { state, reason } = own ??
+    passed.find((one) => one.from <= at && at <= one.to) ?? { state: 'missed' as const, reason: 'downtime' }
   return { at, state, reason }
 }
 
@@ -147,7 +149,11 @@ class Rows {
     return at + this.#factsOf(version).delayMs
   }
 
-  add({ at, version }: Tick, source: Source, more: { readonly span?: Span | null; readonly end?: Pick<Passed, 'state' | 'reason'> }): void {
+  add(
+    { at, version }: Tick,
+    source: Source,
+    more: { readonly span?: Span | null; readonly end?: Pick<Passed, 'state' | 'reason'> },
+  ): void {
     const { tenant, name } = this.#input.candidate.job
     const { settings, delayMs } = this.#factsOf(version)
     const end = more.end ?? null
@@ -169,7 +175,10 @@ class Rows {
     const known = this.#facts.get(version.version)
     if (known) return known
     const schedule = this.#input.timeline.schedule(version)
-    const facts = { settings: settingsOf(this.#input, version), delayMs: schedule ? spreadMs(schedule, this.#input.candidate.job.id) : 0 }
+    const facts = {
+      settings: settingsOf(this.#input, version),
+      delayMs: schedule ? spreadMs(schedule, this.#input.candidate.job.id) : 0,
+    }
     this.#facts.set(version.version, facts)
     return facts
   }

@@ -188,7 +188,11 @@ export class Keeper {
   async #rescue(gone: readonly { boot: string; beats: number }[]): Promise<void> {
     const { store, events, options } = this.#env
     for (;;) {
-      const { rescued, removed, more, expired } = await store.rescue({ gone, delaysMs: options.recoveryDelaysMs, limit: claimsPerRescue })
+      const { rescued, removed, more, expired } = await store.rescue({
+        gone,
+        delaysMs: options.recoveryDelaysMs,
+        limit: claimsPerRescue,
+      })
       const dead = rescued.filter(({ outcome }) => outcome === 'dead').length
       for (const node of removed) events.emit('node.gone', { node, rescued: rescued.length, dead })
       for (const passed of expired) events.emit('occurrence.passed', passed)

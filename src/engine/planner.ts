@@ -33,7 +33,9 @@ export class Planner {
       const answers = await store.plan(plans)
       plans.forEach((plan, at) => void this.#announce(plan, answers[at]?.outcome === 'planned'))
       const horizon = work.now + options.horizonMs
-      const isBehind = plans.some(({ nextAt }, at) => answers[at]?.outcome !== 'planned' || (nextAt !== null && nextAt <= horizon))
+      const isBehind = plans.some(
+        ({ nextAt }, at) => answers[at]?.outcome !== 'planned' || (nextAt !== null && nextAt <= horizon),
+      )
       if (isBehind || work.jobs.length === jobsPerPass) return 0
     }
     const next = [work.nextAt, ...plans.map(({ nextAt }) => nextAt && nextAt - options.horizonMs)].filter((at) => at !== null)
@@ -59,7 +61,8 @@ export class Planner {
     } catch (error) {
       const kind = job.spec.schedule?.kind ?? ''
       const fields = { tenant: job.tenant, job: job.name, kind, error: String(error) }
-      if (!this.#unknownKinds.has(kind)) this.#env.log.warn('A schedule cannot be read here; its job is left to other nodes', fields)
+      if (!this.#unknownKinds.has(kind))
+        this.#env.log.warn('A schedule cannot be read here; its job is left to other nodes', fields)
       this.#unknownKinds.add(kind)
       return null
     }

@@ -88,7 +88,12 @@ function addImplied(attempts: AttemptHistory[], turn: TurnRecord): void {
   attempts.push({ n: attempts.length + 1, turn: turn.turn, state, startedAt, endedAt, result, error, retryAt })
 }
 
-function summary(task: string, attempts: readonly AttemptHistory[], retriedSince: number, reported: TaskRunState | undefined): TaskHistory {
+function summary(
+  task: string,
+  attempts: readonly AttemptHistory[],
+  retriedSince: number,
+  reported: TaskRunState | undefined,
+): TaskHistory {
   const success = attempts.find((attempt) => attempt.state === 'succeeded')
   const recent = attempts.filter((attempt) => attempt.turn > retriedSince)
   const failures = recent.filter((attempt) => failedStates.includes(attempt.state)).length

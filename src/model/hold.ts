@@ -17,19 +17,43 @@ export interface Hold {
 }
 
 /** The keys an occurrence needs, in the order in which they are taken; null when there are none, which is the common case. */
-export function holdsFor({ tenant, job, source, settings }: { tenant: string; job: string; source: Source; settings: Settings }): readonly Hold[] | null {
+export function holdsFor({
+  tenant,
+  job,
+  source,
+  settings,
+}: {
+  tenant: string
+  job: string
+  source: Source
+  settings: Settings
+}): readonly Hold[] | null {
   const holds: Hold[] = []
   const policy = overlapFor(source, settings.overlap)
   if (policy !== 'allow') holds.push({ kind: 'overlap', key: holdKey('overlap', tenant, job), limit: 1, policy })
   else if (source === 'recovery') holds.push({ kind: 'catch-up', key: holdKey('catch-up', tenant, job), limit: 1 })
-  if (settings.concurrency) holds.push({ kind: 'concurrency', key: holdKey('concurrency', tenant, settings.concurrency.key), limit: settings.concurrency.limit })
-  if (settings.rate) holds.push({ kind: 'rate', key: holdKey('rate', tenant, settings.rate.key), limit: settings.rate.limit, perMs: settings.rate.perMs })
+  if (settings.concurrency)
+    holds.push({
+      kind: 'concurrency',
+      key: holdKey('concurrency', tenant, settings.concurrency.key),
+      limit: settings.concurrency.limit,
+    })
+  if (settings.rate)
+    holds.push({
+      kind: 'rate',
+      key: holdKey('rate', tenant, settings.rate.key),
+      limit: settings.rate.limit,
+      perMs: settings.rate.perMs,
+    })
   if (source === 'recovery') holds.push({ kind: 'catch-up', key: holdKey('catch-up'), limit: settings.catchUp })
   return holds.length === 0 ? null : holds
 }
 
 /** The limits of work that comes from a process which does not know the job: its own, and those that the job declares, if it is there. */
-export function declaredLimits(spec: JobSpec | undefined, { tenant, job, source, settings }: { tenant: string; job: string; source: Source; settings: SettingsDiff | null }): {
+export function declaredLimits(
+  spec: JobSpec | undefined,
+  { tenant, job, source, settings }: { tenant: string; job: string; source: Source; settings: SettingsDiff | null },
+): {
   readonly holds: readonly Hold[] | null
   readonly startWithinMs: number | null
 } {

@@ -1,6 +1,6 @@
 import type { Refs } from './context.ts'
-import type { AttemptState, OccurrenceState, Source, TurnEnd } from './lifecycle.ts'
 import type { Hold } from './hold.ts'
+import type { AttemptState, OccurrenceState, Source, TurnEnd } from './lifecycle.ts'
 import type { Span } from './recovery.ts'
 import type { ErrorRecord, TaskReport } from './report.ts'
 import type { SettingsDiff } from './settings.ts'

@@ -35,5 +35,9 @@ export function parseConcurrency(options: ConcurrencyOptions, field: string): Co
 export function parseRate(options: RateOptions, field: string): RateLimit {
   checkOptions(options, ['key', 'limit', 'per'], field)
   const { key, limit, per } = options
-  return { key: checkKey(key, `${field}.key`), limit: checkWhole(limit, `${field}.limit`, 1, 1_000_000), perMs: Math.max(1, parseDuration(per, `${field}.per`)) }
+  return {
+    key: checkKey(key, `${field}.key`),
+    limit: checkWhole(limit, `${field}.limit`, 1, 1_000_000),
+    perMs: Math.max(1, parseDuration(per, `${field}.per`)),
+  }
 }

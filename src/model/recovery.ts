@@ -57,7 +57,9 @@ export function parseRecovery(options: RecoveryOptions, field: string): Recovery
   return checkedStrategy(
     {
       strategy: checkOneOf(options.strategy, `${field}.strategy`, recoveryStrategies),
-      ...(maxOccurrences !== undefined && { maxOccurrences: checkWhole(maxOccurrences, `${field}.maxOccurrences`, 0, mostBounded) }),
+      ...(maxOccurrences !== undefined && {
+        maxOccurrences: checkWhole(maxOccurrences, `${field}.maxOccurrences`, 0, mostBounded),
+      }),
       ...(maxAge !== undefined && { maxAgeMs: parseDuration(maxAge, `${field}.maxAge`) }),
     },
     field,
@@ -67,7 +69,9 @@ export function parseRecovery(options: RecoveryOptions, field: string): Recovery
 function checkedStrategy(policy: RecoveryPolicy, field: string): RecoveryPolicy {
   const hasBounds = policy.maxOccurrences !== undefined || policy.maxAgeMs !== undefined
   if ((policy.strategy === 'bounded') === hasBounds) return policy
-  const message = hasBounds ? 'maxOccurrences and maxAge belong to the strategy bounded' : 'bounded needs maxOccurrences, maxAge or both'
+  const message = hasBounds
+    ? 'maxOccurrences and maxAge belong to the strategy bounded'
+    : 'bounded needs maxOccurrences, maxAge or both'
   throw new PunctualError('option.invalid', `${field}: ${message}`, { field, given: policy.strategy })
 }
 
@@ -75,7 +79,11 @@ function checkedStrategy(policy: RecoveryPolicy, field: string): RecoveryPolicy 
  * Decides about the instants of a gap, which come oldest first and may be millions: memory stays bounded by what is kept.
  * Under `all` everything runs; the caller bounds how many it hands over at once.
  */
-export function decideGap({ strategy, maxOccurrences = mostBounded, maxAgeMs = Number.POSITIVE_INFINITY }: RecoveryPolicy, instants: Iterable<number>, now: number): GapDecision {
+export function decideGap(
+  { strategy, maxOccurrences = mostBounded, maxAgeMs = Number.POSITIVE_INFINITY }: RecoveryPolicy,
+  instants: Iterable<number>,
+  now: number,
+): GapDecision {
   if (strategy === 'all') return { run: Array.from(instants, (at) => ({ at, span: null })), passed: [] }
   const keep = strategy === 'mark-missed' ? 0 : strategy === 'bounded' ? maxOccurrences : 1
   const newest: number[] = []
@@ -88,7 +96,12 @@ export function decideGap({ strategy, maxOccurrences = mostBounded, maxAgeMs = N
     else if (newest.push(at) > keep) passed.add(newest.shift() as number)
   }
   const run = newest.map((at) => ({ at, span: strategy === 'compressed' ? span : null }))
-  return { run, passed: passed.records(strategy === 'compressed' ? { state: 'skipped', reason: 'compressed' } : { state: 'missed', reason: 'downtime' }) }
+  return {
+    run,
+    passed: passed.records(
+      strategy === 'compressed' ? { state: 'skipped', reason: 'compressed' } : { state: 'missed', reason: 'downtime' },
+    ),
+  }
 }
 
 /** Instants in order, each by itself while they are few, and only their range once they are many. */

@@ -2,7 +2,16 @@
 import { PunctualError, shown } from '../errors.ts'
 import { type DurationInput, parseDuration } from '../time/duration.ts'
 import { checkOneOf, checkOptions, checkWhole } from './limits.ts'
-import { type ConcurrencyLimit, type ConcurrencyOptions, type OverlapPolicy, overlapPolicies, parseConcurrency, parseRate, type RateLimit, type RateOptions } from './overlap.ts'
+import {
+  type ConcurrencyLimit,
+  type ConcurrencyOptions,
+  type OverlapPolicy,
+  overlapPolicies,
+  parseConcurrency,
+  parseRate,
+  type RateLimit,
+  type RateOptions,
+} from './overlap.ts'
 import { parseRecovery, type RecoveryOptions, type RecoveryPolicy } from './recovery.ts'
 import { defaultRetry, parseRetry, type RetryFunction, type RetryOptions, type RetryPolicy } from './retry.ts'
 

@@ -8,14 +8,18 @@ import { checkOptions, checkWhole } from './limits.ts'
  */
 export type UpdatePolicy = 'immediate' | 'graceful' | { count: number } | { span: DurationInput }
 
-export type ParsedUpdatePolicy = { readonly kind: 'immediate' } | { readonly kind: 'instants'; readonly count: number } | { readonly kind: 'span'; readonly ms: number }
+export type ParsedUpdatePolicy =
+  | { readonly kind: 'immediate' }
+  | { readonly kind: 'instants'; readonly count: number }
+  | { readonly kind: 'span'; readonly ms: number }
 
 export function parseUpdatePolicy(policy: UpdatePolicy = 'immediate'): ParsedUpdatePolicy {
   if (policy === 'immediate') return { kind: 'immediate' }
   if (policy === 'graceful') return { kind: 'instants', count: 1 }
   if (typeof policy !== 'object' || policy === null) throw invalid(policy)
   checkOptions(policy, ['count', 'span'], 'update')
-  if ('count' in policy && !('span' in policy)) return { kind: 'instants', count: checkWhole(policy.count, 'update.count', 1, 10_000) }
+  if ('count' in policy && !('span' in policy))
+    return { kind: 'instants', count: checkWhole(policy.count, 'update.count', 1, 10_000) }
   if ('span' in policy && !('count' in policy)) return { kind: 'span', ms: parseDuration(policy.span, 'update.span') }
   throw invalid(policy)
 }
@@ -34,5 +38,7 @@ export function updateInstant(policy: ParsedUpdatePolicy, now: number, next: (af
 }
 
 function invalid(policy: unknown): PunctualError {
-  return new PunctualError('option.invalid', `update must be immediate, graceful, { count } or { span }; got ${shown(policy)}`, { field: 'update' })
+  return new PunctualError('option.invalid', `update must be immediate, graceful, { count } or { span }; got ${shown(policy)}`, {
+    field: 'update',
+  })
 }

@@ -1,6 +1,7 @@
 // The contract between the engine and every store. Each verb is one atomic act, safe to repeat after an unknown outcome.
 // A store only stores: retries, timeouts and schedules are decided above it. Instants are epoch milliseconds of the store's clock.
 import type { Refs } from '../model/context.ts'
+import type { Hold } from '../model/hold.ts'
 import type { JobOverride, JobRecord, JobSpec, VersionRecord } from '../model/job.ts'
 import type { OccurrenceState, Source } from '../model/lifecycle.ts'
 import type {
@@ -13,7 +14,6 @@ import type {
   TurnRecord,
   UniqueKind,
 } from '../model/occurrence.ts'
-import type { Hold } from '../model/hold.ts'
 import type { PauseRecord, PauseScope } from '../model/pause.ts'
 import type { Passed, Span } from '../model/recovery.ts'
 import type { SettingsDiff } from '../model/settings.ts'

@@ -177,7 +177,9 @@ onEachStore('JS-4 reads', (newDatabase) => {
       },
       { name: 'plain', schedule: null, scheduleText: null, nextRun: null, tasks: [{ name: 'a' }, { name: 'b' }] },
     ])
-    expect((await punctual.jobs({ after: { name: 'daily', tenant: 'default' }, limit: 1 })).map(({ name }) => name)).toEqual(['plain'])
+    expect((await punctual.jobs({ after: { name: 'daily', tenant: 'default' }, limit: 1 })).map(({ name }) => name)).toEqual([
+      'plain',
+    ])
   })
 
   it('nodes tells who is there', async () => {

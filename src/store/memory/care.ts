@@ -91,7 +91,10 @@ export function rescue(state: MemoryState, request: RescueRequest): RescueAnswer
 
 /** Ends what has not started in time, whether or not a node could have run it. */
 function expire(state: MemoryState): PassedOccurrence[] {
-  const late = [...state.entries.values()].filter((entry) => (entry.place === 'ready' || entry.place === 'waiting') && entry.wait?.reason !== 'stranded' && isExpired(state, entry))
+  const late = [...state.entries.values()].filter(
+    (entry) =>
+      (entry.place === 'ready' || entry.place === 'waiting') && entry.wait?.reason !== 'stranded' && isExpired(state, entry),
+  )
   return late.map((entry) => {
     const { id, tenant, job } = entry.record
     const passed = { state: 'missed', reason: 'not started in time' } as const

@@ -2,7 +2,7 @@ import { PunctualError } from '../../errors.ts'
 import { type JobSpec, versionAt } from '../../model/job.ts'
 import type { OccurrenceRecord, TurnRecord, WaitRecord } from '../../model/occurrence.ts'
 import { isPausedAt, type PauseRecord } from '../../model/pause.ts'
-import type { ClaimAnswer, ClaimMember, ClaimRequest, PassedOccurrence, ClaimPick } from '../store.ts'
+import type { ClaimAnswer, ClaimMember, ClaimPick, ClaimRequest, PassedOccurrence } from '../store.ts'
 import { acquire } from './holds.ts'
 import { picked } from './pick.ts'
 import { bareEnd, type Claim, type Entry, jobKey, type MemoryState } from './state.ts'
@@ -18,16 +18,31 @@ export function claim(state: MemoryState, request: ClaimRequest): ClaimAnswer {
   return answer(state, request, taken, passed)
 }
 
-function answer(state: MemoryState, { kinds, clusterLimit, pick }: ClaimRequest, entries: readonly Entry[], passed: readonly PassedOccurrence[]): ClaimAnswer {
+function answer(
+  state: MemoryState,
+  { kinds, clusterLimit, pick }: ClaimRequest,
+  entries: readonly Entry[],
+  passed: readonly PassedOccurrence[],
+): ClaimAnswer {
   // At the cluster's limit nothing can be claimed before something ends, so that no due instant is worth waking for.
   const isFull = clusterLimit !== undefined && running(state) >= clusterLimit
-  return { now: state.now, members: entries.map((entry) => member(state, entry)), passed, nextDue: isFull ? null : nextDue(state, kinds, pick) }
+  return {
+    now: state.now,
+    members: entries.map((entry) => member(state, entry)),
+    passed,
+    nextDue: isFull ? null : nextDue(state, kinds, pick),
+  }
 }
 
-function take(state: MemoryState, { id, token, node, kinds, limit, clusterLimit = Number.POSITIVE_INFINITY, pick }: ClaimRequest, dueBy: number) {
+function take(
+  state: MemoryState,
+  { id, token, node, kinds, limit, clusterLimit = Number.POSITIVE_INFINITY, pick }: ClaimRequest,
+  dueBy: number,
+) {
   if (!state.nodes.has(node))
     throw new PunctualError('claim.lost', `Node ${node} is not known to the store and cannot claim`, { node })
-  for (const entry of [...state.waiting]) if (entry.wait?.wakeAt != null && entry.wait.wakeAt <= state.now) state.makeReady(entry, entry.dueAt)
+  for (const entry of [...state.waiting])
+    if (entry.wait?.wakeAt != null && entry.wait.wakeAt <= state.now) state.makeReady(entry, entry.dueAt)
   const room = Math.min(limit, clusterLimit - running(state))
   const taken: Entry[] = []
   const passed: PassedOccurrence[] = []
@@ -51,7 +66,12 @@ function take(state: MemoryState, { id, token, node, kinds, limit, clusterLimit 
 }
 
 /** What is due, as it is to be tried. What is freed meanwhile comes up too, unless `pick` has fixed the order before. */
-function* candidates(state: MemoryState, kinds: readonly string[], dueBy: number, pick: ClaimPick | undefined): Generator<Entry, void, undefined> {
+function* candidates(
+  state: MemoryState,
+  kinds: readonly string[],
+  dueBy: number,
+  pick: ClaimPick | undefined,
+): Generator<Entry, void, undefined> {
   if (pick) return yield* picked(state.ready.due(kinds, dueBy), pick)
   for (let entry = state.ready.first(kinds, dueBy); entry; entry = state.ready.first(kinds, dueBy)) yield entry
 }

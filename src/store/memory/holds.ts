@@ -1,10 +1,14 @@
 // The limits of design: keys are granted in the commit that claims, and freed in the one that ends the holder.
-import type { WaitRecord } from '../../model/occurrence.ts'
+
 import type { Hold } from '../../model/hold.ts'
+import type { WaitRecord } from '../../model/occurrence.ts'
 import { bareEnd, type Entry, type MemoryState } from './state.ts'
 
 /** Whether a due entry may run: it has all its keys, waits for one, or gives way to another. */
-export type Grant = { readonly granted: true } | { readonly granted: false; readonly wait: WaitRecord } | { readonly granted: false; readonly skip: string }
+export type Grant =
+  | { readonly granted: true }
+  | { readonly granted: false; readonly wait: WaitRecord }
+  | { readonly granted: false; readonly skip: string }
 
 export function acquire(state: MemoryState, entry: Entry, now: number): Grant {
   const taken: Hold[] = []

@@ -17,20 +17,29 @@ export function* picked(due: readonly Entry[], pick: ClaimPick): Generator<Entry
 function* inTurn(due: readonly Entry[]): Generator<Entry, void, undefined> {
   for (const level of Map.groupBy(due, ({ record }) => record.priority).values()) {
     const tenants = [...Map.groupBy(level, ({ record }) => record.tenant).values()]
-    for (let round = 0; tenants.some((entries) => round < entries.length); round++) for (const entries of tenants) if (entries[round]) yield entries[round] as Entry
+    for (let round = 0; tenants.some((entries) => round < entries.length); round++)
+      for (const entries of tenants) if (entries[round]) yield entries[round] as Entry
   }
 }
 
 function matches({ tenant, job, priority }: Quota, { record }: Entry): boolean {
-  return (tenant === undefined || tenant === record.tenant) && (job === undefined || job === record.job) && (priority === undefined || priority === record.priority)
+  return (
+    (tenant === undefined || tenant === record.tenant) &&
+    (job === undefined || job === record.job) &&
+    (priority === undefined || priority === record.priority)
+  )
 }
 
 const mostCounted = 1000
 
 export function waiting(state: MemoryState, { kinds }: { kinds: readonly string[] }): readonly WaitingGroup[] {
-  const groups = Map.groupBy(state.ready.due(kinds, state.now), ({ record }) => JSON.stringify([record.tenant, record.job, record.priority]))
-  return [...groups].sort(([a], [b]) => (a < b ? -1 : 1)).map(([key, entries]) => {
-    const [tenant, job, priority] = JSON.parse(key) as [string, string, number]
-    return { tenant, job, priority, count: Math.min(entries.length, mostCounted) }
-  })
+  const groups = Map.groupBy(state.ready.due(kinds, state.now), ({ record }) =>
+    JSON.stringify([record.tenant, record.job, record.priority]),
+  )
+  return [...groups]
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([key, entries]) => {
+      const [tenant, job, priority] = JSON.parse(key) as [string, string, number]
+      return { tenant, job, priority, count: Math.min(entries.length, mostCounted) }
+    })
 }

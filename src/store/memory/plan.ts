@@ -1,6 +1,6 @@
+import { declaredLimits } from '../../model/hold.ts'
 import { defaultTenant, type JobRecord, type JobSpec, kindOf, versionAt } from '../../model/job.ts'
 import type { OccurrenceRecord } from '../../model/occurrence.ts'
-import { declaredLimits } from '../../model/hold.ts'
 import { covers } from '../../model/pause.ts'
 import type { CreateAnswer, JobPlan, NewOccurrence, PlanAnswer, PlanCandidate, PlannedOccurrence, PlanWork } from '../store.ts'
 import { bareEnd, type Entry, jobKey, liveKey, type MemoryState } from './state.ts'
@@ -13,7 +13,13 @@ export function jobsToPlan(state: MemoryState, { horizonMs, limit }: { horizonMs
   const due = scheduled.filter((job) => (job.nextAt as number) <= now + horizonMs)
   const jobs = due.slice(0, limit).map((job) => candidate(state, job))
   const next = scheduled[jobs.length]?.nextAt
-  return { now, aliveSince: state.aliveSince, pauseRevision: state.pauseRevision, jobs, nextAt: next === undefined || next === null ? null : next - horizonMs }
+  return {
+    now,
+    aliveSince: state.aliveSince,
+    pauseRevision: state.pauseRevision,
+    jobs,
+    nextAt: next === undefined || next === null ? null : next - horizonMs,
+  }
 }
 
 function candidate(state: MemoryState, job: JobRecord): PlanCandidate {
@@ -36,11 +42,13 @@ export function plan(state: MemoryState, plans: readonly JobPlan[]): readonly Pl
 function planJob(state: MemoryState, plan: JobPlan): PlanAnswer {
   const key = jobKey(plan.tenant, plan.job)
   const job = state.jobs.get(key)
-  if (!job || job.version !== plan.version || job.cursor !== plan.cursor || plan.pauseRevision !== state.pauseRevision) return { outcome: 'behind' }
+  if (!job || job.version !== plan.version || job.cursor !== plan.cursor || plan.pauseRevision !== state.pauseRevision)
+    return { outcome: 'behind' }
   state.jobs.set(key, { ...job, cursor: plan.through, nextAt: plan.nextAt, tz: plan.tz })
   const created = plan.rows.filter((row) => addPlanned(state, job, row)).length
   const recordedAt = state.now
-  for (const range of plan.ranges) state.ranges.push({ ...range, tenant: job.tenant, job: job.name, version: plan.version, recordedAt })
+  for (const range of plan.ranges)
+    state.ranges.push({ ...range, tenant: job.tenant, job: job.name, version: plan.version, recordedAt })
   for (const entry of stranded(state, job.tenant, job.name)) decide(state, entry, plan)
   const first = plan.rows.find((row) => row.end === null)
   if (first) state.hint({ kind: 'due', at: first.dueAt })

@@ -24,7 +24,17 @@ export function get(state: MemoryState, which: Which): OccurrenceHistory | null 
   if (!entry) return null
   const { record, dueAt, turns, attempts, progress } = entry
   const node = entry.claim === null ? null : (state.claims.get(entry.claim)?.node ?? null)
-  return { record, state: stateOf(entry), dueAt, node, turns: [...turns], attempts: [...attempts], progress, wait: entry.wait, blockers: blockers(state, entry) }
+  return {
+    record,
+    state: stateOf(entry),
+    dueAt,
+    node,
+    turns: [...turns],
+    attempts: [...attempts],
+    progress,
+    wait: entry.wait,
+    blockers: blockers(state, entry),
+  }
 }
 
 function blockers(state: MemoryState, { wait }: Entry): readonly string[] {
@@ -83,11 +93,21 @@ export function counts(state: MemoryState, asked: { tenant?: string; job?: strin
   for (const range of state.ranges) if (isAsked(asked, range)) states[range.state] += range.count
   const runs = ofJobs(state.lastRuns, asked)
   const failures = ofJobs(state.failuresInRow, asked)
-  return { states, lastRunAt: runs.length === 0 ? null : Math.max(...runs), failuresInRow: failures.reduce((sum, count) => sum + count, 0) }
+  return {
+    states,
+    lastRunAt: runs.length === 0 ? null : Math.max(...runs),
+    failuresInRow: failures.reduce((sum, count) => sum + count, 0),
+  }
 }
 
-export function listRanges(state: MemoryState, { limit, ...asked }: { tenant?: string; job?: string; limit: number }): readonly RangeRecord[] {
-  return state.ranges.filter((range) => isAsked(asked, range)).toReversed().slice(0, limit)
+export function listRanges(
+  state: MemoryState,
+  { limit, ...asked }: { tenant?: string; job?: string; limit: number },
+): readonly RangeRecord[] {
+  return state.ranges
+    .filter((range) => isAsked(asked, range))
+    .toReversed()
+    .slice(0, limit)
 }
 
 function ofJobs(values: ReadonlyMap<string, number>, asked: { tenant?: string; job?: string }): number[] {
@@ -105,5 +125,12 @@ export function nodes(state: MemoryState): NodesAnswer {
   const all = [...state.nodes.values()]
   const served = new Set(all.flatMap(({ kinds }) => kinds))
   const { now } = state
-  return { now, nodes: all, unserved: state.ready.kindsDue(now).filter((kind) => !served.has(kind)).sort() }
+  return {
+    now,
+    nodes: all,
+    unserved: state.ready
+      .kindsDue(now)
+      .filter((kind) => !served.has(kind))
+      .sort(),
+  }
 }

@@ -38,13 +38,17 @@ export class ReadyQueue<T extends Queued> {
   /** Everything that is due, in the order in which it would be taken; nothing is removed. */
   due(kinds: readonly string[], now: number): T[] {
     const heaps = kinds.flatMap((kind) => this.#heaps.get(kind) ?? [])
-    const items = heaps.flatMap((heap, at) => heap.filter((item) => item.ticket === item.value.ticket && item.dueAt <= now).map((item) => ({ item, priority: at % 10 })))
+    const items = heaps.flatMap((heap, at) =>
+      heap.filter((item) => item.ticket === item.value.ticket && item.dueAt <= now).map((item) => ({ item, priority: at % 10 })),
+    )
     return items.sort((a, b) => a.priority - b.priority || (before(a.item, b.item) ? -1 : 1)).map(({ item }) => item.value)
   }
 
   /** The next due instant after `now`. */
   nextDueAfter(kinds: readonly string[], now: number): number | null {
-    const dues = kinds.flatMap((kind) => this.#heaps.get(kind) ?? []).flatMap((heap) => heap.filter((item) => item.ticket === item.value.ticket && item.dueAt > now).map((item) => item.dueAt))
+    const dues = kinds
+      .flatMap((kind) => this.#heaps.get(kind) ?? [])
+      .flatMap((heap) => heap.filter((item) => item.ticket === item.value.ticket && item.dueAt > now).map((item) => item.dueAt))
     return dues.length === 0 ? null : Math.min(...dues)
   }
 

@@ -107,7 +107,14 @@ export function rescue(tx: Transaction, known: KnownClaims, { gone, delaysMs, li
   let more = false
   for (const { boot, beats } of gone) {
     // After the store's clock was set back a beat may lie ahead of it: then only the observer's clock can tell.
-    if (!tx.one('SELECT 1 FROM punctual_node WHERE boot = ?1 AND beats = ?2 AND (beat_at > ?3 OR ?3 - beat_at >= ttl_ms)', boot, beats, tx.now))
+    if (
+      !tx.one(
+        'SELECT 1 FROM punctual_node WHERE boot = ?1 AND beats = ?2 AND (beat_at > ?3 OR ?3 - beat_at >= ttl_ms)',
+        boot,
+        beats,
+        tx.now,
+      )
+    )
       continue
     const claims = claimsOf(tx, known, boot)
     for (const claim of claims.slice(0, left)) {
