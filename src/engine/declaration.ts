@@ -94,7 +94,7 @@ export async function handleOrphans(env: Env, told: Set<string>): Promise<void> 
 }
 
 /** A short name for a spec, by which nodes tell each other what they declare. */
-export function declarationHash(spec: JobSpec): string {
+function declarationHash(spec: JobSpec): string {
   return createHash('sha1').update(codeText(spec)).digest('base64url').slice(0, 12)
 }
 

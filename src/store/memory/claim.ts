@@ -94,7 +94,7 @@ export function isExpired(state: MemoryState, { record, turn, dueAt }: Entry): b
   return turn === 1 && record.startWithinMs !== null && state.now > dueAt + record.startWithinMs
 }
 
-export function pauseAt(state: MemoryState, { record }: Entry, at: number): PauseRecord | undefined {
+function pauseAt(state: MemoryState, { record }: Entry, at: number): PauseRecord | undefined {
   return state.pauses.find((pause) => isPausedAt(pause, record.tenant, record.job, at))
 }
 
