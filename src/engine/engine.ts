@@ -1,21 +1,18 @@
 import { PunctualError } from '../errors.ts'
-import type { AnyDefinition } from '../model/definition.ts'
 import type { Events, Health } from '../model/events.ts'
-import { defaultTenant, type JobRecord, jobSpec } from '../model/job.ts'
-import type { Hint, NodeRecord } from '../store/store.ts'
+import { defaultTenant } from '../model/job.ts'
+import type { Hint } from '../store/store.ts'
 import { sleep } from '../time/clock.ts'
-import { declareJob, handleOrphans } from './declaration.ts'
+import { Declarer } from './declarer.ts'
 import { Dispatcher } from './dispatcher.ts'
 import type { Env } from './env.ts'
 import type { TurnResult } from './executor.ts'
+import { HealthBook } from './health-book.ts'
 import { Keeper } from './keeper.ts'
 import { Loop, type Wait } from './loop.ts'
 import { Planner } from './planner.ts'
 import { Recorder } from './recorder.ts'
 import { Session } from './session.ts'
-
-/** After this long the editions of the definitions are read again, whatever was heard. */
-const editionsKeptMs = 60_000
 
 /** What no waiting will mend: `start` refuses it instead of trying again. */
 const hopeless: readonly string[] = ['store.newer', 'store.corrupt', 'store.unsupported', 'config.invalid']
@@ -45,19 +42,14 @@ export class Engine {
     readonly watch: Loop
     readonly prune: Loop
   }
-  readonly #troubles = new Map<string, string>()
+  readonly #declarer: Declarer
+  readonly #book: HealthBook
   #session: Session
   #phase: 'stopped' | 'started' | 'stopping' = 'stopped'
   #opening: Promise<void> | null = null
   #stopping: Promise<void> | null = null
   #ticking: Promise<void> = Promise.resolve()
   #isOpen = false
-  #undeclared = true
-  #mayHaveOrphans = false
-  #knowsEditions = false
-  #editionsReadAt = 0
-  readonly #toldOrphans = new Set<string>()
-  #boots: readonly string[] = []
   #unsubscribe: () => void = () => {}
 
   constructor(env: Env) {
@@ -69,7 +61,13 @@ export class Engine {
     this.#planner = new Planner(env)
     this.#keeper = new Keeper(env, this.#dispatcher, session, (reason) => this.#fence(reason))
     this.#keeper.onBreak = () => this.wakePlanner()
-    this.#keeper.onNodes = (nodes) => this.#observe(nodes)
+    this.#keeper.onNodes = (nodes) => {
+      this.#planner.observe(nodes)
+      if (this.#declarer.observe(nodes)) this.wakePlanner()
+    }
+    this.#declarer = new Declarer(env, () => this.#beatOnce())
+    this.#declarer.onKinds = () => this.#loops.dispatcher.wake()
+    this.#book = new HealthBook(env.events)
     this.#loops = {
       opener: this.#loop('opener', () => this.#openOnce()),
       planner: this.#loop('planner', () => this.#planOnce()),
@@ -91,11 +89,7 @@ export class Engine {
   }
 
   get health(): Health {
-    if (this.#phase === 'stopped') return { state: 'stopped', reasons: [] }
-    return {
-      state: this.#troubles.size > 0 ? 'degraded' : 'ok',
-      reasons: [...this.#troubles].map(([loop, message]) => `${loop}: ${message}`),
-    }
+    return this.#phase === 'stopped' ? { state: 'stopped', reasons: [] } : this.#book.health
   }
 
   /** Makes the store usable; said again while it is under way or done, it does nothing more. */
@@ -128,7 +122,7 @@ export class Engine {
         this.#phase = 'stopped'
         throw error
       }
-      this.#trouble('opener', error instanceof Error ? error.message : String(error))
+      this.#book.trouble('opener', error instanceof Error ? error.message : String(error))
     }
     if (this.#phase === 'started') this.#loops.opener.start()
   }
@@ -153,7 +147,7 @@ export class Engine {
     await Promise.all([beat.stop(), watch.stop()])
     await this.#leave()
     this.#phase = 'stopped'
-    this.#troubles.clear()
+    this.#book.forget()
     this.env.events.emit('health.changed', this.health)
   }
 
@@ -239,7 +233,7 @@ export class Engine {
 
   /** A definition or handler was added: its job is to be declared, and it may be claimed. */
   noteRegistration(): void {
-    this.#undeclared = true
+    this.#declarer.noteRegistration()
     this.#loops.planner.wake()
     this.#loops.dispatcher.wake()
   }
@@ -257,10 +251,10 @@ export class Engine {
 
   async #planOnce(): Promise<number> {
     await this.#wakeUp()
-    await this.#declare()
+    await this.#declarer.runOnce()
     const waitMs = await this.#planner.runOnce()
     // What was left to others is looked at as often as they beat, so that one of them that only starts anew is seen to be back.
-    return this.#undeclared ? Math.min(waitMs, this.env.options.beatMs) : waitMs
+    return this.#declarer.isUndeclared ? Math.min(waitMs, this.env.options.beatMs) : waitMs
   }
 
   /** After a sleep of the machine the store hears of the node before anything else; one that could not beat for too long starts anew. */
@@ -280,61 +274,6 @@ export class Engine {
     while ((await this.#planOnce()) === 0);
   }
 
-  /** Writes what the definitions declare, once the store answers; saying the same again writes nothing. */
-  async #declare(): Promise<void> {
-    if (this.#undeclared) await this.#declareAll()
-    if (!this.#knowsEditions || this.env.clock.mono() - this.#editionsReadAt >= editionsKeptMs) await this.#readEditions()
-    if (this.#undeclared || !this.#mayHaveOrphans) return
-    this.#mayHaveOrphans = false
-    await handleOrphans(this.env, this.#toldOrphans)
-  }
-
-  async #declareAll(): Promise<void> {
-    let isLeft = false
-    for (const definition of this.env.registry.definitions) isLeft = !(await this.#declareJob(definition)) || isLeft
-    // What was left to a node with newer code is said again later: that node may go, and this be a rollback.
-    this.#undeclared = isLeft
-    // The other nodes learn of what is declared here before anything is taken for forgotten.
-    await this.#beatOnce()
-    await this.#readEditions()
-    this.#mayHaveOrphans = true
-  }
-
-  /** Learns which editions of their tasks the definitions have, and so what this node may run. What is not known here is not claimed. */
-  async #readEditions(): Promise<void> {
-    const { registry, store, clock } = this.env
-    const before = registry.kinds().join()
-    this.#knowsEditions = true
-    this.#editionsReadAt = clock.mono()
-    for (const { name } of [...registry.definitions])
-      registry.learn(name, await store.readVersions({ tenant: defaultTenant, name }))
-    if (registry.kinds().join() === before) return
-    // Whoever reads of this node learns at once what it can run.
-    await this.#beatOnce()
-    this.#loops.dispatcher.wake()
-  }
-
-  /** With a node that has gone, what only its code declared has become nobody's. */
-  #observe(nodes: readonly NodeRecord[]): void {
-    this.#planner.observe(nodes)
-    const boots = nodes.map(({ boot }) => boot)
-    if (this.#boots.some((boot) => !boots.includes(boot))) {
-      this.#mayHaveOrphans = true
-      this.wakePlanner()
-    }
-    if (boots.some((boot) => !this.#boots.includes(boot))) this.#knowsEditions = false
-    this.#boots = boots
-  }
-
-  /** The definition's own job. A schedule that was given to it by `schedule()` stays. */
-  async #declareJob(definition: AnyDefinition): Promise<boolean> {
-    const inline = definition.options.schedule?.toJSON() ?? null
-    const declared = (known: JobRecord | undefined) =>
-      jobSpec(definition, inline === null && known?.declared ? known.declared : { schedule: inline })
-    const { outcome } = await declareJob(this.env, { tenant: defaultTenant, name: definition.name, declared, isPatient: true })
-    return outcome !== 'left'
-  }
-
   async #beatOnce(): Promise<number> {
     const wasJoined = this.#session.isJoined
     const waitMs = await this.#keeper.beatOnce()
@@ -346,7 +285,7 @@ export class Engine {
     if (hint.kind === 'due') this.#loops.dispatcher.wakeIn(hint.at - this.env.time.now())
     else if (hint.kind === 'cancel') this.#loops.beat.wake()
     else {
-      this.#knowsEditions = false
+      this.#declarer.noteChange()
       this.#loops.planner.wake()
     }
   }
@@ -394,22 +333,12 @@ export class Engine {
       clock: this.env.clock,
       random: this.env.random,
       runOnce,
-      onOk: () => this.#recovered(name),
+      onOk: () => this.#book.recovered(name),
       onError: (error, retryInMs) => {
         this.env.log.error(`The ${name} loop failed and tries again`, { error: error.message, retryInMs })
         this.env.events.emit('loop.error', { loop: name, error, retryInMs } satisfies Events['loop.error'])
-        this.#trouble(name, error.message)
+        this.#book.trouble(name, error.message)
       },
     })
-  }
-
-  #trouble(loop: string, message: string): void {
-    const wasWell = this.#troubles.size === 0
-    this.#troubles.set(loop, message)
-    if (wasWell) this.env.events.emit('health.changed', this.health)
-  }
-
-  #recovered(loop: string): void {
-    if (this.#troubles.delete(loop) && this.#troubles.size === 0) this.env.events.emit('health.changed', this.health)
   }
 }

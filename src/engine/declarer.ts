@@ -1,0 +1,96 @@
+import type { AnyDefinition } from '../model/definition.ts'
+import { defaultTenant, type JobRecord, jobSpec } from '../model/job.ts'
+import type { NodeRecord } from '../store/store.ts'
+import { declareJob, handleOrphans } from './declaration.ts'
+import type { Env } from './env.ts'
+
+/** After this long the editions of the definitions are read again, whatever was heard. */
+const editionsKeptMs = 60_000
+
+/** Says to the store what this process's code declares, and learns from it what the code may run. */
+export class Declarer {
+  readonly #env: Env
+  readonly #beat: () => Promise<unknown>
+  readonly #toldOrphans = new Set<string>()
+  #isUndeclared = true
+  #mayHaveOrphans = false
+  #knowsEditions = false
+  #editionsReadAt = 0
+  #boots: readonly string[] = []
+  /** Called when this node may run something else than before. */
+  onKinds: () => void = () => {}
+
+  /** @param beat Tells the other nodes what is declared and can be run here. */
+  constructor(env: Env, beat: () => Promise<unknown>) {
+    this.#env = env
+    this.#beat = beat
+  }
+
+  /** Whether something is still to be said, or was left to a node with newer code. */
+  get isUndeclared(): boolean {
+    return this.#isUndeclared
+  }
+
+  /** A definition or handler was added. */
+  noteRegistration(): void {
+    this.#isUndeclared = true
+  }
+
+  /** A job was changed by somebody. */
+  noteChange(): void {
+    this.#knowsEditions = false
+  }
+
+  /** Takes note of who is there. True when what only a gone node's code declared may have become nobody's. */
+  observe(nodes: readonly NodeRecord[]): boolean {
+    const boots = nodes.map(({ boot }) => boot)
+    const hasGone = this.#boots.some((boot) => !boots.includes(boot))
+    if (hasGone) this.#mayHaveOrphans = true
+    if (boots.some((boot) => !this.#boots.includes(boot))) this.#knowsEditions = false
+    this.#boots = boots
+    return hasGone
+  }
+
+  /** Writes what the definitions declare, once the store answers; saying the same again writes nothing. */
+  async runOnce(): Promise<void> {
+    if (this.#isUndeclared) await this.#declareAll()
+    if (!this.#knowsEditions || this.#env.clock.mono() - this.#editionsReadAt >= editionsKeptMs) await this.#readEditions()
+    if (this.#isUndeclared || !this.#mayHaveOrphans) return
+    this.#mayHaveOrphans = false
+    await handleOrphans(this.#env, this.#toldOrphans)
+  }
+
+  async #declareAll(): Promise<void> {
+    let isLeft = false
+    for (const definition of this.#env.registry.definitions) isLeft = !(await this.#declareJob(definition)) || isLeft
+    // What was left to a node with newer code is said again later: that node may go, and this be a rollback.
+    this.#isUndeclared = isLeft
+    // The other nodes learn of what is declared here before anything is taken for forgotten.
+    await this.#beat()
+    await this.#readEditions()
+    this.#mayHaveOrphans = true
+  }
+
+  /** The definition's own job. A schedule that was given to it by `schedule()` stays. */
+  async #declareJob(definition: AnyDefinition): Promise<boolean> {
+    const inline = definition.options.schedule?.toJSON() ?? null
+    const declared = (known: JobRecord | undefined) =>
+      jobSpec(definition, inline === null && known?.declared ? known.declared : { schedule: inline })
+    const { outcome } = await declareJob(this.#env, { tenant: defaultTenant, name: definition.name, declared, isPatient: true })
+    return outcome !== 'left'
+  }
+
+  /** Learns which editions of their tasks the definitions have, and so what this node may run. What is not known here is not claimed. */
+  async #readEditions(): Promise<void> {
+    const { registry, store, clock } = this.#env
+    const before = registry.kinds().join()
+    this.#knowsEditions = true
+    this.#editionsReadAt = clock.mono()
+    for (const { name } of [...registry.definitions])
+      registry.learn(name, await store.readVersions({ tenant: defaultTenant, name }))
+    if (registry.kinds().join() === before) return
+    // Whoever reads of this node learns at once what it can run.
+    await this.#beat()
+    this.onKinds()
+  }
+}
