@@ -1,7 +1,7 @@
 // The public form of jobs and their versions.
 import { Timeline } from '../engine/timeline.ts'
 import { PunctualError } from '../errors.ts'
-import type { JobOverride, JobRecord, JobSpec, VersionRecord } from '../model/job.ts'
+import { isOwnJob, type JobOverride, type JobRecord, type JobSpec, type VersionRecord } from '../model/job.ts'
 import { covers, type PauseRecord } from '../model/pause.ts'
 import { decodePayload } from '../model/payload.ts'
 import { cascade, type Settings, type SettingsDiff } from '../model/settings.ts'
@@ -68,7 +68,7 @@ export interface JobFacts {
 }
 
 export function jobView(record: JobRecord, { pauses, nodes, nextRun, scheduler }: JobFacts): JobView {
-  const { id, tenant, name, version, spec, declared, override, createdAt, updatedAt } = record
+  const { id, tenant, name, version, spec, override, createdAt, updatedAt } = record
   return {
     id,
     tenant,
@@ -83,7 +83,7 @@ export function jobView(record: JobRecord, { pauses, nodes, nextRun, scheduler }
     enabled: spec.isEnabled,
     paused: pauses.some((pause) => covers(pause, tenant, name)),
     retired: spec.isRetired,
-    orphaned: declared !== null && !spec.isRetired && nodes.length > 0 && !nodes.some(({ declares }) => id in declares),
+    orphaned: isOwnJob(record) && !spec.isRetired && nodes.length > 0 && !nodes.some(({ declares }) => id in declares),
     override,
     overridden: overriddenFields(override),
     createdAt: new Date(createdAt),

@@ -1,8 +1,9 @@
 // How code declares jobs: a person's changes stay, saying the same again writes nothing, and a node with older code does not undo
 // what newer code has declared.
 import { createHash } from 'node:crypto'
-import { defaultTenant, type JobRecord, type JobSpec, specText, taskSetText, withOverride } from '../model/job.ts'
+import { defaultTenant, isOwnJob, type JobRecord, type JobSpec, specText, taskSetText, withOverride } from '../model/job.ts'
 import type { JobPutAnswer } from '../store/store.ts'
+import { allJobs } from './all-jobs.ts'
 import type { Env } from './env.ts'
 
 export interface Declaration {
@@ -67,9 +68,8 @@ async function withEdition(
 export async function handleOrphans(env: Env, told: Set<string>): Promise<void> {
   const { store, log, options } = env
   const { nodes } = await store.nodes()
-  const jobs = await store.readJobs({ limit: 1000 })
-  for (const job of jobs) {
-    if (!job.declared || job.spec.isRetired || env.declared.has(job.id) || nodes.some(({ declares }) => job.id in declares))
+  for await (const job of allJobs(store)) {
+    if (!isOwnJob(job) || job.spec.isRetired || env.declared.has(job.id) || nodes.some(({ declares }) => job.id in declares))
       continue
     const { tenant, name, spec, declared, override, version } = job
     if (!options.retireOrphans && told.has(job.id)) continue

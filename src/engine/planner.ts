@@ -3,6 +3,7 @@ import { isStampOutdated, seesOtherwise, tzOfStamp, tzStamp } from '../schedule/
 import type { JobPlan, NodeRecord, PlanCandidate, PlanWork } from '../store/store.ts'
 import { tzVersion } from '../time/zone.ts'
 import { isNewerTz } from '../time/zone-rules.ts'
+import { allJobs } from './all-jobs.ts'
 import type { Env } from './env.ts'
 import { planJob } from './job-plan.ts'
 import { Timeline } from './timeline.ts'
@@ -85,14 +86,7 @@ export class Planner {
 
   /** Once, at the start: with newer zone data than a plan was made with, the next instant is found anew. What is planned stays. */
   async #retime(): Promise<void> {
-    const { store } = this.#env
-    for (let after: JobRecord | undefined; ; ) {
-      const jobs = await store.readJobs({ limit: jobsPerPass, ...(after !== undefined && { after }) })
-      const outdated = jobs.filter(({ tz }) => isNewerTz(tzVersion(), tzOfStamp(tz)))
-      for (const job of outdated) await this.#retimeJob(job)
-      after = jobs.at(-1)
-      if (jobs.length < jobsPerPass) break
-    }
+    for await (const job of allJobs(this.#env.store)) if (isNewerTz(tzVersion(), tzOfStamp(job.tz))) await this.#retimeJob(job)
     this.#isRetimed = true
   }
 

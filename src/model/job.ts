@@ -92,6 +92,11 @@ export function versionAt(versions: readonly VersionRecord[], at: number): Versi
 /** The definitions' own jobs live in this tenant. */
 export const defaultTenant = 'default'
 
+/** Whether it is the job that a definition has by itself, and not one that somebody scheduled under another name. */
+export function isOwnJob({ tenant, name, declared }: JobRecord): boolean {
+  return tenant === defaultTenant && name === declared?.definition
+}
+
 /**
  * What a node must be able to run for an occurrence: a definition, in a certain edition of its tasks. No name holds the separator.
  * Nodes claim by it, so that old code never takes work with a task that it lacks.
