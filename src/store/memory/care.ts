@@ -1,8 +1,9 @@
 import { isEnd } from '../../model/lifecycle.ts'
 import type { TurnRecord } from '../../model/occurrence.ts'
+import { recoveries } from '../../model/turn.ts'
 import type { Beat, BeatAnswer, CancelNotice, NodeRecord, PassedOccurrence, RescueAnswer, RescueRequest } from '../store.ts'
-import { isExpired, recoveries, unended } from './claim.ts'
-import { bareEnd, type Claim, type Entry, jobKey, type MemoryState, stateOf } from './state.ts'
+import { isExpired, unended } from './claim.ts'
+import { type Claim, type Entry, endOf, jobKey, type MemoryState, stateOf } from './state.ts'
 
 export function beat(state: MemoryState, { node, claims, inFlight, long, phase }: Beat): BeatAnswer {
   const now = state.now
@@ -42,8 +43,8 @@ function isStranded({ place, turn, dueAt, record: { source } }: Entry, now: numb
 function release(state: MemoryState, claim: Claim, now: number): void {
   for (const entry of unended(state, claim)) {
     const { node } = claim
-    if (entry.cancel) state.endTurn(entry, bareEnd(entry, 'canceled', now, { node, reason: entry.cancel.reason }))
-    else putBack(state, entry, bareEnd(entry, 'released', now, { node }), now)
+    if (entry.cancel) state.endTurn(entry, endOf(entry, 'canceled', now, { node, reason: entry.cancel.reason }))
+    else putBack(state, entry, endOf(entry, 'released', now, { node }), now)
   }
   state.claims.delete(claim.id)
 }
@@ -98,7 +99,7 @@ function expire(state: MemoryState): PassedOccurrence[] {
   return late.map((entry) => {
     const { id, tenant, job } = entry.record
     const passed = { state: 'missed', reason: 'not started in time' } as const
-    state.endTurn(entry, bareEnd(entry, passed.state, state.now, { reason: passed.reason }))
+    state.endTurn(entry, endOf(entry, passed.state, state.now, { reason: passed.reason }))
     return { id, tenant, job, ...passed }
   })
 }
@@ -113,12 +114,12 @@ function recover(
   const before = recoveries(entry.turns)
   const startedAt = entry.start?.turn === turn ? entry.start.startedAt : null
   if (entry.cancel) {
-    state.endTurn(entry, bareEnd(entry, 'canceled', now, { node, startedAt, reason: entry.cancel.reason }))
+    state.endTurn(entry, endOf(entry, 'canceled', now, { node, startedAt, reason: entry.cancel.reason }))
     return answer('canceled')
   }
   // From its first recovery on an occurrence's start is recorded, so that one that had not started is not blamed.
   if (end === 'lost' && before > 0 && startedAt === null) {
-    putBack(state, entry, bareEnd(entry, 'released', now, { node }), now)
+    putBack(state, entry, endOf(entry, 'released', now, { node }), now)
     return answer('released')
   }
   const delayMs = delaysMs[before]
@@ -126,11 +127,11 @@ function recover(
     const message = `It was ${end === 'lost' ? 'lost with its node' : 'over its deadline'} after ${before} recoveries`
     state.endTurn(
       entry,
-      bareEnd(entry, 'dead', now, { node, startedAt, reason: end, error: { message, code: `occurrence.${end}` } }),
+      endOf(entry, 'dead', now, { node, startedAt, reason: end, error: { message, code: `occurrence.${end}` } }),
     )
     return answer('dead')
   }
-  putBack(state, entry, bareEnd(entry, end, now, { node, startedAt }), now + delayMs)
+  putBack(state, entry, endOf(entry, end, now, { node, startedAt }), now + delayMs)
   return answer(end)
 }
 

@@ -1,11 +1,12 @@
 import { PunctualError } from '../../errors.ts'
 import { type JobSpec, versionAt } from '../../model/job.ts'
-import type { OccurrenceRecord, TurnRecord, WaitRecord } from '../../model/occurrence.ts'
+import type { OccurrenceRecord, WaitRecord } from '../../model/occurrence.ts'
 import { isPausedAt, type PauseRecord } from '../../model/pause.ts'
+import { recoveries } from '../../model/turn.ts'
 import type { ClaimAnswer, ClaimMember, ClaimPick, ClaimRequest, PassedOccurrence } from '../store.ts'
 import { acquire } from './holds.ts'
 import { picked } from './pick.ts'
-import { bareEnd, type Claim, type Entry, jobKey, type MemoryState } from './state.ts'
+import { type Claim, type Entry, endOf, jobKey, type MemoryState } from './state.ts'
 
 export function claim(state: MemoryState, request: ClaimRequest): ClaimAnswer {
   const { now } = state
@@ -55,7 +56,7 @@ function take(
       entry.claim = id
       taken.push(entry)
     } else if ('state' in verdict) {
-      state.endTurn(entry, bareEnd(entry, verdict.state, state.now, { reason: verdict.reason }))
+      state.endTurn(entry, endOf(entry, verdict.state, state.now, { reason: verdict.reason }))
       passed.push({ id: entry.record.id, tenant: entry.record.tenant, job: entry.record.job, ...verdict })
     } else {
       state.makeWait(entry, verdict)
@@ -117,11 +118,6 @@ function earliest(a: number | null, b: number | null): number | null {
 
 export function unended(state: MemoryState, { id, refs }: Claim): Entry[] {
   return refs.map((ref) => state.entries.get(ref)).filter((entry) => entry !== undefined && entry.claim === id) as Entry[]
-}
-
-export function recoveries(turns: readonly TurnRecord[]): number {
-  const since = turns.findLastIndex((turn) => turn.end === 'dead') + 1
-  return turns.slice(since).filter((turn) => turn.end === 'lost' || turn.end === 'stale').length
 }
 
 function member(state: MemoryState, entry: Entry): ClaimMember {

@@ -2,7 +2,7 @@
 
 import type { Hold } from '../../model/hold.ts'
 import type { WaitRecord } from '../../model/occurrence.ts'
-import { bareEnd, type Entry, type MemoryState } from './state.ts'
+import { type Entry, endOf, type MemoryState } from './state.ts'
 
 /** Whether a due entry may run: it has all its keys, waits for one, or gives way to another. */
 export type Grant =
@@ -52,7 +52,7 @@ function giveWay(state: MemoryState, entry: Entry, hold: Hold): Grant | null {
 
 function cancelForNext(state: MemoryState, holder: Entry, next: Entry): void {
   const reason = `gave way to ${next.record.id}`
-  if (holder.place !== 'claimed') return state.endTurn(holder, bareEnd(holder, 'canceled', state.now, { reason }))
+  if (holder.place !== 'claimed') return state.endTurn(holder, endOf(holder, 'canceled', state.now, { reason }))
   holder.cancel ??= { reason }
   state.hint({ kind: 'cancel' })
 }

@@ -3,7 +3,7 @@ import { defaultTenant, type JobRecord, type JobSpec, kindOf, versionAt } from '
 import type { OccurrenceRecord } from '../../model/occurrence.ts'
 import { covers } from '../../model/pause.ts'
 import type { CreateAnswer, JobPlan, NewOccurrence, PlanAnswer, PlanCandidate, PlannedOccurrence, PlanWork } from '../store.ts'
-import { bareEnd, type Entry, jobKey, liveKey, type MemoryState } from './state.ts'
+import { type Entry, endOf, jobKey, liveKey, type MemoryState } from './state.ts'
 
 export function jobsToPlan(state: MemoryState, { horizonMs, limit }: { horizonMs: number; limit: number }): PlanWork {
   const now = state.now
@@ -83,7 +83,7 @@ function addPlanned(state: MemoryState, { tenant, name, spec }: JobRecord, row: 
     createdAt: state.now,
   }
   const entry = state.add(record, dueAt)
-  if (end) state.endTurn(entry, bareEnd(entry, end.state, state.now, { reason: end.reason }))
+  if (end) state.endTurn(entry, endOf(entry, end.state, state.now, { reason: end.reason }))
   return true
 }
 
@@ -96,7 +96,7 @@ function decide(state: MemoryState, entry: Entry, { revive, drop }: JobPlan): vo
     return state.makeReady(entry, entry.dueAt)
   }
   const dropped = drop.find(({ at }) => at === scheduledAt)
-  if (dropped) state.endTurn(entry, bareEnd(entry, dropped.state, state.now, { reason: dropped.reason }))
+  if (dropped) state.endTurn(entry, endOf(entry, dropped.state, state.now, { reason: dropped.reason }))
 }
 
 function stranded(state: MemoryState, tenant: string, job: string): Entry[] {

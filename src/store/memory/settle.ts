@@ -12,7 +12,7 @@ import type {
   WriteAnswer,
 } from '../store.ts'
 import { find } from './read.ts'
-import { bareEnd, type Entry, type MemoryState, stateOf } from './state.ts'
+import { type Entry, endOf, type MemoryState, stateOf } from './state.ts'
 
 export function checkpoint(state: MemoryState, items: readonly CheckpointItem[]): readonly WriteAnswer[] {
   return items.map((item) => {
@@ -96,7 +96,7 @@ function cancelOne(state: MemoryState, entry: Entry, reason: string | null): Can
     return 'canceling'
   }
   if (entry.place === 'ended') return entry.turns.at(-1)?.end === 'canceled' ? 'canceled' : 'ended'
-  state.endTurn(entry, bareEnd(entry, 'canceled', state.now, { reason }))
+  state.endTurn(entry, endOf(entry, 'canceled', state.now, { reason }))
   return 'canceled'
 }
 
@@ -112,7 +112,7 @@ export function move(state: MemoryState, { which, to }: MoveRequest): MoveAnswer
     return 'moved'
   }
   entry.turn += 1
-  state.endTurn(entry, bareEnd(entry, 'canceled', state.now, { reason: to.discard }))
+  state.endTurn(entry, endOf(entry, 'canceled', state.now, { reason: to.discard }))
   return 'moved'
 }
 

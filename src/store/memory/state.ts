@@ -3,6 +3,7 @@ import type { JobRecord, VersionRecord } from '../../model/job.ts'
 import { isEnd, type OccurrenceState, stateAfter } from '../../model/lifecycle.ts'
 import type { AttemptRecord, OccurrenceRecord, Progress, TurnRecord, WaitRecord } from '../../model/occurrence.ts'
 import type { PauseRecord } from '../../model/pause.ts'
+import { bareEnd } from '../../model/turn.ts'
 import type { Due, Hint, NodeRecord, RangeRecord } from '../store.ts'
 import { ReadyQueue } from './ready-queue.ts'
 
@@ -211,20 +212,7 @@ export function stateOf(entry: Entry): OccurrenceState {
   return entry.place === 'ready' && last.end === 'dead' ? 'retrying' : stateAfter[last.end]
 }
 
-/** An end row of which only the manner and the time are known. */
-export function bareEnd(entry: Entry, end: TurnRecord['end'], now: number, more: Partial<TurnRecord> = {}): TurnRecord {
-  return {
-    turn: entry.turn,
-    end,
-    node: null,
-    startedAt: null,
-    endedAt: now,
-    result: null,
-    error: null,
-    attempt: null,
-    settings: null,
-    tasks: null,
-    reason: null,
-    ...more,
-  }
+/** The end row of the entry's turn, of which only the manner and the time are known. */
+export function endOf(entry: Entry, end: TurnRecord['end'], now: number, more: Partial<TurnRecord> = {}): TurnRecord {
+  return { turn: entry.turn, ...bareEnd(end, now, more) }
 }

@@ -43,23 +43,6 @@ export function endTurn(
   return true
 }
 
-/** An end row of which only the manner and the time are known. */
-export function bareEnd(end: TurnRecord['end'], endedAt: number, more: Partial<TurnRecord> = {}): Omit<TurnRecord, 'turn'> {
-  return {
-    end,
-    node: null,
-    startedAt: null,
-    endedAt,
-    result: null,
-    error: null,
-    attempt: null,
-    settings: null,
-    tasks: null,
-    reason: null,
-    ...more,
-  }
-}
-
 /** What was noted of a running turn ends with it. */
 function forgetTurn(tx: Transaction, ref: number): void {
   if (tx.has('punctual_start')) tx.run('DELETE FROM punctual_start WHERE ref = ?', ref)

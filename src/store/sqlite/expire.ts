@@ -1,5 +1,6 @@
+import { bareEnd } from '../../model/turn.ts'
 import type { PassedOccurrence } from '../store.ts'
-import { bareEnd, endTurn } from './ending.ts'
+import { endTurn } from './ending.ts'
 import { tooLate } from './judge.ts'
 import { takeOut } from './place.ts'
 import { type Standing, standings } from './standing.ts'

@@ -1,8 +1,9 @@
 // Whether a due occurrence gets the keys it needs. All is decided under the write lock, so that limits hold across processes.
 import type { Hold } from '../../model/hold.ts'
 import type { WaitRecord } from '../../model/occurrence.ts'
+import { bareEnd } from '../../model/turn.ts'
 import { requestCancel } from './cancel-request.ts'
-import { bareEnd, endTurn } from './ending.ts'
+import { endTurn } from './ending.ts'
 import { free, hold, holdersByAge, isTaken, keysOf } from './keys.ts'
 import { takeOut } from './place.ts'
 import { type Standing, standings } from './standing.ts'

@@ -1,6 +1,7 @@
 // What the claimer must know of each member.
 import type { AttemptRecord, TurnRecord } from '../../model/occurrence.ts'
 import type { SettingsDiff } from '../../model/settings.ts'
+import { recoveries } from '../../model/turn.ts'
 import type { ClaimMember } from '../store.ts'
 import type { DueRow } from './due.ts'
 import type { Member } from './place.ts'
@@ -90,10 +91,4 @@ export function turnsOf(tx: Transaction, series: number, ref: number): TurnRecor
 
 export function attemptsOf(tx: Transaction, ref: number): AttemptRecord[] {
   return tx.all<AttemptRow>(`SELECT ${attemptColumns} FROM punctual_attempt WHERE ref = ? ORDER BY seq`, ref).map(attemptRecord)
-}
-
-/** How often it was lost or overran since a person last gave it another chance. */
-export function recoveries(turns: readonly TurnRecord[]): number {
-  const since = turns.findLastIndex((turn) => turn.end === 'dead') + 1
-  return turns.slice(since).filter((turn) => turn.end === 'lost' || turn.end === 'stale').length
 }

@@ -1,6 +1,7 @@
 import { type JobRecord, kindOf } from '../../model/job.ts'
+import { bareEnd } from '../../model/turn.ts'
 import type { JobPlan, PlanAnswer, PlanCandidate, PlannedOccurrence, PlanWork } from '../store.ts'
-import { bareEnd, endTurn } from './ending.ts'
+import { endTurn } from './ending.ts'
 import { insertOccurrence, isTombstoned } from './insert.ts'
 import { findJob, jobsByNext } from './jobs.ts'
 import { keysOf } from './keys.ts'
