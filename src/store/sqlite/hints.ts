@@ -16,6 +16,8 @@ interface Seen {
   readonly pause: number
 }
 
+type ReadyHead = [kind: number, priority: number, dueAt: number, ref: number]
+
 /**
  * Notices what other processes write, while somebody listens. The system tells when the log of the database grows, and a slow
  * poll makes up for systems that do not tell. The file's data version then says whether it was another connection, and only
@@ -110,17 +112,19 @@ export class Watch {
   }
 }
 
+// By equality first: of a comparison of pairs SQLite only uses the first column, and would walk all rows of a kind.
+const nextPriority = `SELECT kind, priority, due_at, ref FROM punctual_ready WHERE kind = ? AND priority > ?
+  ORDER BY priority, due_at, ref LIMIT 1`
+const nextKind = `SELECT kind, priority, due_at, ref FROM punctual_ready WHERE kind > ?
+  ORDER BY kind, priority, due_at, ref LIMIT 1`
+
 function look(connection: Connection): Seen {
-  const next = connection.statement(
-    `SELECT kind, priority, due_at, ref FROM punctual_ready WHERE (kind, priority) > (?, ?)
-      ORDER BY kind, priority, due_at, ref LIMIT 1`,
-  )
   const heads = new Map<string, { dueAt: number; ref: number }>()
-  let row = next.get(-1, -1)
+  let row = connection.one<ReadyHead>(nextKind, -1)
   while (row) {
-    const [kind, priority, dueAt, ref] = row as unknown as [number, number, number, number]
+    const [kind, priority, dueAt, ref] = row
     heads.set(`${kind} ${priority}`, { dueAt, ref })
-    row = next.get(kind, priority)
+    row = connection.one<ReadyHead>(nextPriority, kind, priority) ?? connection.one<ReadyHead>(nextKind, kind)
   }
   const newest = (table: string) => connection.one<[number | null]>(`SELECT max(seq) FROM ${table}`)?.[0] ?? 0
   const pause = connection.one<[number]>("SELECT value FROM punctual_meta WHERE name = 'pause_revision'")?.[0] ?? 0
