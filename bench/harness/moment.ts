@@ -4,14 +4,19 @@ export function mono(): number {
 }
 
 /**
- * Milliseconds since the epoch with fractions. `Date.now` only tells whole ones, so that its next step is awaited once and the
- * monotonic clock is counted from there.
+ * Milliseconds since the epoch with fractions. `Date.now` only tells whole ones, so that some of its steps are awaited and the
+ * monotonic clock is counted from there: of several, from the one that was seen with the least delay.
  */
 export function preciseWall(): () => number {
+  const offset = Math.max(...Array.from({ length: 20 }, offsetAtNextStep))
+  return () => mono() + offset
+}
+
+function offsetAtNextStep(): number {
   const before = Date.now()
   while (Date.now() === before);
-  const offset = before + 1 - mono()
-  return () => mono() + offset
+  const after = Date.now()
+  return after - mono()
 }
 
 /** User and system time of this process so far, all threads included, in microseconds. */
