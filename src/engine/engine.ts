@@ -80,10 +80,6 @@ export class Engine {
     this.#dispatcher.onRoom = () => this.#loops.dispatcher.wake()
   }
 
-  get isStarted(): boolean {
-    return this.#phase !== 'stopped'
-  }
-
   get depth(): { running: number; queued: number } {
     return this.#dispatcher.depth
   }

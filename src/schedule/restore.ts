@@ -42,11 +42,6 @@ export function registerSchedule(kind: string, restore: Restore): void {
   own.set(kind, restore)
 }
 
-/** Whether this process can restore the kind. */
-export function knowsSchedule(kind: string): boolean {
-  return own.has(kind) || Object.hasOwn(builtIn, kind)
-}
-
 /** Whether both denote the same instants by the same text: spaces, letter case and macros do not matter. */
 export function equalSchedules(a: Schedule | ScheduleJson, b: Schedule | ScheduleJson): boolean {
   return canonicalText(a) === canonicalText(b)

@@ -16,11 +16,6 @@ export function zoneRules(name: string, from: number, to: number): string {
   return changes.join(' ')
 }
 
-/** Whether a zone's rules, as kept earlier by `zoneRules`, differ from those this process knows for the same stretch. */
-export function zoneRulesDiffer(kept: string, name: string, from: number, to: number): boolean {
-  return kept !== zoneRules(name, from, to)
-}
-
 /** Whether the tz version `a` is newer than `b`: only newer data may change a plan. An unknown version is never newer. */
 export function isNewerTz(a: string, b: string): boolean {
   return tzPattern.test(a) && tzPattern.test(b) && a > b

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { cron } from '../../src/schedule/cron.ts'
 import { bind, interval } from '../../src/schedule/interval.ts'
 import { once } from '../../src/schedule/once.ts'
-import { equalSchedules, knowsSchedule, registerSchedule, restoreSchedule } from '../../src/schedule/restore.ts'
+import { equalSchedules, registerSchedule, restoreSchedule } from '../../src/schedule/restore.ts'
 import { rrule } from '../../src/schedule/rrule.ts'
 import { betweenMs, nextMs, previousMs, type Schedule, type ScheduleJson } from '../../src/schedule/schedule.ts'
 import { zonesOf } from '../../src/schedule/schedule-zone.ts'
@@ -90,8 +90,6 @@ describe('JB-4 schedules as JSON', () => {
     for (const json of [{ kind: 'lunar' }, { kind: 'toString' }, {}, null]) {
       expect(() => restoreSchedule(json as ScheduleJson)).toThrow(expect.objectContaining({ code: 'schedule.unknown' }))
     }
-    expect(knowsSchedule('lunar')).toBe(false)
-    expect(knowsSchedule('cron')).toBe(true)
   })
 
   it('with a text or an option that no longer reads are refused', () => {
@@ -129,7 +127,6 @@ describe('JB-4 own kinds of schedule', () => {
   it('are restored once registered, and answer like the built-in ones', () => {
     const own = restoreSchedule({ kind: 'even-hours' })
     expect(own).toBeInstanceOf(EvenHours)
-    expect(knowsSchedule('even-hours')).toBe(true)
     expect(nextMs(own, 0)).toBe(7_200_000)
     expect(previousMs(own, 7_200_001)).toBe(7_200_000)
     expect([...betweenMs(own, 0, 7_200_001)]).toEqual([0, 7_200_000])

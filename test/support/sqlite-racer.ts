@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import { sqlite } from '../../src/store/sqlite/index.ts'
 import { type Clock, systemClock } from '../../src/time/clock.ts'
+import { loneNode } from './lone-node.ts'
 
 export interface RaceReport {
   readonly ids: readonly string[]
@@ -11,20 +12,8 @@ export interface RaceReport {
 }
 
 const [path = ''] = process.argv.slice(2)
-const boot = randomUUID()
-const node = {
-  boot,
-  name: 'racer',
-  pid: process.pid,
-  concurrency: 1,
-  kinds: ['mail'],
-  version: '0',
-  tz: '',
-  ttlMs: 3_600_000,
-  release: null,
-  declares: {},
-  picks: false,
-}
+const node = loneNode('racer')
+const { boot } = node
 let waits = 0
 let blocked = 0
 

@@ -4,25 +4,14 @@ import { writeSync } from 'node:fs'
 import { sqlite } from '../../src/store/sqlite/index.ts'
 import type { NewOccurrence } from '../../src/store/store.ts'
 import { systemClock } from '../../src/time/clock.ts'
+import { loneNode } from './lone-node.ts'
 
 /** What a writer tells of an occurrence. */
 export type Act = 'created' | 'claimed' | 'completed'
 
 const [path = ''] = process.argv.slice(2)
-const boot = randomUUID()
-const node = {
-  boot,
-  name: 'writer',
-  pid: process.pid,
-  concurrency: 1,
-  kinds: ['mail'],
-  version: '0',
-  tz: '',
-  ttlMs: 3_600_000,
-  release: null,
-  declares: {},
-  picks: false,
-}
+const node = loneNode('writer')
+const { boot } = node
 const store = sqlite(path)
 await store.open({ clock: systemClock, random: Math.random })
 await store.beat({ node, claims: [], inFlight: [], long: [], phase: 'join' })
