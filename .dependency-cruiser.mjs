@@ -15,7 +15,8 @@ const sees = {
   model: ['errors', 'time', 'schedule'],
   store: pure,
   broker: pure,
-  'store adapter': [...pure, 'store'],
+  ledger: [...pure, 'store'],
+  'store adapter': [...pure, 'store', 'ledger'],
   'broker adapter': [...pure, 'broker'],
   engine: contracts,
   client: [...contracts, 'engine'],
@@ -31,8 +32,9 @@ const place = {
   errors: '^src/errors\\.ts$',
   index: '^src/index\\.ts$',
   store: '^src/store/[^/]+\\.ts$',
+  ledger: '^src/store/ledger/',
   broker: '^src/broker/[^/]+\\.ts$',
-  'store adapter': '^src/store/([^/]+)/',
+  'store adapter': '^src/store/(?!ledger/)([^/]+)/',
   'broker adapter': '^src/broker/([^/]+)/',
 }
 

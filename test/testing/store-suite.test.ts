@@ -1,6 +1,6 @@
 import { describe, expect, it, vi } from 'vitest'
+import { Ledger } from '../../src/store/ledger/ledger.ts'
 import { MemoryStore } from '../../src/store/memory/memory-store.ts'
-import { MemoryState } from '../../src/store/memory/state.ts'
 import type { Store, StoreEnv } from '../../src/store/store.ts'
 import { type StoreCase, storeSuite } from '../../src/testing/index.ts'
 import { checkRandomSteps } from '../support/random-steps.ts'
@@ -185,29 +185,29 @@ describe('the store suite', () => {
 
   const plantedRules: Record<string, () => void> = {
     'does not free a key by rescue': () => {
-      const { endTurn } = MemoryState.prototype
-      vi.spyOn(MemoryState.prototype, 'endTurn').mockImplementation(function (this: MemoryState, entry, end) {
+      const { endTurn } = Ledger.prototype
+      vi.spyOn(Ledger.prototype, 'endTurn').mockImplementation(function (this: Ledger, entry, end) {
         const held = end.end === 'dead' && end.reason !== null ? [...entry.holding] : []
         endTurn.call(this, entry, end)
         for (const key of held) this.holders.get(key)?.add(entry)
       })
     },
     'frees a key between two tries': () => {
-      const { nextTurn } = MemoryState.prototype
-      vi.spyOn(MemoryState.prototype, 'nextTurn').mockImplementation(function (this: MemoryState, entry, dueAt) {
+      const { nextTurn } = Ledger.prototype
+      vi.spyOn(Ledger.prototype, 'nextTurn').mockImplementation(function (this: Ledger, entry, dueAt) {
         nextTurn.call(this, entry, dueAt)
         for (const key of [...entry.holding]) this.free(entry, key)
       })
     },
     'wakes nobody when a key is freed': () => {
-      vi.spyOn(MemoryState.prototype, 'free').mockImplementation(function (this: MemoryState, entry, key) {
+      vi.spyOn(Ledger.prototype, 'free').mockImplementation(function (this: Ledger, entry, key) {
         entry.holding.delete(key)
         this.holders.get(key)?.delete(entry)
       })
     },
     'wakes the youngest first': () => {
-      const { free } = MemoryState.prototype
-      vi.spyOn(MemoryState.prototype, 'free').mockImplementation(function (this: MemoryState, entry, key) {
+      const { free } = Ledger.prototype
+      vi.spyOn(Ledger.prototype, 'free').mockImplementation(function (this: Ledger, entry, key) {
         const dues = new Map([...this.waiting].map((one) => [one, one.dueAt]))
         for (const one of dues.keys()) one.dueAt = -one.dueAt
         free.call(this, entry, key)
@@ -218,27 +218,27 @@ describe('the store suite', () => {
       })
     },
     'keeps a place in the overlap for one that was put off': () => {
-      vi.spyOn(MemoryState.prototype, 'reschedule').mockImplementation(function (this: MemoryState, entry, dueAt) {
+      vi.spyOn(Ledger.prototype, 'reschedule').mockImplementation(function (this: Ledger, entry, dueAt) {
         this.makeReady(entry, dueAt)
       })
     },
     'skips without a reason': () => {
-      const { endTurn } = MemoryState.prototype
-      vi.spyOn(MemoryState.prototype, 'endTurn').mockImplementation(function (this: MemoryState, entry, end) {
+      const { endTurn } = Ledger.prototype
+      vi.spyOn(Ledger.prototype, 'endTurn').mockImplementation(function (this: Ledger, entry, end) {
         endTurn.call(this, entry, end.end === 'skipped' ? { ...end, reason: null } : end)
       })
     },
     'lets what was planned before a pause wait for its end': () => {
-      const { endTurn } = MemoryState.prototype
-      vi.spyOn(MemoryState.prototype, 'endTurn').mockImplementation(function (this: MemoryState, entry, end) {
+      const { endTurn } = Ledger.prototype
+      vi.spyOn(Ledger.prototype, 'endTurn').mockImplementation(function (this: Ledger, entry, end) {
         const isOlder = this.pauses.some(({ from }) => entry.record.scheduledAt >= from && entry.record.createdAt <= from)
         if (end.reason === 'paused' && isOlder) this.makeWait(entry, { reason: 'pause', key: null, wakeAt: null })
         else endTurn.call(this, entry, end)
       })
     },
     'strands what only waited for a key': () => {
-      const { makeWait } = MemoryState.prototype
-      vi.spyOn(MemoryState.prototype, 'makeWait').mockImplementation(function (this: MemoryState, entry, wait) {
+      const { makeWait } = Ledger.prototype
+      vi.spyOn(Ledger.prototype, 'makeWait').mockImplementation(function (this: Ledger, entry, wait) {
         makeWait.call(this, entry, wait.reason === 'overlap' ? { ...wait, reason: 'stranded' } : wait)
       })
     },

@@ -1,6 +1,13 @@
 // The reference store: every verb in its plainest form, against which the others are compared.
 
 import type { Ability } from '../abilities.ts'
+import { beat, prune, rescue } from '../ledger/care.ts'
+import { claim, nextDue } from '../ledger/claim.ts'
+import { pause, putJob, readJobs, readPauses, readVersions } from '../ledger/jobs.ts'
+import { Ledger } from '../ledger/ledger.ts'
+import { waiting } from '../ledger/pick.ts'
+import { create, jobsToPlan, plan } from '../ledger/plan.ts'
+import { cancel, checkpoint, move, settle } from '../ledger/settle.ts'
 import type { OccurrenceFilter } from '../query.ts'
 import type {
   Beat,
@@ -21,97 +28,92 @@ import type {
   StoreEnv,
   Which,
 } from '../store.ts'
-import { beat, prune, rescue } from './care.ts'
-import { claim, nextDue } from './claim.ts'
-import { pause, putJob, readJobs, readPauses, readVersions } from './jobs.ts'
-import { waiting } from './pick.ts'
-import { create, jobsToPlan, plan } from './plan.ts'
 import { counts, get, list, listRanges, nodes } from './read.ts'
-import { cancel, checkpoint, move, settle } from './settle.ts'
-import { MemoryState } from './state.ts'
 
 export class MemoryStore implements Store {
   readonly name = 'memory'
   readonly abilities: ReadonlySet<Ability> = new Set()
   readonly batchLimit = 1000
-  readonly #state = new MemoryState()
+  readonly #ledger = new Ledger({ now: () => this.#now(), newRef: () => ++this.#lastRef })
+  #lastRef = 0
+  #now: () => number = () => 0
 
   async open({ clock }: StoreEnv) {
-    this.#state.useClock(() => Math.floor(clock.wall()))
+    this.#now = () => Math.floor(clock.wall())
   }
   async close() {}
 
   async putJob(put: JobPut) {
-    return putJob(this.#state, put)
+    return putJob(this.#ledger, put)
   }
   async readJobs(query: JobQuery) {
-    return readJobs(this.#state, query)
+    return readJobs(this.#ledger, query)
   }
   async readVersions(query: { tenant: string; name: string }) {
-    return readVersions(this.#state, query)
+    return readVersions(this.#ledger, query)
   }
   async pause(request: PauseRequest) {
-    return pause(this.#state, request)
+    return pause(this.#ledger, request)
   }
   async readPauses(query: { since?: number }) {
-    return readPauses(this.#state, query)
+    return readPauses(this.#ledger, query)
   }
   async jobsToPlan(query: { horizonMs: number; limit: number }) {
-    return jobsToPlan(this.#state, query)
+    return jobsToPlan(this.#ledger, query)
   }
   async plan(plans: readonly JobPlan[]) {
-    return plan(this.#state, plans)
+    return plan(this.#ledger, plans)
   }
   async create(rows: readonly NewOccurrence[]) {
-    return create(this.#state, rows)
+    return create(this.#ledger, rows)
   }
   async peek({ kinds }: { kinds: readonly string[] }) {
-    return { now: this.#state.now, nextDue: nextDue(this.#state, kinds) }
+    return { now: this.#ledger.now, nextDue: nextDue(this.#ledger, kinds) }
   }
   async waiting(query: { kinds: readonly string[] }) {
-    return waiting(this.#state, query)
+    return waiting(this.#ledger, query)
   }
   async claim(request: ClaimRequest) {
-    return claim(this.#state, request)
+    return claim(this.#ledger, request)
   }
   async checkpoint(items: readonly CheckpointItem[]) {
-    return checkpoint(this.#state, items)
+    return checkpoint(this.#ledger, items)
   }
   async settle(items: readonly SettleItem[], done: readonly ClaimRef[]) {
-    return settle(this.#state, items, done)
+    return settle(this.#ledger, items, done)
   }
   async cancel(request: CancelRequest) {
-    return cancel(this.#state, request)
+    return cancel(this.#ledger, request)
   }
   async move(request: MoveRequest) {
-    return move(this.#state, request)
+    return move(this.#ledger, request)
   }
   async beat(one: Beat) {
-    return beat(this.#state, one)
+    return beat(this.#ledger, one)
   }
   async rescue(request: RescueRequest) {
-    return rescue(this.#state, request)
+    return rescue(this.#ledger, request)
   }
   async prune(request: { endedBefore: number; keyRetentionMs: number; limit: number }) {
-    return prune(this.#state, request)
+    return prune(this.#ledger, request)
   }
   async get(which: Which) {
-    return get(this.#state, which)
+    return get(this.#ledger, which)
   }
   async list(filter: OccurrenceFilter) {
-    return list(this.#state, filter)
+    return list(this.#ledger, filter)
   }
   async listRanges(query: { tenant?: string; job?: string; limit: number }) {
-    return listRanges(this.#state, query)
+    return listRanges(this.#ledger, query)
   }
   async counts(query: { tenant?: string; job?: string }) {
-    return counts(this.#state, query)
+    return counts(this.#ledger, query)
   }
   async nodes() {
-    return nodes(this.#state)
+    return nodes(this.#ledger)
   }
   subscribe(listener: (hint: Hint) => void) {
-    this.#state.listeners.add(listener)
-    return () => this.#state.listeners.delete(listener)
+    this.#ledger.listeners.add(listener)
+    return () => this.#ledger.listeners.delete(listener)
   }
 }

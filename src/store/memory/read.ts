@@ -1,29 +1,15 @@
-import { keyedId } from '../../model/ids.ts'
 import { type OccurrenceState, occurrenceStates } from '../../model/lifecycle.ts'
 import type { OccurrenceHistory, OccurrenceSummary } from '../../model/occurrence.ts'
+import { find } from '../ledger/find.ts'
+import { type Entry, type Ledger, stateOf } from '../ledger/ledger.ts'
 import { decodeCursor, encodeCursor, type OccurrenceFilter, type Page } from '../query.ts'
 import type { JobCounts, NodesAnswer, RangeRecord, Which } from '../store.ts'
-import { type Entry, liveKey, type MemoryState, stateOf } from './state.ts'
 
-export function find(state: MemoryState, which: Which): Entry | null {
-  if ('id' in which) {
-    const entry = state.byId.get(which.id)
-    return entry && (which.tenant === undefined || which.tenant === entry.record.tenant) ? entry : null
-  }
-  const known = state.byId.get(keyedId(which.tenant, which.job, which.key)) ?? state.liveKeys.get(liveKey(which))
-  if (known) return known
-  const { tenant, job, key } = which
-  return (
-    [...state.entries.values()].findLast(({ record }) => record.tenant === tenant && record.job === job && record.key === key) ??
-    null
-  )
-}
-
-export function get(state: MemoryState, which: Which): OccurrenceHistory | null {
-  const entry = find(state, which)
+export function get(ledger: Ledger, which: Which): OccurrenceHistory | null {
+  const entry = find(ledger, which)
   if (!entry) return null
   const { record, dueAt, turns, attempts, progress } = entry
-  const node = entry.claim === null ? null : (state.claims.get(entry.claim)?.node ?? null)
+  const node = entry.claim === null ? null : (ledger.claims.get(entry.claim)?.node ?? null)
   return {
     record,
     state: stateOf(entry),
@@ -33,18 +19,18 @@ export function get(state: MemoryState, which: Which): OccurrenceHistory | null 
     attempts: [...attempts],
     progress,
     wait: entry.wait,
-    blockers: blockers(state, entry),
+    blockers: blockers(ledger, entry),
   }
 }
 
-function blockers(state: MemoryState, { wait }: Entry): readonly string[] {
-  const holders = wait?.key ? [...(state.holders.get(wait.key) ?? [])] : []
+function blockers(ledger: Ledger, { wait }: Entry): readonly string[] {
+  const holders = wait?.key ? [...(ledger.holders.get(wait.key) ?? [])] : []
   return holders.slice(0, 10).map((holder) => holder.record.id)
 }
 
-export function list(state: MemoryState, filter: OccurrenceFilter): Page<OccurrenceSummary> {
+export function list(ledger: Ledger, filter: OccurrenceFilter): Page<OccurrenceSummary> {
   const below = filter.cursor === undefined ? Number.POSITIVE_INFINITY : decodeCursor(filter.cursor)
-  const matching = [...state.entries.values()]
+  const matching = [...ledger.entries.values()]
     .filter((entry) => entry.ref < below && matches(entry, filter))
     .sort((a, b) => b.ref - a.ref)
   const page = matching.slice(0, filter.limit)
@@ -87,12 +73,12 @@ function summary(entry: Entry): OccurrenceSummary {
   }
 }
 
-export function counts(state: MemoryState, asked: { tenant?: string; job?: string }): JobCounts {
+export function counts(ledger: Ledger, asked: { tenant?: string; job?: string }): JobCounts {
   const states = Object.fromEntries(occurrenceStates.map((name) => [name, 0])) as Record<OccurrenceState, number>
-  for (const entry of state.entries.values()) if (isAsked(asked, entry.record)) states[stateOf(entry)]++
-  for (const range of state.ranges) if (isAsked(asked, range)) states[range.state] += range.count
-  const runs = ofJobs(state.lastRuns, asked)
-  const failures = ofJobs(state.failuresInRow, asked)
+  for (const entry of ledger.entries.values()) if (isAsked(asked, entry.record)) states[stateOf(entry)]++
+  for (const range of ledger.ranges) if (isAsked(asked, range)) states[range.state] += range.count
+  const runs = ofJobs(ledger.lastRuns, asked)
+  const failures = ofJobs(ledger.failuresInRow, asked)
   return {
     states,
     lastRunAt: runs.length === 0 ? null : Math.max(...runs),
@@ -101,10 +87,10 @@ export function counts(state: MemoryState, asked: { tenant?: string; job?: strin
 }
 
 export function listRanges(
-  state: MemoryState,
+  ledger: Ledger,
   { limit, ...asked }: { tenant?: string; job?: string; limit: number },
 ): readonly RangeRecord[] {
-  return state.ranges
+  return ledger.ranges
     .filter((range) => isAsked(asked, range))
     .toReversed()
     .slice(0, limit)
@@ -121,14 +107,14 @@ function isAsked({ tenant, job }: { tenant?: string; job?: string }, of: { tenan
   return (tenant === undefined || tenant === of.tenant) && (job === undefined || job === of.job)
 }
 
-export function nodes(state: MemoryState): NodesAnswer {
-  const all = [...state.nodes.values()]
+export function nodes(ledger: Ledger): NodesAnswer {
+  const all = [...ledger.nodes.values()]
   const served = new Set(all.flatMap(({ kinds }) => kinds))
-  const { now } = state
+  const { now } = ledger
   return {
     now,
     nodes: all,
-    unserved: state.ready
+    unserved: ledger.ready
       .kindsDue(now)
       .filter((kind) => !served.has(kind))
       .sort(),

@@ -1,4 +1,5 @@
-// All that the memory store knows. Its verbs are plain functions over this, and since no function awaits, each is atomic.
+// What is known of jobs and occurrences, and the rules by which it changes. The memory store keeps all of it here; a store in a
+// database loads the part that a verb is about, runs the verb on it and writes what has changed. No function here awaits.
 import type { JobRecord, VersionRecord } from '../../model/job.ts'
 import { isEnd, type OccurrenceState, stateAfter } from '../../model/lifecycle.ts'
 import type { AttemptRecord, OccurrenceRecord, Progress, TurnRecord, WaitRecord } from '../../model/occurrence.ts'
@@ -37,7 +38,21 @@ export interface Claim {
   readonly refs: readonly number[]
 }
 
-export class MemoryState {
+/** Hears of what cannot be read off the ledger afterwards, in the order in which it happened. */
+export interface Journal {
+  ended(entry: Entry, end: TurnRecord): void
+  /** One more start under a limited rate. */
+  started(key: string, at: number, until: number): void
+}
+
+export interface LedgerOptions {
+  readonly now: () => number
+  /** Numbers occurrences that come into being. */
+  readonly newRef: () => number
+  readonly journal?: Journal
+}
+
+export class Ledger {
   readonly entries = new Map<number, Entry>()
   readonly byId = new Map<string, Entry>()
   readonly liveKeys = new Map<string, Entry>()
@@ -52,21 +67,24 @@ export class MemoryState {
   readonly holders = new Map<string, Set<Entry>>()
   /** When occurrences with a limited rate were started, by key. */
   readonly starts = new Map<string, readonly number[]>()
+  /** How many hold a key beside those that are in `holders`: a part of a ledger need not know them all. */
+  readonly unseenHolders = new Map<string, number>()
+  /** How many run beside those that are members of `claims`. */
+  unseenRunning = 0
   readonly waiting = new Set<Entry>()
   readonly lastRuns = new Map<string, number>()
   readonly failuresInRow = new Map<string, number>()
   readonly nodes = new Map<string, NodeRecord>()
   readonly listeners = new Set<(hint: Hint) => void>()
   aliveSince = 0
-  #lastRef = 0
-  #now: () => number = () => 0
+  readonly #options: LedgerOptions
 
-  useClock(now: () => number): void {
-    this.#now = now
+  constructor(options: LedgerOptions) {
+    this.#options = options
   }
 
   get now(): number {
-    return this.#now()
+    return this.#options.now()
   }
 
   dueAt(due: Due): number {
@@ -75,7 +93,7 @@ export class MemoryState {
 
   add(record: OccurrenceRecord, dueAt: number = record.scheduledAt): Entry {
     const entry: Entry = {
-      ref: ++this.#lastRef,
+      ref: this.#options.newRef(),
       record,
       dueAt,
       turn: 1,
@@ -138,6 +156,7 @@ export class MemoryState {
     entry.turns.push(end)
     this.leaveReady(entry, 'ended')
     const state = stateAfter[end.end]
+    this.#options.journal?.ended(entry, end)
     // A turn that another follows is not a run yet: an occurrence must not see itself as the run before it.
     if (end.startedAt !== null && (isEnd(state) || state === 'dead')) this.#noteRun(entry, end.startedAt)
     if (isEnd(state) || state === 'dead') this.#freeHolds(entry)
@@ -163,6 +182,16 @@ export class MemoryState {
     for (const key of held) this.free(entry, key)
   }
 
+  holderCount(key: string): number {
+    return (this.holders.get(key)?.size ?? 0) + (this.unseenHolders.get(key) ?? 0)
+  }
+
+  noteStart(key: string, perMs: number): void {
+    const { now } = this
+    this.starts.set(key, [...(this.starts.get(key) ?? []), now])
+    this.#options.journal?.started(key, now, now + perMs)
+  }
+
   free(entry: Entry, key: string): void {
     entry.holding.delete(key)
     this.holders.get(key)?.delete(entry)
@@ -179,7 +208,7 @@ export class MemoryState {
   #wake(key: string): void {
     const [next] = [...this.waiting].filter(({ wait }) => wait?.key === key).sort((a, b) => a.dueAt - b.dueAt || a.ref - b.ref)
     const limit = next?.record.holds?.find((hold) => hold.key === key)?.limit ?? 0
-    if (!next || (this.holders.get(key)?.size ?? 0) >= limit) return
+    if (!next || this.holderCount(key) >= limit) return
     this.makeReady(next, next.dueAt)
     this.hint({ kind: 'due', at: this.now })
   }

@@ -2,16 +2,16 @@ import { jobId } from '../../model/ids.ts'
 import { isPlannable, type JobRecord, specText, type VersionRecord } from '../../model/job.ts'
 import { isSameScope, type PauseRecord } from '../../model/pause.ts'
 import type { JobPut, JobPutAnswer, JobQuery, PauseAnswer, PauseRequest } from '../store.ts'
-import { jobKey, type MemoryState } from './state.ts'
+import { jobKey, type Ledger } from './ledger.ts'
 
-export function putJob(state: MemoryState, put: JobPut): JobPutAnswer {
+export function putJob(ledger: Ledger, put: JobPut): JobPutAnswer {
   const { tenant, name, spec, declared, override, expectedVersion } = put
   const key = jobKey(tenant, name)
-  const known = state.jobs.get(key)
-  if (known && specText(known.spec) === specText(spec)) return { outcome: 'unchanged', job: noteOrigin(state, known, put) }
+  const known = ledger.jobs.get(key)
+  if (known && specText(known.spec) === specText(spec)) return { outcome: 'unchanged', job: noteOrigin(ledger, known, put) }
   if (expectedVersion !== undefined && expectedVersion !== (known?.version ?? 0))
     return { outcome: 'conflict', job: known ?? null }
-  const { now } = state
+  const { now } = ledger
   const effectiveAt = Math.max(put.effectiveAt ?? now, now)
   // From then on the newest version plans; what older ones yield before it, planned or not, stays theirs. Nothing is before the creation.
   const cursor = known ? Math.max(known.createdAt, Math.min(known.cursor, effectiveAt - 1)) : now
@@ -30,43 +30,43 @@ export function putJob(state: MemoryState, put: JobPut): JobPutAnswer {
     cursor,
     nextAt: isPlannable(spec) || (known && known.nextAt !== null) ? Math.min(cursor, now) : null,
   }
-  state.jobs.set(key, job)
-  state.versions.set(key, [...(state.versions.get(key) ?? []), { version, spec, effectiveAt, createdAt: now, by: put.by }])
-  if (known) withdraw(state, known, effectiveAt)
-  state.hint({ kind: 'job' })
+  ledger.jobs.set(key, job)
+  ledger.versions.set(key, [...(ledger.versions.get(key) ?? []), { version, spec, effectiveAt, createdAt: now, by: put.by }])
+  if (known) withdraw(ledger, known, effectiveAt)
+  ledger.hint({ kind: 'job' })
   return { outcome: known ? 'updated' : 'created', job }
 }
 
 /** The same result may come from other parts: what code declares and what a person changed is kept without a new version. */
-function noteOrigin(state: MemoryState, known: JobRecord, { declared, override }: JobPut): JobRecord {
+function noteOrigin(ledger: Ledger, known: JobRecord, { declared, override }: JobPut): JobRecord {
   const job = { ...known, declared, override }
-  state.jobs.set(jobKey(known.tenant, known.name), job)
+  ledger.jobs.set(jobKey(known.tenant, known.name), job)
   return job
 }
 
 /** Takes back what older versions had planned from then on, so that the same instants can be planned again. */
-function withdraw(state: MemoryState, { tenant, name }: JobRecord, effectiveAt: number): void {
-  for (const entry of [...state.entries.values()]) {
+function withdraw(ledger: Ledger, { tenant, name }: JobRecord, effectiveAt: number): void {
+  for (const entry of [...ledger.entries.values()]) {
     const { record } = entry
     if (record.tenant !== tenant || record.job !== name || record.source !== 'schedule') continue
-    if (entry.place === 'ready' && entry.turn === 1 && record.scheduledAt >= effectiveAt) state.remove(entry)
+    if (entry.place === 'ready' && entry.turn === 1 && record.scheduledAt >= effectiveAt) ledger.remove(entry)
   }
 }
 
-export function readVersions(state: MemoryState, { tenant, name }: { tenant: string; name: string }): readonly VersionRecord[] {
-  return state.versions.get(jobKey(tenant, name)) ?? []
+export function readVersions(ledger: Ledger, { tenant, name }: { tenant: string; name: string }): readonly VersionRecord[] {
+  return ledger.versions.get(jobKey(tenant, name)) ?? []
 }
 
-export function pause(state: MemoryState, { tenant, job, open }: PauseRequest): PauseAnswer {
-  const { now } = state
-  const at = state.pauses.findIndex((one) => isSameScope(one, { tenant, job }) && (one.to === null || one.to > now))
-  const current = state.pauses[at]
+export function pause(ledger: Ledger, { tenant, job, open }: PauseRequest): PauseAnswer {
+  const { now } = ledger
+  const at = ledger.pauses.findIndex((one) => isSameScope(one, { tenant, job }) && (one.to === null || one.to > now))
+  const current = ledger.pauses[at]
   if (!open && !current) return { outcome: 'unchanged', pause: null }
   const wanted = open
-    ? { to: open.until === null ? null : state.dueAt(open.until), reason: open.reason, by: open.by }
+    ? { to: open.until === null ? null : ledger.dueAt(open.until), reason: open.reason, by: open.by }
     : { to: now }
   const changed: PauseRecord = {
-    id: state.pauses.length + 1,
+    id: ledger.pauses.length + 1,
     tenant,
     job,
     from: now,
@@ -76,21 +76,21 @@ export function pause(state: MemoryState, { tenant, job, open }: PauseRequest): 
     ...wanted,
   }
   if (current && JSON.stringify(current) === JSON.stringify(changed)) return { outcome: 'unchanged', pause: current }
-  if (current) state.pauses[at] = changed
-  else state.pauses.push(changed)
-  state.pauseRevision += 1
-  for (const entry of [...state.waiting]) if (entry.wait?.reason === 'pause') state.makeReady(entry, entry.dueAt)
-  state.hint({ kind: 'job' })
-  state.hint({ kind: 'due', at: now })
+  if (current) ledger.pauses[at] = changed
+  else ledger.pauses.push(changed)
+  ledger.pauseRevision += 1
+  for (const entry of [...ledger.waiting]) if (entry.wait?.reason === 'pause') ledger.makeReady(entry, entry.dueAt)
+  ledger.hint({ kind: 'job' })
+  ledger.hint({ kind: 'due', at: now })
   return { outcome: open ? 'paused' : 'resumed', pause: changed }
 }
 
-export function readPauses(state: MemoryState, { since }: { since?: number }): readonly PauseRecord[] {
-  return state.pauses.filter(({ to }) => since === undefined || to === null || to > since)
+export function readPauses(ledger: Ledger, { since }: { since?: number }): readonly PauseRecord[] {
+  return ledger.pauses.filter(({ to }) => since === undefined || to === null || to > since)
 }
 
-export function readJobs(state: MemoryState, { tenant, name, after, limit }: JobQuery): readonly JobRecord[] {
-  return [...state.jobs.values()]
+export function readJobs(ledger: Ledger, { tenant, name, after, limit }: JobQuery): readonly JobRecord[] {
+  return [...ledger.jobs.values()]
     .filter(
       (job) =>
         (tenant === undefined || job.tenant === tenant) &&

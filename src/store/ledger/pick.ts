@@ -1,5 +1,5 @@
 import type { ClaimPick, Quota, WaitingGroup } from '../store.ts'
-import type { Entry, MemoryState } from './state.ts'
+import type { Entry, Ledger } from './ledger.ts'
 
 /** What is due, in the order in which `pick` wants it tried. */
 export function* picked(due: readonly Entry[], pick: ClaimPick): Generator<Entry, void, undefined> {
@@ -32,8 +32,8 @@ function matches({ tenant, job, priority }: Quota, { record }: Entry): boolean {
 
 const mostCounted = 1000
 
-export function waiting(state: MemoryState, { kinds }: { kinds: readonly string[] }): readonly WaitingGroup[] {
-  const groups = Map.groupBy(state.ready.due(kinds, state.now), ({ record }) =>
+export function waiting(ledger: Ledger, { kinds }: { kinds: readonly string[] }): readonly WaitingGroup[] {
+  const groups = Map.groupBy(ledger.ready.due(kinds, ledger.now), ({ record }) =>
     JSON.stringify([record.tenant, record.job, record.priority]),
   )
   return [...groups]
