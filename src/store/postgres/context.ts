@@ -1,0 +1,22 @@
+import type { Database, Session } from './database.ts'
+import type { Dictionary } from './dictionary.ts'
+import type { Facts } from './facts.ts'
+
+/** What every verb works with. */
+export interface Context {
+  readonly db: Database
+  readonly dictionary: Dictionary
+  readonly facts: Facts
+  readonly isCompat: boolean
+  /** The time where a clock other than the server's decides, as in tests; null for the server's own. */
+  now(): number | null
+}
+
+/** The store's time. */
+export async function readNow(session: Session, { now }: Context): Promise<number> {
+  const [row] = await session.all<[number]>(`SELECT ${storeNow}`, [now()])
+  return (row as [number])[0]
+}
+
+/** The store's time inside a statement whose first value is `Context.now`. */
+export const storeNow = 'coalesce($1::float8, punctual.now_ms())'

@@ -1,0 +1,160 @@
+// Occurrences as the ledger knows them, read off the tables that they are in.
+import { isEnd, stateAfter } from '../../model/lifecycle.ts'
+import type { WaitRecord } from '../../model/occurrence.ts'
+import type { Entry } from '../ledger/ledger.ts'
+import { column } from './arrays.ts'
+import type { Session } from './database.ts'
+import type { Dictionary } from './dictionary.ts'
+import {
+  type AttemptRow,
+  attemptColumns,
+  attemptRecord,
+  type OccurrenceRow,
+  occurrenceColumns,
+  occurrenceRecord,
+  occurrenceWidth,
+  type TurnRow,
+  turnColumns,
+  turnRecord,
+} from './records.ts'
+
+/** An entry and what only its rows know. */
+export interface Loaded {
+  readonly entry: Entry
+  readonly series: number
+  readonly kind: number
+  /** Its place among those that wait. */
+  readonly waitSeq: number | null
+}
+
+type EntryRow = [
+  ...OccurrenceRow,
+  readyTurn: number | null,
+  readyDue: number | null,
+  waitingTurn: number | null,
+  waitingDue: number | null,
+  reason: WaitRecord['reason'] | null,
+  waitingKey: string | null,
+  wakeAt: number | null,
+  waitSeq: number | null,
+  isDead: boolean,
+  startTurn: number | null,
+  startedAt: number | null,
+  deadlineAt: number | null,
+  cancelTurn: number | null,
+  cancelReason: string | null,
+]
+type EntryTail = EntryRow extends [...OccurrenceRow, ...infer Tail] ? Tail : never
+
+const selectEntries = `SELECT ${occurrenceColumns}, r.turn AS ready_turn, r.due_at AS ready_due,
+    w.turn AS waiting_turn, w.due_at AS waiting_due, w.reason AS wait_reason, w.key AS wait_key, w.wake_at, w.seq AS wait_seq,
+    d.ref IS NOT NULL AS is_dead, s.turn AS start_turn, s.started_at AS start_at, s.deadline_at,
+    c.turn AS cancel_turn, c.reason AS cancel_reason
+  FROM punctual.occurrence o
+  LEFT JOIN punctual.ready r ON r.series = o.series AND r.ref = o.ref
+  LEFT JOIN punctual.waiting w ON w.series = o.series AND w.ref = o.ref
+  LEFT JOIN punctual.dead d ON d.series = o.series AND d.ref = o.ref
+  LEFT JOIN punctual.start s ON s.ref = o.ref
+  LEFT JOIN punctual.cancel_request c ON c.ref = o.ref
+  WHERE o.ref = ANY($1::bigint[]) ORDER BY o.ref`
+
+/** The entries of these handles, the oldest first; `withAttempts` also reads the tries of their tasks. */
+export async function readEntries(
+  session: Session,
+  dictionary: Dictionary,
+  refs: readonly number[],
+  withAttempts = false,
+): Promise<Loaded[]> {
+  if (refs.length === 0) return []
+  const wanted = [column(refs)]
+  const [rows, turns, holds, members, attempts] = await Promise.all([
+    session.all<EntryRow>(selectEntries, wanted),
+    session.all<TurnRow>(
+      `SELECT ${turnColumns} FROM punctual.turn t WHERE t.ref = ANY($1::bigint[]) ORDER BY t.ref, t.turn`,
+      wanted,
+    ),
+    session.all<[number, string]>('SELECT ref, key FROM punctual.hold WHERE ref = ANY($1::bigint[]) ORDER BY seq', wanted),
+    session.all<MemberRow>(membersOf, wanted),
+    withAttempts
+      ? session.all<AttemptRow>(
+          `SELECT ${attemptColumns} FROM punctual.attempt WHERE ref = ANY($1::bigint[]) ORDER BY seq`,
+          wanted,
+        )
+      : [],
+  ])
+  await dictionary.learn(session, {
+    kinds: rows.map((row) => row[3]),
+    series: rows.map((row) => row[2]),
+    boots: [...turns.map((row) => row[3]), ...members.map(([, , , node]) => node)],
+  })
+  const parts: Parts = {
+    turns: Map.groupBy(turns, ([ref]) => Number(ref)),
+    attempts: Map.groupBy(attempts, ([ref]) => Number(ref)),
+    keys: Map.groupBy(holds, ([ref]) => Number(ref)),
+    members: new Map(members.map((row) => [Number(row[0]), row])),
+  }
+  return rows.map((row) => loaded(dictionary, row, parts))
+}
+
+/** Which claim a member belongs to, and when it was due. Only the newest can be standing. */
+type MemberRow = [ref: number, claim: string, dueAt: number, node: number]
+
+const membersOf = `SELECT m.ref, c.id, m.due_at, c.node FROM punctual.claim c, unnest(c.refs, c.dues) m (ref, due_at)
+  WHERE m.ref = ANY($1::bigint[]) ORDER BY c.seq`
+
+interface Parts {
+  readonly turns: ReadonlyMap<number, readonly TurnRow[]>
+  readonly attempts: ReadonlyMap<number, readonly AttemptRow[]>
+  readonly keys: ReadonlyMap<number, readonly [number, string][]>
+  readonly members: ReadonlyMap<number, MemberRow>
+}
+
+function loaded(dictionary: Dictionary, row: EntryRow, parts: Parts): Loaded {
+  const ref = Number(row[0])
+  const [readyTurn, readyDue, waitingTurn, waitingDue, reason, waitingKey, wakeAt, waitSeq, isDead, ...running] = row.slice(
+    occurrenceWidth,
+  ) as EntryTail
+  const [startTurn, startedAt, deadlineAt, cancelTurn, cancelReason] = running
+  const record = occurrenceRecord(dictionary, row)
+  const turnRows = parts.turns.get(ref) ?? []
+  const turns = turnRows.map((one) => turnRecord(dictionary, one))
+  const last = turnRows.at(-1)
+  const lastTurn = last?.[1] ?? 0
+  const member = parts.members.get(ref)
+  const base = {
+    ref,
+    record,
+    holding: new Set((parts.keys.get(ref) ?? []).map(([, key]) => key)),
+    ticket: 0,
+    claim: null,
+    start: null,
+    cancel: null,
+    wait: null,
+    turns,
+    attempts: (parts.attempts.get(ref) ?? []).map(attemptRecord),
+    progress: null,
+  }
+  const known = { series: row[2], kind: row[3], waitSeq: waitSeq === null ? null : Number(waitSeq) }
+  if (readyTurn !== null) {
+    return { ...known, entry: { ...base, place: 'ready', turn: readyTurn, dueAt: readyDue as number } }
+  }
+  if (waitingTurn !== null) {
+    const wait = { reason: reason as WaitRecord['reason'], key: waitingKey, wakeAt }
+    return { ...known, entry: { ...base, place: 'waiting', wait, turn: waitingTurn, dueAt: waitingDue as number } }
+  }
+  if (last && (isDead || isEnd(stateAfter[last[2]])))
+    return { ...known, entry: { ...base, place: 'ended', turn: lastTurn, dueAt: last[12] } }
+  const turn = lastTurn + 1
+  return {
+    ...known,
+    entry: {
+      ...base,
+      place: 'claimed',
+      turn,
+      dueAt: member?.[2] ?? record.scheduledAt,
+      claim: member?.[1] ?? null,
+      start: startTurn === null ? null : { turn: startTurn, startedAt: startedAt as number, deadlineAt: deadlineAt as number },
+      cancel: cancelTurn === turn ? { reason: cancelReason } : null,
+    },
+  }
+}

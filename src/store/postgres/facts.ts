@@ -1,0 +1,79 @@
+// What jobs say and what is paused. Both change seldom and are asked for with every occurrence, so that they are kept, and
+// statements check whether what was kept still holds.
+import type { VersionRecord } from '../../model/job.ts'
+import type { PauseRecord } from '../../model/pause.ts'
+import { column } from './arrays.ts'
+import type { Session } from './database.ts'
+
+type VersionRow = [series: number, version: number, spec: string, effectiveAt: number, createdAt: number, by: string | null]
+type PauseRow = [
+  id: number,
+  tenant: string | null,
+  job: string | null,
+  from: number,
+  to: number | null,
+  reason: string | null,
+  by: string | null,
+]
+
+const seriesKept = 10_000
+
+export class Facts {
+  /** All versions of a series, the oldest first. Versions never change: there can only be newer ones. */
+  readonly #versions = new Map<number, readonly VersionRecord[]>()
+  #pauses: { readonly revision: number; readonly all: readonly PauseRecord[] } = { revision: -1, all: [] }
+
+  /** The versions as last read; undefined when they never were. */
+  versions(series: number): readonly VersionRecord[] | undefined {
+    return this.#versions.get(series)
+  }
+
+  /** The number of the newest version as last read; 0 where there is no job. */
+  newest(series: number): number {
+    return this.#versions.get(series)?.at(-1)?.version ?? 0
+  }
+
+  /** Reads what has been added to these series. */
+  async refresh(session: Session, series: Iterable<number>): Promise<void> {
+    const refs = [...new Set(series)]
+    if (refs.length === 0) return
+    const rows = await session.all<VersionRow>(
+      `SELECT v.series, v.version, v.spec, v.effective_at, v.created_at, v.by_whom
+        FROM unnest($1::int[], $2::int[]) k (series, newest)
+        JOIN punctual.job_version v ON v.series = k.series AND v.version > k.newest ORDER BY v.series, v.version`,
+      [column(refs), column(refs.map((ref) => this.newest(ref)))],
+    )
+    if (this.#versions.size > seriesKept) this.#versions.clear()
+    for (const ref of refs) if (!this.#versions.has(ref)) this.#versions.set(ref, [])
+    for (const [ref, version, spec, effectiveAt, createdAt, by] of rows) {
+      const known = this.#versions.get(ref) ?? []
+      const record = { version, spec: JSON.parse(spec), effectiveAt, createdAt, by }
+      if (version > (known.at(-1)?.version ?? 0)) this.#versions.set(ref, [...known, record])
+    }
+  }
+
+  get pauseRevision(): number {
+    return this.#pauses.revision
+  }
+
+  get pauses(): readonly PauseRecord[] {
+    return this.#pauses.all
+  }
+
+  /** All pauses as of a revision that was just read. */
+  async pausesAt(session: Session, revision: number): Promise<readonly PauseRecord[]> {
+    if (this.#pauses.revision === revision) return this.#pauses.all
+    const all = revision === 0 ? [] : await readPauses(session)
+    this.#pauses = { revision, all }
+    return all
+  }
+}
+
+export async function readPauses(session: Session, since?: number): Promise<readonly PauseRecord[]> {
+  const rows = await session.all<PauseRow>(
+    `SELECT id, tenant, job, from_at, to_at, reason, by_whom FROM punctual.pause
+      WHERE $1::float8 IS NULL OR to_at IS NULL OR to_at > $1 ORDER BY id`,
+    [since ?? null],
+  )
+  return rows.map(([id, tenant, job, from, to, reason, by]) => ({ id, tenant, job, from, to, reason, by }))
+}

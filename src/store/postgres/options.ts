@@ -1,0 +1,58 @@
+import { PunctualError } from '../../errors.ts'
+import { checkOptions } from '../../model/limits.ts'
+
+export interface PostgresOptions {
+  /** The schema that holds the tables; made when missing. Default `punctual`. */
+  readonly schema?: string
+  /**
+   * Whether statements are prepared under a name, once for each connection. Set it to false behind a pooler in transaction mode
+   * that does not know named statements. Default true.
+   */
+  readonly prepare?: boolean
+  /**
+   * Where to listen for notifications. Default: where the statements go. Behind a pooler in transaction mode give the server's own
+   * address, or `false` for no notifications: other processes' work is then found by looking once a second.
+   */
+  readonly listenUrl?: string | false
+  /** Whether opening the store makes and upgrades its tables. False: `punctual migrate` does. Default true. */
+  readonly createTables?: boolean
+  /**
+   * Keeps to what CockroachDB, YugabyteDB and Citus have in common with PostgreSQL: no SKIP LOCKED, no notifications, no tuning of
+   * tables. Default false.
+   */
+  readonly compat?: boolean
+}
+
+export type CheckedOptions = Required<PostgresOptions>
+
+const names = ['schema', 'prepare', 'listenUrl', 'createTables', 'compat'] as const
+
+export function checkPostgresOptions(options: PostgresOptions): Omit<CheckedOptions, 'listenUrl'> & PostgresOptions {
+  checkOptions(options, names, 'postgres')
+  const { schema = 'punctual', listenUrl } = options
+  if (listenUrl !== undefined && listenUrl !== false && typeof listenUrl !== 'string')
+    throw new PunctualError('option.invalid', 'postgres.listenUrl must be a postgres:// URL or false', { field: 'listenUrl' })
+  return {
+    ...options,
+    schema: checkSchemaName(schema),
+    prepare: checkFlag(options.prepare, 'prepare', true),
+    createTables: checkFlag(options.createTables, 'createTables', true),
+    compat: checkFlag(options.compat, 'compat', false),
+  }
+}
+
+/** Allowed are names that need no quoting anywhere, so that none can ever break out of a statement. */
+export function checkSchemaName(schema: unknown): string {
+  if (typeof schema === 'string' && /^[a-z_][a-z0-9_]{0,47}$/.test(schema) && !schema.startsWith('pg_')) return schema
+  throw new PunctualError(
+    'option.invalid',
+    'postgres.schema must be 1 to 48 of a-z, 0-9 and _, beginning with a letter or _, and not with pg_',
+    { field: 'schema', given: schema },
+  )
+}
+
+function checkFlag(value: unknown, field: keyof PostgresOptions, otherwise: boolean): boolean {
+  if (value === undefined) return otherwise
+  if (typeof value === 'boolean') return value
+  throw new PunctualError('option.invalid', `postgres.${field} must be true or false; got ${String(value)}`, { field })
+}
