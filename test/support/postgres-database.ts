@@ -60,5 +60,6 @@ async function findShared(): Promise<string> {
 
 async function versionOf(url: string): Promise<string> {
   const [row] = await queryOnce<{ server_version: string }>(url, 'SHOW server_version')
-  return row?.server_version ?? 'of unknown version'
+  // A distribution adds words of its own after the number.
+  return row?.server_version.split(' ')[0] ?? ''
 }

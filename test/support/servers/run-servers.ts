@@ -34,7 +34,7 @@ export async function serveRun(shared: Shared): Promise<RunServers> {
       if (verb === 'use') used.add(name)
       response.end(JSON.stringify(verb === 'use' ? null : await make(name)))
     } catch (error) {
-      response.writeHead(500).end(String(error))
+      response.writeHead(500).end(error instanceof Error ? error.message : String(error))
     }
   })
   await listen(server)
