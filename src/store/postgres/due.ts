@@ -5,20 +5,32 @@ import { type Context, storeNow } from './context.ts'
 import type { Session } from './database.ts'
 import { onSnapshot } from './snapshot.ts'
 
-/** A common table `head`: the first row of each lane of the kinds in $2, by skipping from one to the next. No other row is read. */
-export const withHeads = `RECURSIVE head (kind, priority, lane, due_at) AS (
+const first = 'ORDER BY r.lane, r.due_at LIMIT 1'
+
+/**
+ * A common table `head`: the first row of each lane of the kinds in $2, by skipping from one to the next. No other row is read.
+ * Only kinds that some node picks from have lanes beside the first.
+ */
+export const withHeads = `RECURSIVE further (kind, priority, lane, due_at) AS (
     SELECT k.ref, p.priority, f.lane, f.due_at FROM punctual.kind k CROSS JOIN unnest(k.priorities) p (priority)
       CROSS JOIN LATERAL (
-        SELECT r.lane, r.due_at FROM punctual.ready r WHERE r.kind = k.ref AND r.priority = p.priority
-        ORDER BY r.lane, r.due_at LIMIT 1
+        SELECT r.lane, r.due_at FROM punctual.ready r WHERE r.kind = k.ref AND r.priority = p.priority AND r.lane > 0 ${first}
+      ) f
+      WHERE k.ref = ANY($2::int[]) AND k.laned
+    UNION ALL
+    SELECT l.kind, l.priority, n.lane, n.due_at FROM further l
+      CROSS JOIN LATERAL (
+        SELECT r.lane, r.due_at FROM punctual.ready r WHERE r.kind = l.kind AND r.priority = l.priority AND r.lane > l.lane ${first}
+      ) n
+  ),
+  head (kind, priority, lane, due_at) AS (
+    SELECT k.ref, p.priority, f.lane, f.due_at FROM punctual.kind k CROSS JOIN unnest(k.priorities) p (priority)
+      CROSS JOIN LATERAL (
+        SELECT r.lane, r.due_at FROM punctual.ready r WHERE r.kind = k.ref AND r.priority = p.priority AND r.lane = 0 ${first}
       ) f
       WHERE k.ref = ANY($2::int[])
     UNION ALL
-    SELECT h.kind, h.priority, n.lane, n.due_at FROM head h
-      CROSS JOIN LATERAL (
-        SELECT r.lane, r.due_at FROM punctual.ready r WHERE r.kind = h.kind AND r.priority = h.priority AND r.lane > h.lane
-        ORDER BY r.lane, r.due_at LIMIT 1
-      ) n
+    SELECT kind, priority, lane, due_at FROM further
   )`
 
 const nextWakes = `SELECT w.wake_at FROM unnest($2::int[]) k (kind)
