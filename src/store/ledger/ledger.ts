@@ -115,6 +115,16 @@ export class Ledger {
     return entry
   }
 
+  /** Puts an entry that was known before in its place. */
+  restore(entry: Entry): void {
+    this.entries.set(entry.ref, entry)
+    this.byId.set(entry.record.id, entry)
+    if (entry.record.key !== null && entry.record.unique === 'live' && !isEnd(stateOf(entry)))
+      this.liveKeys.set(liveKey(entry.record), entry)
+    if (entry.place === 'ready') this.ready.push(entry.record.kind, entry.record.priority, entry)
+    if (entry.place === 'waiting') this.waiting.add(entry)
+  }
+
   remove(entry: Entry): void {
     this.leaveReady(entry, 'ended')
     this.#freeHolds(entry)
