@@ -1,0 +1,190 @@
+import { type OccurrenceState, occurrenceStates } from '../../model/lifecycle.ts'
+import type { OccurrenceHistory, Progress } from '../../model/occurrence.ts'
+import { type Entry, stateOf } from '../ledger/ledger.ts'
+import type { JobCounts, NodeRecord, NodesAnswer, RangeRecord, Which } from '../store.ts'
+import { column } from './arrays.ts'
+import { type Asked, askedSeries } from './asked.ts'
+import { type Context, readNow } from './context.ts'
+import type { Session } from './database.ts'
+import { withHeads } from './due.ts'
+import { readEntries } from './entries.ts'
+import { findRef } from './find.ts'
+import { onSnapshot } from './snapshot.ts'
+import { failuresInRow, sumTallies } from './tally.ts'
+
+export async function get(context: Context, which: Which): Promise<OccurrenceHistory | null> {
+  return context.db.snapshot(async (session) => {
+    const ref = await findRef(session, context, which)
+    if (ref === null) return null
+    const [[loaded], progress] = await Promise.all([
+      readEntries(session, context.dictionary, [ref], true),
+      readProgress(session, ref),
+    ])
+    if (!loaded) return null
+    const { entry } = loaded
+    const [node, blockers] = await Promise.all([nodeOf(session, context, entry), blockersOf(session, entry)])
+    const { record, dueAt, turns, attempts, wait } = entry
+    return { record, state: stateOf(entry), dueAt, node, turns, attempts, progress, wait, blockers }
+  })
+}
+
+async function readProgress(session: Session, ref: number): Promise<Progress | null> {
+  const [row] = await session.all<[task: string, done: number, message: string | null, at: number]>(
+    'SELECT task, done, message, at FROM punctual.progress WHERE ref = $1',
+    [ref],
+  )
+  if (!row) return null
+  const [task, done, message, at] = row
+  return { task, done, message, at }
+}
+
+async function nodeOf(session: Session, { dictionary }: Context, { claim }: Entry): Promise<string | null> {
+  if (claim === null) return null
+  const [row] = await session.all<[number]>('SELECT node FROM punctual.claim WHERE id = $1', [claim])
+  return row ? dictionary.bootName(row[0]) : null
+}
+
+const mostBlockers = 10
+
+async function blockersOf(session: Session, { wait }: Entry): Promise<readonly string[]> {
+  if (!wait?.key) return []
+  const rows = await session.all<[string]>(
+    `SELECT o.id FROM punctual.hold h JOIN punctual.occurrence o ON o.ref = h.ref WHERE h.key = $1
+      ORDER BY h.seq LIMIT ${mostBlockers}`,
+    [wait.key],
+  )
+  return rows.map(([id]) => id)
+}
+
+export async function counts({ db }: Context, of: Asked): Promise<JobCounts> {
+  const { where, values } = askedSeries(of)
+  const sums = occurrenceStates.map((state) => `coalesce(sum(s.${state} + coalesce(t.${state}, 0)), 0)::bigint AS ${state}`)
+  const tallies = `(SELECT y.* FROM punctual.tally y WHERE y.series IN (SELECT s.ref FROM punctual.series s WHERE ${where}))`
+  const [[lastRunAt, failures, ...numbers]] = (await db.all<[lastRunAt: number | null, failures: number, ...number[]]>(
+    `SELECT max(greatest(s.last_run_at, t.last_run_at)) AS last_run_at, coalesce(sum(${failuresInRow}), 0)::bigint AS failures,
+      ${sums.join(', ')}
+      FROM punctual.series s LEFT JOIN (${sumTallies(tallies)}) t ON t.series = s.ref WHERE ${where}`,
+    values,
+  )) as [[number | null, number, ...number[]]]
+  const states = Object.fromEntries(occurrenceStates.map((state, index) => [state, numbers[index] ?? 0]))
+  return { states: states as Record<OccurrenceState, number>, lastRunAt, failuresInRow: failures }
+}
+
+type RangeRow = [
+  tenant: string,
+  job: string,
+  version: number,
+  from: number,
+  to: number,
+  count: number,
+  state: RangeRecord['state'],
+  reason: string,
+  recordedAt: number,
+]
+
+const rangeColumns = 's.tenant, s.job, r.version, r.from_at, r.to_at, r.count, r.state, r.reason, r.recorded_at'
+
+export async function listRanges(
+  { db }: Context,
+  { limit, ...of }: Asked & { readonly limit: number },
+): Promise<readonly RangeRecord[]> {
+  const { where, values } = askedSeries(of, 2)
+  // The index holds the ranges of each series in order; of all series together, the table does.
+  const newest =
+    values.length === 0
+      ? 'punctual.range r JOIN punctual.series s ON s.ref = r.series'
+      : `punctual.series s CROSS JOIN LATERAL (
+          SELECT i.* FROM punctual.range i WHERE i.series = s.ref ORDER BY i.seq DESC LIMIT $1
+        ) r`
+  const rows = await db.all<RangeRow>(`SELECT ${rangeColumns} FROM ${newest} WHERE ${where} ORDER BY r.seq DESC LIMIT $1`, [
+    limit,
+    ...values,
+  ])
+  return rows.map(([tenant, job, version, from, to, count, state, reason, recordedAt]) => ({
+    tenant,
+    job,
+    version,
+    from,
+    to,
+    count,
+    state,
+    reason,
+    recordedAt,
+  }))
+}
+
+type NodeRow = [
+  boot: string,
+  name: string,
+  pid: number,
+  concurrency: number,
+  kinds: string,
+  version: string,
+  tz: string,
+  ttl: number,
+  release: number | null,
+  declares: string,
+  picks: boolean,
+  started: number,
+  beat: number,
+  beats: number,
+  running: number,
+]
+
+const selectNodes = `SELECT b.name AS boot, n.name, n.pid, n.concurrency, n.kinds, n.version, n.tz, n.ttl_ms, n.release, n.declares,
+    n.picks, n.started_at, n.beat_at, n.beats, n.running
+  FROM punctual.node n JOIN punctual.boot b ON b.ref = n.boot ORDER BY n.boot`
+
+export async function nodes(context: Context): Promise<NodesAnswer> {
+  return onSnapshot(context, async (session) => {
+    const [now, rows, kinds] = await Promise.all([
+      readNow(session, context),
+      session.all<NodeRow>(selectNodes),
+      session.all<[ref: number, name: string]>('SELECT ref, name FROM punctual.kind'),
+    ])
+    const all = rows.map(nodeRecord)
+    const served = new Set(all.flatMap((node) => node.kinds))
+    const unserved = new Map(kinds.filter(([, name]) => !served.has(name)))
+    const due = await session.all<[kind: number]>(
+      `WITH ${withHeads} SELECT DISTINCT h.kind FROM head h WHERE h.due_at <= $1::float8`,
+      [now, column([...unserved.keys()])],
+    )
+    return { now, nodes: all, unserved: due.map(([kind]) => unserved.get(kind) as string).sort() }
+  })
+}
+
+function nodeRecord([
+  boot,
+  name,
+  pid,
+  concurrency,
+  kinds,
+  version,
+  tz,
+  ttlMs,
+  release,
+  declares,
+  picks,
+  startedAt,
+  beatAt,
+  beats,
+  running,
+]: NodeRow): NodeRecord {
+  return {
+    boot,
+    name,
+    pid,
+    concurrency,
+    kinds: JSON.parse(kinds),
+    version,
+    tz,
+    ttlMs,
+    release,
+    declares: JSON.parse(declares),
+    picks,
+    startedAt,
+    beatAt,
+    beats,
+    running,
+  }
+}
