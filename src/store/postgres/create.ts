@@ -33,7 +33,8 @@ export async function create(context: Context, rows: readonly NewOccurrence[], j
   await facts.refresh(db, unread)
   const isShared = rows.length > 1 && rows.some(({ key }) => key !== null)
   // A single statement is a commit of its own; what may move or replace another needs its lock.
-  if (!isShared && rows.every(({ onConflict, unique }) => onConflict === 'keep' && unique === 'ever')) return createIn(context, db, rows)
+  if (!isShared && rows.every(({ onConflict, unique }) => onConflict === 'keep' && unique === 'ever'))
+    return createIn(context, db, rows)
   return db.transaction(async (session) => {
     if (isShared) await session.all(`SET LOCAL lock_timeout = '${sharedWait}'`)
     return createIn(context, session, rows)
@@ -60,7 +61,10 @@ async function createIn(context: Context, session: Session, rows: readonly NewOc
       if (created.delete(row.id)) answers.set(row, { id: row.id, outcome: 'created', differs: false })
     }
     const left = rows.filter((row) => !answers.has(row))
-    const hints: Hint[] = dueHints(rows.filter((row) => answers.has(row)), now)
+    const hints: Hint[] = dueHints(
+      rows.filter((row) => answers.has(row)),
+      now,
+    )
     if (left.length > 0) {
       const found = await resolve(context, session, left)
       for (const [row, answer] of found.answers) answers.set(row, answer)
@@ -141,7 +145,10 @@ function draftColumns({ dictionary }: Context, drafts: readonly Drafted[]): (str
   ]
 }
 
-const types = 'uuid int int int punctual.source text punctual.uniqueness text text text smallint text text float8 text float8 float8'.split(' ')
+const types =
+  'uuid int int int punctual.source text punctual.uniqueness text text text smallint text text float8 text float8 float8'.split(
+    ' ',
+  )
 
 const texts = new Map<string, string>()
 

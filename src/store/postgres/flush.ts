@@ -85,16 +85,28 @@ function seriesOf({ context }: Slice, { tenant, job }: OccurrenceRecord): number
 
 function leavePlaces(slice: Slice, changes: readonly Change[], gone: readonly Before[]): Promise<void>[] {
   const { session } = slice
-  const left = [
-    ...changes.flatMap(({ entry, before }) => (before && isMoved(entry, before.entry) ? [before] : [])),
-    ...gone,
-  ]
+  const left = [...changes.flatMap(({ entry, before }) => (before && isMoved(entry, before.entry) ? [before] : [])), ...gone]
   const rows = (wanted: (before: Before) => boolean) =>
     left.filter(wanted).map(({ entry }) => [seriesOf(slice, entry.record), entry.ref])
   return [
-    deleteRows(session, 'ready', seriesRef, rows(({ entry }) => entry.place === 'ready')),
-    deleteRows(session, 'waiting', seriesRef, rows(({ entry }) => entry.place === 'waiting')),
-    deleteRows(session, 'dead', seriesRef, rows(({ state }) => state === 'dead')),
+    deleteRows(
+      session,
+      'ready',
+      seriesRef,
+      rows(({ entry }) => entry.place === 'ready'),
+    ),
+    deleteRows(
+      session,
+      'waiting',
+      seriesRef,
+      rows(({ entry }) => entry.place === 'waiting'),
+    ),
+    deleteRows(
+      session,
+      'dead',
+      seriesRef,
+      rows(({ state }) => state === 'dead'),
+    ),
   ]
 }
 
@@ -125,7 +137,12 @@ function writeOccurrences(slice: Slice, changes: readonly Change[], gone: readon
   const fresh = changes.filter(({ before }) => before === null)
   const changed = changes.filter(({ entry, before }) => before !== null && entry.record !== before.entry.record)
   return [
-    deleteRows(session, 'occurrence', refOnly, gone.map(({ entry }) => [entry.ref])),
+    deleteRows(
+      session,
+      'occurrence',
+      refOnly,
+      gone.map(({ entry }) => [entry.ref]),
+    ),
     insertRows(
       session,
       'occurrence',
@@ -170,7 +187,12 @@ function takePlaces(slice: Slice, changes: readonly Change[]): Promise<void>[] {
   const order = new Map([...slice.ledger.waiting].map((entry, at) => [entry, at]))
   const waiting = inPlace('waiting').sort((a, b) => (order.get(a.entry) ?? 0) - (order.get(b.entry) ?? 0))
   return [
-    insertRows(session, 'ready', placeColumns, inPlace('ready').map((change) => placeRow(slice, change))),
+    insertRows(
+      session,
+      'ready',
+      placeColumns,
+      inPlace('ready').map((change) => placeRow(slice, change)),
+    ),
     insertRows(
       session,
       'waiting',
@@ -365,7 +387,12 @@ function writeClaims({ session, ledger, claimsBefore, context, before }: Slice):
   const gone = [...claimsBefore].filter((id) => !ledger.claims.has(id))
   const fresh = [...ledger.claims.values()].filter(({ id }) => !claimsBefore.has(id))
   return [
-    deleteRows(session, 'claim', { id: 'text' }, gone.map((id) => [id])),
+    deleteRows(
+      session,
+      'claim',
+      { id: 'text' },
+      gone.map((id) => [id]),
+    ),
     ...fresh.map(async ({ id, token, node, refs }) => {
       const entries = refs.map((ref) => ledger.entries.get(ref) as Entry)
       await session.all('INSERT INTO punctual.claim (id, token, node, refs, turns, dues) VALUES ($1, $2, $3, $4, $5, $6)', [

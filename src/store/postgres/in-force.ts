@@ -41,7 +41,9 @@ export class JobsInForce {
     const isDeclared = row.holds === 'declared'
     // A process that does not know the job may name it by itself; the definition is the job's.
     const definition = (isDeclared ? spec?.definition : undefined) ?? row.definition
-    const limits = isDeclared ? declaredLimits(spec, row) : { holds: row.holds as readonly Hold[] | null, startWithinMs: row.startWithinMs }
+    const limits = isDeclared
+      ? declaredLimits(spec, row)
+      : { holds: row.holds as readonly Hold[] | null, startWithinMs: row.startWithinMs }
     return { row, series, version, kind: spec?.definition === definition ? kindOf(spec) : definition, ...limits }
   }
 

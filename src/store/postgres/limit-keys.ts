@@ -35,6 +35,11 @@ export class LimitKeys {
     return this.#known.size
   }
 
+  /** Locks a key by its name. */
+  async lock(key: string): Promise<void> {
+    await this.#lock([key])
+  }
+
   /** Locks the keys that these occurrences name or hold, and returns those that were not locked before. */
   async lockFor(refs: readonly number[]): Promise<readonly LimitKey[]> {
     const values = [column(refs)]
@@ -68,7 +73,7 @@ export class LimitKeys {
   async #lock(keys: readonly string[]): Promise<void> {
     if (keys.length === 0) return
     const values = [column(keys)]
-    await Promise.all([
+    const [, locked] = await Promise.all([
       this.#session.all(
         `INSERT INTO punctual.limit_key (key) SELECT k FROM unnest($1::text[]) k
           WHERE NOT EXISTS (SELECT 1 FROM punctual.limit_key l WHERE l.key = k) ORDER BY k ON CONFLICT DO NOTHING`,
@@ -76,6 +81,8 @@ export class LimitKeys {
       ),
       this.#session.all('SELECT key FROM punctual.limit_key WHERE key = ANY($1::text[]) ORDER BY key FOR UPDATE', values),
     ])
+    // Rows that nobody needed are swept: one may have gone just now.
+    if (locked.length < keys.length) await this.#lock(keys)
   }
 
   /** The occurrences that these keys bring into play: who holds one that overlaps, and who would be next for one. */

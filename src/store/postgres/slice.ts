@@ -29,7 +29,7 @@ export class Slice {
   readonly pauseRevision: number
   readonly aliveSince: number
   /** The kinds whose rows are kept in lanes. */
-  readonly laned: ReadonlySet<number>
+  readonly laned: Set<number>
   readonly hints: Hint[] = []
   readonly before = new Map<number, Before>()
   readonly ended: { readonly entry: Entry; readonly end: TurnRecord; readonly dueAt: number }[] = []
@@ -38,6 +38,7 @@ export class Slice {
   readonly claimsBefore = new Set<string>()
   readonly keys: LimitKeys
   readonly #newRefs: number[]
+  #prepared: LimitKey[] = []
 
   static async begin(session: Session, context: Context, newRefs = 0): Promise<Slice> {
     const [rows, refs] = await Promise.all([
@@ -48,7 +49,9 @@ export class Slice {
       ),
       newRefs === 0
         ? []
-        : session.all<[number]>(`SELECT nextval('punctual.occurrence_ref_seq') AS ref FROM generate_series(1, $1::int)`, [newRefs]),
+        : session.all<[number]>(`SELECT nextval('punctual.occurrence_ref_seq') AS ref FROM generate_series(1, $1::int)`, [
+            newRefs,
+          ]),
     ])
     const [now, revision, aliveSince, laned] = rows[0] as [number, number, number, string | null]
     const slice = new Slice(session, context, {
@@ -70,7 +73,7 @@ export class Slice {
       readonly now: number
       readonly pauseRevision: number
       readonly aliveSince: number
-      readonly laned: ReadonlySet<number>
+      readonly laned: Set<number>
       readonly newRefs: number[]
     },
   ) {
@@ -106,18 +109,28 @@ export class Slice {
 
   /** Locks claims by their ids and makes them known; those that no longer stand are left out. */
   async lockClaims(ids: readonly string[]): Promise<readonly Claim[]> {
+    if (ids.length === 0) return []
     return this.#noteClaims(await this.session.all<ClaimTuple>(claimsById, [column(ids)]))
+  }
+
+  /** Locks the keys of what is about to be locked and loaded. */
+  async prepareKeys(refs: readonly number[]): Promise<void> {
+    this.#prepared.push(...(await this.keys.lockFor(refs)))
   }
 
   /** Locks and loads entries, with all that their limits bring into play. */
   async gather(refs: readonly number[], options: LoadOptions = {}): Promise<void> {
+    if (refs.length === 0) await this.lockClaims(options.claims ?? [])
     let fresh = refs.filter((ref) => !this.before.has(ref))
     const keys: LimitKey[] = []
     const loaded: Loaded[] = []
     while (fresh.length > 0) {
-      const locked = await this.keys.lockFor(fresh)
+      const isPrepared = options.isReady && loaded.length === 0
+      const locked = isPrepared ? this.#prepared.splice(0) : await this.keys.lockFor(fresh)
       keys.push(...locked)
-      loaded.push(...(await this.#load(fresh, options)))
+      if (options.claims && loaded.length === 0) await this.lockClaims(options.claims)
+      // What the limits bring into play can stand anywhere.
+      loaded.push(...(await this.#load(fresh, loaded.length === 0 ? options : {})))
       const seen = new Set(loaded.map(({ entry }) => entry.ref))
       fresh = (await this.keys.related(locked)).filter((ref) => !seen.has(ref) && !this.before.has(ref))
     }
@@ -143,7 +156,7 @@ export class Slice {
 
   async #seat(loaded: readonly Loaded[], keys: readonly LimitKey[]): Promise<void> {
     const { ledger } = this
-    for (const { entry } of loaded.toSorted((a, b) => (a.waitSeq ?? 0) - (b.waitSeq ?? 0))) {
+    for (const { entry } of loaded.toSorted((a, b) => a.entry.ref - b.entry.ref)) {
       if (this.before.has(entry.ref)) continue
       this.before.set(entry.ref, {
         entry: { ...entry },
@@ -153,6 +166,11 @@ export class Slice {
         attempts: entry.attempts.length,
       })
       ledger.restore(entry)
+    }
+    const waiting = loaded.filter(({ entry }) => entry.place === 'waiting')
+    for (const { entry } of waiting.sort((a, b) => (a.waitSeq ?? 0) - (b.waitSeq ?? 0))) {
+      ledger.waiting.delete(entry)
+      ledger.waiting.add(entry)
     }
     if (keys.length === 0) return
     const [{ held, counts }, starts] = await Promise.all([
@@ -180,7 +198,9 @@ export class Slice {
 }
 
 export interface LoadOptions {
-  /** They are rows of ready, and locked already. */
+  /** Claims to lock first, by their ids. */
+  readonly claims?: readonly string[]
+  /** They are rows of ready, which are locked already, and so are their keys. */
   readonly isReady?: boolean
   readonly withAttempts?: boolean
 }

@@ -26,7 +26,8 @@ export class Tallies {
   ended(series: number, { end, startedAt }: TurnRecord): void {
     const tally = this.#of(series)
     const state = stateAfter[end]
-    if (startedAt !== null && (isEnd(state) || state === 'dead')) tally.lastRunAt = Math.max(tally.lastRunAt ?? startedAt, startedAt)
+    if (startedAt !== null && (isEnd(state) || state === 'dead'))
+      tally.lastRunAt = Math.max(tally.lastRunAt ?? startedAt, startedAt)
     if (end === 'completed') {
       tally.succeeded = true
       tally.failures = 0
