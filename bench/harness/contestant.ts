@@ -4,6 +4,8 @@ import type { Payload } from './payload.ts'
 /** A library on a store, set up in one way. */
 export interface Contestant {
   readonly name: string
+  /** The module whose `contestants` has it, for other processes to find it there by its name. */
+  readonly home: URL
   /** Whether several processes can work on one place. */
   readonly isShared: boolean
   /** The packages whose versions belong to its figures. */
@@ -12,6 +14,20 @@ export interface Contestant {
   makePlace(): Promise<string>
   removePlace(place: string): Promise<void>
   open(place: string): Promise<Queue>
+}
+
+/** Which contestant, and where its data lies: what is said of it to another process. */
+export interface Subject {
+  readonly home: string
+  readonly name: string
+  readonly place: string
+}
+
+export async function contestantOf({ home, name }: Subject): Promise<Contestant> {
+  const { contestants } = (await import(home)) as { contestants: readonly Contestant[] }
+  const found = contestants.find((contestant) => contestant.name === name)
+  if (!found) throw new Error(`There is no contestant ${name}`)
+  return found
 }
 
 export interface Job {

@@ -16,6 +16,7 @@ export function punctual(store: keyof typeof stores): Contestant {
   const isShared = store !== 'memory'
   return {
     name: `Punctual, ${store}`,
+    home: new URL('contestants.ts', import.meta.url),
     isShared,
     packages: [],
     makePlace: async () => (isShared ? makeFile() : 'memory'),

@@ -1,11 +1,11 @@
 import type { Contestant } from '../harness/contestant.ts'
 import { checkExactlyOnce } from '../harness/exactly-once.ts'
+import { act, inPlace } from '../harness/in-place.ts'
+import type { PickedUp } from '../harness/measures.ts'
 import { cell, figure, type Page } from '../harness/page.ts'
 import { inRounds } from '../harness/rounds.ts'
 import { median, percentile, spread } from '../harness/statistics.ts'
 import { contestants } from './contestants.ts'
-import { act, inPlace } from './in-place.ts'
-import type { PickedUp } from './measures.ts'
 
 export interface Scale {
   readonly rounds: number

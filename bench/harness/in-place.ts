@@ -1,14 +1,14 @@
-// The measures of this folder, called in processes of their own on a fresh place.
-import type { Contestant } from '../harness/contestant.ts'
-import { type Gate, inChildren } from '../harness/in-child.ts'
+// The measures, called in processes of their own on a fresh place.
+import type { Contestant, Subject } from './contestant.ts'
+import { type Gate, inChildren } from './in-child.ts'
 import type * as measures from './measures.ts'
 
 type Measures = typeof measures
 type Name = keyof Measures
 type Arguments<N extends Name> =
-  Parameters<Measures[N]> extends [measures.Subject, ...infer Own, Gate]
+  Parameters<Measures[N]> extends [Subject, ...infer Own, Gate]
     ? Own
-    : Parameters<Measures[N]> extends [measures.Subject, ...infer Own]
+    : Parameters<Measures[N]> extends [Subject, ...infer Own]
       ? Own
       : never
 
@@ -35,7 +35,7 @@ export async function inPlace<Results extends readonly unknown[]>(
       acts.map(({ name, args }) => ({
         module: new URL('measures.ts', import.meta.url),
         name,
-        args: [{ name: contestant.name, place }, ...args],
+        args: [{ home: contestant.home.href, name: contestant.name, place } satisfies Subject, ...args],
       })),
     )
   try {

@@ -1,16 +1,9 @@
 // What is done in the processes of a contestant. Every function is called through `inChildren` and ends with the process.
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Job, Queue } from '../harness/contestant.ts'
-import type { Gate } from '../harness/in-child.ts'
-import { cpuMicros, mono, preciseWall } from '../harness/moment.ts'
-import { payload } from '../harness/payload.ts'
-import { contestantNamed } from './contestants.ts'
-
-/** Which contestant, and where its data lies. */
-export interface Subject {
-  readonly name: string
-  readonly place: string
-}
+import { contestantOf, type Job, type Queue, type Subject } from './contestant.ts'
+import type { Gate } from './in-child.ts'
+import { cpuMicros, mono, preciseWall } from './moment.ts'
+import { payload } from './payload.ts'
 
 /** Jobs to be there beforehand: all due at once, or spread at random from an instant on. */
 export interface Filling {
@@ -27,8 +20,8 @@ export interface Worked {
   readonly cpuMicros: number
 }
 
-export async function fill({ name, place }: Subject, filling: Filling): Promise<void> {
-  const queue = await contestantNamed(name).open(place)
+export async function fill(subject: Subject, filling: Filling): Promise<void> {
+  const queue = await open(subject)
   await queue.enqueueMany(jobsOf(filling))
   await queue.close()
 }
@@ -52,8 +45,8 @@ export async function drain(subject: Subject, filling: Filling, gate: Gate): Pro
 }
 
 /** Enqueues a job every `everyMs` on a worker that has nothing else to do. Returns the times from the call to the handler's start. */
-export async function pickup({ name, place }: Subject, count: number, everyMs: number, gate: Gate): Promise<PickedUp> {
-  const queue = await contestantNamed(name).open(place)
+export async function pickup(subject: Subject, count: number, everyMs: number, gate: Gate): Promise<PickedUp> {
+  const queue = await open(subject)
   const picked = listen(queue, count)
   await picked.listening
   await gate()
@@ -69,8 +62,8 @@ export interface PickedUp {
 }
 
 /** The worker's part of a pickup across processes. */
-export async function pickUp({ name, place }: Subject, count: number, gate: Gate): Promise<PickedUp> {
-  const queue = await contestantNamed(name).open(place)
+export async function pickUp(subject: Subject, count: number, gate: Gate): Promise<PickedUp> {
+  const queue = await open(subject)
   const picked = listen(queue, count)
   await picked.listening
   await gate()
@@ -80,8 +73,8 @@ export async function pickUp({ name, place }: Subject, count: number, gate: Gate
 }
 
 /** The producer's part of a pickup across processes. */
-export async function produce({ name, place }: Subject, count: number, everyMs: number, gate: Gate): Promise<void> {
-  const queue = await contestantNamed(name).open(place)
+export async function produce(subject: Subject, count: number, everyMs: number, gate: Gate): Promise<void> {
+  const queue = await open(subject)
   await gate()
   await enqueueEvery(queue, count, everyMs)
   await queue.close()
@@ -122,12 +115,12 @@ export interface Enqueued {
 
 /** Enqueues `count` jobs by `callers` that each await their own before the next; `bulk` at a time when given. */
 export async function enqueue(
-  { name, place }: Subject,
+  subject: Subject,
   count: number,
   { callers = 1, bulk = 0 }: { callers?: number; bulk?: number },
   gate: Gate,
 ): Promise<Enqueued> {
-  const queue = await contestantNamed(name).open(place)
+  const queue = await open(subject)
   let n = 0
   const call = async () => {
     while (n < count) {
@@ -158,10 +151,14 @@ export async function idle(subject: Subject, filling: Filling, overMs: number, g
   return percent
 }
 
+async function open(subject: Subject): Promise<Queue> {
+  return (await contestantOf(subject)).open(subject.place)
+}
+
 /** What only one process can see it has to fill itself. */
-async function openFilled({ name, place }: Subject, filling: Filling): Promise<Queue> {
-  const contestant = contestantNamed(name)
-  const queue = await contestant.open(place)
+async function openFilled(subject: Subject, filling: Filling): Promise<Queue> {
+  const contestant = await contestantOf(subject)
+  const queue = await contestant.open(subject.place)
   if (!contestant.isShared) await queue.enqueueMany(jobsOf(filling))
   return queue
 }
