@@ -13,7 +13,21 @@ export interface Contestant {
   /** Makes an empty place, such as a file or a schema, and returns its address. */
   makePlace(): Promise<string>
   removePlace(place: string): Promise<void>
+  /** Brings a filled place to rest, such as by writing out what is only in memory, where that is not done as it is filled. */
+  settlePlace?(place: string): Promise<void>
+  /** Fills an empty place, in whatever way is fastest, with jobs far from due and with jobs long done. */
+  loadPlace?(place: string, load: Load): Promise<void>
+  /** CPU time of the server that holds the places, so far, in microseconds. */
+  serverMicros?(): number
   open(place: string): Promise<Queue>
+}
+
+/** What there is beside the jobs that are measured. */
+export interface Load {
+  /** Jobs that are due in a month. */
+  readonly future: number
+  /** Jobs that are done and kept; none where the library keeps none. */
+  readonly history: number
 }
 
 /** Which contestant, and where its data lies: what is said of it to another process. */
@@ -44,7 +58,7 @@ export interface Queue {
   enqueueMany(jobs: readonly Job[]): Promise<void>
   /** Makes this process a worker. */
   work(handler: (payload: Payload) => void): Promise<void>
-  /** Whether the store holds nothing any more that waits or runs. */
-  isDrained(): Promise<boolean>
+  /** Whether the store holds nothing any more that waits or runs, but for `resting` jobs that are far from due. */
+  isDrained(resting: number): Promise<boolean>
   close(): Promise<void>
 }

@@ -1,4 +1,4 @@
-// The measures, called in processes of their own on a fresh place.
+// The measures, called in processes of their own.
 import type { Contestant, Subject } from './contestant.ts'
 import { type Gate, inChildren } from './in-child.ts'
 import type * as measures from './measures.ts'
@@ -23,25 +23,36 @@ export function act<N extends Name>(name: N, ...args: Arguments<N>): Act<Awaited
   return { name, args }
 }
 
-/** Makes a place, fills it from another process when told to, and does all acts on it at the same time. */
+type Acts<Results extends readonly unknown[]> = { [At in keyof Results]: Act<Results[At]> }
+
+/** Makes a place, fills it from another process when told to, does all acts on it at the same time, and removes it. */
 export async function inPlace<Results extends readonly unknown[]>(
   contestant: Contestant,
   filling: measures.Filling | null,
-  ...acts: { [At in keyof Results]: Act<Results[At]> }
+  ...acts: Acts<Results>
 ): Promise<Results> {
   const place = await contestant.makePlace()
-  const calls = (acts: readonly Act<unknown>[]) =>
-    inChildren(
-      acts.map(({ name, args }) => ({
-        module: new URL('measures.ts', import.meta.url),
-        name,
-        args: [{ home: contestant.home.href, name: contestant.name, place } satisfies Subject, ...args],
-      })),
-    )
   try {
-    if (filling && contestant.isShared) await calls([act('fill', filling)])
-    return (await calls(acts)) as unknown as Results
+    return await atPlace<Results>(contestant, place, filling, ...acts)
   } finally {
     await contestant.removePlace(place)
   }
+}
+
+/** The same on a place that is there and stays. */
+export async function atPlace<Results extends readonly unknown[]>(
+  contestant: Contestant,
+  place: string,
+  filling: measures.Filling | null,
+  ...acts: Acts<Results>
+): Promise<Results> {
+  const subject: Subject = { home: contestant.home.href, name: contestant.name, place }
+  const module = new URL('measures.ts', import.meta.url)
+  const call = (acts: readonly Act<unknown>[]) =>
+    inChildren(acts.map(({ name, args }) => ({ module, name, args: [subject, ...args] })))
+  if (filling && contestant.isShared) {
+    await call([act('fill', filling)])
+    await contestant.settlePlace?.(place)
+  }
+  return (await call(acts)) as unknown as Results
 }
