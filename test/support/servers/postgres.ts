@@ -1,0 +1,212 @@
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { Client } from 'pg'
+import { freePort } from './free-port.ts'
+import { makePostgresTemplate, type PostgresTemplate, superuser } from './postgres-template.ts'
+import { findPostgres } from './programs.ts'
+import { Supervisor } from './supervisor.ts'
+
+/** PostgreSQL's own settings by name, as in postgresql.conf. What is left out is PostgreSQL's default, fsync included. */
+export type PostgresSettings = Readonly<Record<string, string | number | boolean>>
+
+export interface PostgresOptions {
+  readonly settings?: PostgresSettings
+  /** A prepared data folder; made once a process when left out. */
+  readonly template?: PostgresTemplate
+}
+
+/** For tests that do not ask what a crash of the machine leaves. */
+export const fastSettings: PostgresSettings = { fsync: false, synchronous_commit: false, full_page_writes: false }
+
+/** Starts an instance of its own in a temporary folder. It never outlives our process, however that ends. */
+export async function startPostgres({ settings = {}, template }: PostgresOptions = {}): Promise<Postgres> {
+  const from = template ?? (await ownTemplate())
+  const supervisor = await Supervisor.start('postgres', 'SIGQUIT')
+  await supervisor.run('cp', ['-R', from.data, join(supervisor.folder, 'data')])
+  return Postgres.start(supervisor, from, settings)
+}
+
+/** Starts an instance that follows `primary`, with the primary's settings unless told otherwise, and read-only until promoted. */
+export async function startStandby(primary: Postgres, { settings = {} }: PostgresOptions = {}): Promise<Postgres> {
+  const supervisor = await Supervisor.start('postgres', 'SIGQUIT')
+  const data = join(supervisor.folder, 'data')
+  const args = ['--write-recovery-conf', '--wal-method=stream', '--checkpoint=fast', '--no-sync']
+  await supervisor.run(join(primary.template.programs, 'pg_basebackup'), [`--dbname=${primary.url}`, `--pgdata=${data}`, ...args])
+  return Postgres.start(supervisor, primary.template, { ...primary.settings, ...settings })
+}
+
+let template: Promise<PostgresTemplate> | undefined
+
+function ownTemplate(): Promise<PostgresTemplate> {
+  const programs = findPostgres()
+  if (programs === null) throw new Error("PostgreSQL's programs (postgres, initdb, pg_basebackup) are not on this machine.")
+  template ??= makePostgresTemplate(programs)
+  return template
+}
+
+const stopSignals = { smart: 'SIGTERM', fast: 'SIGINT', immediate: 'SIGQUIT' } as const
+
+/** A PostgreSQL server that belongs to a test. */
+export class Postgres implements AsyncDisposable {
+  readonly template: PostgresTemplate
+  readonly #supervisor: Supervisor
+  #settings: PostgresSettings
+  #port = 0
+  #version = ''
+  #wasKilled = false
+
+  static async start(supervisor: Supervisor, template: PostgresTemplate, settings: PostgresSettings): Promise<Postgres> {
+    const postgres = new Postgres(supervisor, template, settings)
+    await postgres.#startSomewhere()
+    return postgres
+  }
+
+  private constructor(supervisor: Supervisor, template: PostgresTemplate, settings: PostgresSettings) {
+    this.#supervisor = supervisor
+    this.template = template
+    this.#settings = settings
+  }
+
+  /** Of the database `postgres`, as superuser. */
+  get url(): string {
+    return this.urlOf('postgres')
+  }
+
+  urlOf(database: string): string {
+    return `postgres://${superuser}:${this.template.password}@127.0.0.1:${this.#port}/${database}`
+  }
+
+  get port(): number {
+    return this.#port
+  }
+
+  /** The folder that holds its `data`, its `log` and its socket. */
+  get folder(): string {
+    return this.#supervisor.folder
+  }
+
+  /** Of the postmaster; null when it does not run. */
+  get pid(): number | null {
+    return this.#supervisor.pid
+  }
+
+  /** As `15.13`. */
+  get version(): string {
+    return this.#version
+  }
+
+  /** What it was started with. */
+  get settings(): PostgresSettings {
+    return this.#settings
+  }
+
+  /** `smart` waits for clients to leave, `fast` sends them away, `immediate` leaves recovery to the next start. */
+  async stop(mode: keyof typeof stopSignals = 'fast'): Promise<void> {
+    if (this.pid !== null) await this.#supervisor.end(stopSignals[mode])
+  }
+
+  /** Ends it and all its processes without a chance to write anything: SIGKILL. */
+  async kill(): Promise<void> {
+    this.#wasKilled ||= this.pid !== null
+    await this.#supervisor.signalAll('SIGKILL')
+  }
+
+  /** Stops it if it runs, and starts it with the same data on the same port. New settings add to the old. */
+  async restart(settings: PostgresSettings = {}): Promise<void> {
+    await this.stop()
+    this.#settings = { ...this.#settings, ...settings }
+    await this.#start()
+  }
+
+  /** Stops all its processes where they are (SIGSTOP): connections stay, and nothing answers. */
+  async freeze(): Promise<void> {
+    await this.#supervisor.signalAll('SIGSTOP')
+  }
+
+  async thaw(): Promise<void> {
+    await this.#supervisor.signalAll('SIGCONT')
+  }
+
+  /** Makes a standby the primary; resolves when it takes writes. */
+  async promote(): Promise<void> {
+    await this.query('SELECT pg_promote(true, 60)')
+  }
+
+  /** One statement on a connection of its own. */
+  async query<Row extends object>(text: string, values: unknown[] = []): Promise<readonly Row[]> {
+    const client = new Client({ connectionString: this.url })
+    // A server that goes away says so to whoever waits; without a listener it would also end our process.
+    client.on('error', () => {})
+    await client.connect()
+    try {
+      return (await client.query<Row & Record<string, unknown>>(text, values)).rows
+    } finally {
+      await client.end()
+    }
+  }
+
+  /** The end of what it has written to its log. */
+  log(): string {
+    return this.#supervisor.log()
+  }
+
+  /** Ends it and removes its folder. */
+  async remove(): Promise<void> {
+    if (this.#wasKilled && this.pid === null) await this.#freeSharedMemory()
+    await this.#supervisor.remove()
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.remove()
+  }
+
+  /** Another process may take a free port before we do; then it is the next one's turn. */
+  async #startSomewhere(): Promise<void> {
+    for (let left = 5; ; left--) {
+      this.#port = await freePort()
+      try {
+        return await this.#start()
+      } catch (error) {
+        if (left > 0 && this.pid === null && this.log().includes('Address already in use')) continue
+        await this.remove()
+        throw error
+      }
+    }
+  }
+
+  async #start(): Promise<void> {
+    const place = { port: this.#port, listen_addresses: '127.0.0.1', unix_socket_directories: this.folder }
+    const settings = Object.entries({ ...this.#settings, ...place }).flatMap(([name, value]) => ['-c', `${name}=${value}`])
+    await this.#supervisor.start(this.#program, ['-D', this.#data, ...settings])
+    this.#wasKilled = false
+    this.#version = await this.#ready()
+  }
+
+  /** Waits until it takes connections, and gives its version. */
+  async #ready(): Promise<string> {
+    for (;;) {
+      try {
+        const [row] = await this.query<{ version: string }>(
+          `SELECT split_part(current_setting('server_version'), ' ', 1) AS version`,
+        )
+        return row?.version ?? ''
+      } catch (error) {
+        if (this.pid === null) throw new Error(`PostgreSQL does not start: ${this.log()}`, { cause: error })
+        await delay(10)
+      }
+    }
+  }
+
+  /** What a killed server leaves outside its folder goes when it next starts: here without clients, and to stop at once. */
+  async #freeSharedMemory(): Promise<void> {
+    await this.#supervisor.run(this.#program, ['--single', '-D', this.#data, 'postgres']).catch(() => {})
+  }
+
+  get #data(): string {
+    return join(this.folder, 'data')
+  }
+
+  get #program(): string {
+    return join(this.template.programs, 'postgres')
+  }
+}
