@@ -13,8 +13,10 @@ export interface Contestant {
   /** Makes an empty place, such as a file or a schema, and returns its address. */
   makePlace(): Promise<string>
   removePlace(place: string): Promise<void>
-  /** Brings a filled place to rest, such as by writing out what is only in memory, where that is not done as it is filled. */
+  /** Called when a place has been filled, such as to take statistics of it. */
   settlePlace?(place: string): Promise<void>
+  /** Does what the server would do later of itself, such as cleaning up and writing out what is only in memory. */
+  restPlace?(place: string): Promise<void>
   /** Fills an empty place, in whatever way is fastest, with jobs far from due and with jobs long done. */
   loadPlace?(place: string, load: Load): Promise<void>
   /** CPU time of the server that holds the places, so far, in microseconds. */

@@ -105,6 +105,7 @@ export async function lateness(subject: Subject, filling: Filling, gate: Gate): 
     late.millis.push(wall() - at)
     if (late.ran.push(n) === filling.count) all.resolve()
   })
+  if (Date.now() > (filling.dueFrom ?? 0)) throw new Error('The first jobs were due before the worker was ready')
   await all.promise
   const used = cpu()
   await queue.close()

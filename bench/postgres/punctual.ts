@@ -1,0 +1,31 @@
+import type { Store } from '../../src/index.ts'
+import type { Contestant } from '../harness/contestant.ts'
+import { punctualQueue } from '../harness/punctual-queue.ts'
+import { onPostgres } from './contestant.ts'
+import { onDatabase } from './database.ts'
+import { fillHistory } from './fill-history.ts'
+
+const schema = 'punctual'
+
+/** Punctual as it comes: default options, full history. */
+export const punctual: Contestant = onPostgres({
+  name: 'Punctual',
+  packages: [],
+  async install(url) {
+    const queue = punctualQueue(await storeOn(url))
+    await queue.work(() => {})
+    await queue.close()
+  },
+  loadPlace: (url, load) => onDatabase(url, (client) => fillHistory(client, schema, load)),
+  open: async (url) => punctualQueue(await storeOn(url)),
+})
+
+type Postgres = (url: string, options: { schema: string }) => Store
+
+/** Loaded when it is needed, so that peers can be measured alone. */
+async function storeOn(url: string): Promise<Store> {
+  const { postgres } = (await import(new URL('../../src/store/postgres/index.ts', import.meta.url).href)) as {
+    postgres: Postgres
+  }
+  return postgres(url, { schema })
+}
