@@ -7,8 +7,8 @@ import { onDatabase } from './database.ts'
 
 const task = 'bench'
 const defaultPollMs = 2000
-/** Beyond some thousands in a call it does not get faster. */
-const mostInCall = 10_000
+/** More in a call is no faster. */
+const mostInCall = 5000
 
 const logger = new Logger(() => (level, message) => {
   if (level === 'error') console.error(message)

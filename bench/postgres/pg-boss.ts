@@ -6,8 +6,8 @@ import { onPostgres } from './contestant.ts'
 import { onDatabase } from './database.ts'
 
 const name = 'bench'
-/** Beyond some thousands in a call it does not get faster. */
-const mostInCall = 10_000
+/** More in a call is no faster. */
+const mostInCall = 5000
 
 /**
  * Set up for throughput, found by trying, with the shortest poll that it takes; done jobs stay for seven days. With `notify` a

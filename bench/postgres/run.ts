@@ -7,15 +7,18 @@ import { parseOptions } from './scale.ts'
 import { describeServer, startServer } from './server.ts'
 import { drainTable, enqueueTable, idleTable, latenessTable, pickupTable } from './tables.ts'
 
-/** Measures Punctual on PostgreSQL beside graphile-worker and pg-boss, in one run: ratios count, not absolute figures. */
+/**
+ * Measures Punctual on PostgreSQL beside graphile-worker and pg-boss, in one run: ratios count, not absolute figures.
+ * A part of it: `npm run postgres -- --measure drain,pickup --rounds 1 --jobs 20000 --only punctual,graphile`.
+ */
 
 const tables = {
   drain: drainTable,
   pickup: pickupTable,
   lateness: latenessTable,
   enqueue: enqueueTable,
-  loaded: loadedTables,
   idle: idleTable,
+  loaded: loadedTables,
 }
 const { measures, scale, isWhole } = parseOptions(process.argv.slice(2), Object.keys(tables))
 const page = new Page('Queues on PostgreSQL')

@@ -64,7 +64,7 @@ export async function latenessOnce(
   const place = loaded?.place ?? (await contestant.makePlace())
   try {
     // Late enough for the place to be filled and settled, and for the worker to be ready.
-    const filling = { count, spreadMs, dueFrom: Date.now() + 8000 + (loaded ? 30_000 : 0), resting: loaded?.resting ?? 0 }
+    const filling = { count, spreadMs, dueFrom: Date.now() + (loaded ? 25_000 : 8000), resting: loaded?.resting ?? 0 }
     const [late] = await atPlace(contestant, place, filling, act('lateness', filling))
     if (late.early > 0) throw new Error(`${contestant.name} started ${late.early} jobs before they were due`)
     return { ...delaysOf(late, count), cpu: perJob(late.cpu, count) }
