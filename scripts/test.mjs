@@ -9,13 +9,17 @@ import { join, relative } from 'node:path'
 import process from 'node:process'
 import { build } from './build.mjs'
 import { runChecks } from './check.mjs'
+import { getServers } from './servers.mjs'
 import { tool } from './tool.mjs'
 
 const args = process.argv.slice(2)
 const checks = args.length === 0 ? await runChecks() : buildOnly()
+// Without a server, the tests that need none still tell something; those that need it fail and say the same.
+const lack = getServers()
+if (lack !== null) console.error(lack)
 const tests = runTests(args)
 
-const failed = [...checks.failed.map((name) => `check: ${name}`), ...tests.failed]
+const failed = [...checks.failed.map((name) => `check: ${name}`), ...(lack === null ? [] : [`servers: ${lack}`]), ...tests.failed]
 if (failed.length > 0) console.log(`\nFailed:\n${failed.map((name) => `  ${name}`).join('\n')}\n`)
 console.log(`${checks.passed + tests.passed} passed, ${failed.length} failed`)
 process.exit(failed.length > 0 ? 1 : 0)

@@ -1,5 +1,21 @@
 import { randomInt } from 'node:crypto'
 import { createServer } from 'node:net'
+import type { Supervisor } from './supervisor.ts'
+
+/** Starts a server on a port nobody listens on, and gives the port; on the next one when another process was quicker. */
+export async function startOnFreePort(supervisor: Supervisor, start: (port: number) => Promise<void>): Promise<number> {
+  for (let left = 5; ; left--) {
+    const port = await freePort()
+    try {
+      await start(port)
+      return port
+    } catch (error) {
+      if (left > 0 && supervisor.pid === null && supervisor.log().includes('Address already in use')) continue
+      await supervisor.remove()
+      throw error
+    }
+  }
+}
 
 /**
  * A loopback port nobody listens on. It lies below the ports that systems give to outgoing connections: a port from among

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
-import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { postgres, programsOf } from './needed.ts'
 import { Supervisor } from './supervisor.ts'
 
 /** A data folder that initdb has prepared. Copying it takes a tenth of the time that initdb takes. */
@@ -18,12 +18,11 @@ export const superuser = 'punctual'
  * PostgreSQL can start programs, and other users of the machine can reach the port. pgbouncer knows the password in the
  * clear, which is all it needs for SCRAM on both sides.
  */
-export async function makePostgresTemplate(programs: string): Promise<PostgresTemplate> {
+export async function makePostgresTemplate(): Promise<PostgresTemplate> {
+  const programs = programsOf(postgres)
   const supervisor = await Supervisor.start('postgres-template')
   const password = randomBytes(16).toString('hex')
-  const passwordFile = join(supervisor.folder, 'password')
-  // Made by us and read by the server's user, in a folder that only that user and root can enter.
-  writeFileSync(passwordFile, password)
+  const passwordFile = supervisor.write('password', password)
   const data = join(supervisor.folder, 'data')
   const access = ['--auth=scram-sha-256', `--username=${superuser}`, `--pwfile=${passwordFile}`]
   // Databases in use mostly sort by the rules of a language, so that a store which counts on bytes must fail here.

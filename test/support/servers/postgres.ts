@@ -1,9 +1,9 @@
 import { join } from 'node:path'
-import { setTimeout as delay } from 'node:timers/promises'
-import { Client } from 'pg'
-import { freePort } from './free-port.ts'
+import { startOnFreePort } from './free-port.ts'
+import { postgres as needed } from './needed.ts'
 import { makePostgresTemplate, type PostgresTemplate, superuser } from './postgres-template.ts'
-import { findPostgres } from './programs.ts'
+import { queryOnce } from './query-once.ts'
+import { askRun, noteUse } from './run-servers.ts'
 import { Supervisor } from './supervisor.ts'
 
 /** PostgreSQL's own settings by name, as in postgresql.conf. What is left out is PostgreSQL's default, fsync included. */
@@ -11,7 +11,7 @@ export type PostgresSettings = Readonly<Record<string, string | number | boolean
 
 export interface PostgresOptions {
   readonly settings?: PostgresSettings
-  /** A prepared data folder; made once a process when left out. */
+  /** A prepared data folder; when left out, the one of the test run, or of this process. */
   readonly template?: PostgresTemplate
 }
 
@@ -20,7 +20,7 @@ export const fastSettings: PostgresSettings = { fsync: false, synchronous_commit
 
 /** Starts an instance of its own in a temporary folder. It never outlives our process, however that ends. */
 export async function startPostgres({ settings = {}, template }: PostgresOptions = {}): Promise<Postgres> {
-  const from = template ?? (await ownTemplate())
+  const from = template ?? (await preparedTemplate())
   const supervisor = await Supervisor.start('postgres', 'SIGQUIT')
   await supervisor.run('cp', ['-R', from.data, join(supervisor.folder, 'data')])
   return Postgres.start(supervisor, from, settings)
@@ -32,15 +32,16 @@ export async function startStandby(primary: Postgres, { settings = {} }: Postgre
   const data = join(supervisor.folder, 'data')
   const args = ['--write-recovery-conf', '--wal-method=stream', '--checkpoint=fast', '--no-sync']
   await supervisor.run(join(primary.template.programs, 'pg_basebackup'), [`--dbname=${primary.url}`, `--pgdata=${data}`, ...args])
-  return Postgres.start(supervisor, primary.template, { ...primary.settings, ...settings })
+  // Left alone, a standby waits for five seconds before it looks again for a primary that was away.
+  const impatient = { wal_retrieve_retry_interval: '100ms' }
+  return Postgres.start(supervisor, primary.template, { ...impatient, ...primary.settings, ...settings })
 }
 
 let template: Promise<PostgresTemplate> | undefined
 
-function ownTemplate(): Promise<PostgresTemplate> {
-  const programs = findPostgres()
-  if (programs === null) throw new Error("PostgreSQL's programs (postgres, initdb, pg_basebackup) are not on this machine.")
-  template ??= makePostgresTemplate(programs)
+/** The one of the test run, or one for this process when it is started by hand. */
+function preparedTemplate(): Promise<PostgresTemplate> {
+  template ??= askRun<PostgresTemplate>('postgres-template').then((shared) => shared ?? makePostgresTemplate())
   return template
 }
 
@@ -57,7 +58,8 @@ export class Postgres implements AsyncDisposable {
 
   static async start(supervisor: Supervisor, template: PostgresTemplate, settings: PostgresSettings): Promise<Postgres> {
     const postgres = new Postgres(supervisor, template, settings)
-    await postgres.#startSomewhere()
+    await startOnFreePort(supervisor, (port) => postgres.#start(port))
+    await noteUse(needed, postgres.version)
     return postgres
   }
 
@@ -115,7 +117,7 @@ export class Postgres implements AsyncDisposable {
   async restart(settings: PostgresSettings = {}): Promise<void> {
     await this.stop()
     this.#settings = { ...this.#settings, ...settings }
-    await this.#start()
+    await this.#start(this.#port)
   }
 
   /** Stops all its processes where they are (SIGSTOP): connections stay, and nothing answers. */
@@ -133,16 +135,8 @@ export class Postgres implements AsyncDisposable {
   }
 
   /** One statement on a connection of its own. */
-  async query<Row extends object>(text: string, values: unknown[] = []): Promise<readonly Row[]> {
-    const client = new Client({ connectionString: this.url })
-    // A server that goes away says so to whoever waits; without a listener it would also end our process.
-    client.on('error', () => {})
-    await client.connect()
-    try {
-      return (await client.query<Row & Record<string, unknown>>(text, values)).rows
-    } finally {
-      await client.end()
-    }
+  query<Row extends object>(text: string, values?: unknown[]): Promise<readonly Row[]> {
+    return queryOnce<Row>(this.url, text, values)
   }
 
   /** The end of what it has written to its log. */
@@ -160,41 +154,15 @@ export class Postgres implements AsyncDisposable {
     await this.remove()
   }
 
-  /** Another process may take a free port before we do; then it is the next one's turn. */
-  async #startSomewhere(): Promise<void> {
-    for (let left = 5; ; left--) {
-      this.#port = await freePort()
-      try {
-        return await this.#start()
-      } catch (error) {
-        if (left > 0 && this.pid === null && this.log().includes('Address already in use')) continue
-        await this.remove()
-        throw error
-      }
-    }
-  }
-
-  async #start(): Promise<void> {
-    const place = { port: this.#port, listen_addresses: '127.0.0.1', unix_socket_directories: this.folder }
+  async #start(port: number): Promise<void> {
+    this.#port = port
+    const place = { port, listen_addresses: '127.0.0.1', unix_socket_directories: this.folder }
     const settings = Object.entries({ ...this.#settings, ...place }).flatMap(([name, value]) => ['-c', `${name}=${value}`])
     await this.#supervisor.start(this.#program, ['-D', this.#data, ...settings])
     this.#wasKilled = false
-    this.#version = await this.#ready()
-  }
-
-  /** Waits until it takes connections, and gives its version. */
-  async #ready(): Promise<string> {
-    for (;;) {
-      try {
-        const [row] = await this.query<{ version: string }>(
-          `SELECT split_part(current_setting('server_version'), ' ', 1) AS version`,
-        )
-        return row?.version ?? ''
-      } catch (error) {
-        if (this.pid === null) throw new Error(`PostgreSQL does not start: ${this.log()}`, { cause: error })
-        await delay(10)
-      }
-    }
+    const ask = `SELECT split_part(current_setting('server_version'), ' ', 1) AS version`
+    const [row] = await this.#supervisor.ready(() => this.query<{ version: string }>(ask))
+    this.#version = row?.version ?? ''
   }
 
   /** What a killed server leaves outside its folder goes when it next starts: here without clients, and to stop at once. */

@@ -4,42 +4,43 @@ import process from 'node:process'
 
 /** The processes that `pid` has started and that still run. */
 export function childrenOf(pid: number): readonly number[] {
-  return listProcesses()
-    .filter(({ parent, isRunning }) => parent === pid && isRunning)
-    .map((one) => one.pid)
+  const listed = process.platform === 'linux' ? readdirSync('/proc').flatMap((name) => readStat(Number(name))) : listByPs()
+  return listed.filter(({ parent, state }) => parent === pid && !hasEnded(state)).map((one) => one.pid)
 }
 
+/** Whether it stands still, by SIGSTOP. */
 export function isStopped(pid: number): boolean {
-  return listProcesses().some((one) => one.pid === pid && one.isStopped)
+  return look([pid]).some(({ state }) => state === 'T')
 }
 
 /** Whether any still runs. One that has ended counts as gone before its parent asks for its exit code. */
 export function isAnyRunning(pids: readonly number[]): boolean {
-  return listProcesses().some(({ pid, isRunning }) => isRunning && pids.includes(pid))
+  return look(pids).some(({ state }) => !hasEnded(state))
 }
 
 interface ListedProcess {
   readonly pid: number
   readonly parent: number
-  readonly isRunning: boolean
-  readonly isStopped: boolean
+  /** A letter, as `ps` shows it. */
+  readonly state: string
 }
 
-function listProcesses(): readonly ListedProcess[] {
-  if (process.platform !== 'linux') return listByPs()
-  return readdirSync('/proc')
-    .filter((name) => /^\d+$/.test(name))
-    .flatMap((name) => readStat(Number(name)))
+function hasEnded(state: string): boolean {
+  return state === 'Z' || state === 'X'
 }
 
-/** `pid (name) state parent …`, where the name may hold anything. Linux images often come without `ps`. */
+function look(pids: readonly number[]): readonly ListedProcess[] {
+  return process.platform === 'linux' ? pids.flatMap(readStat) : listByPs().filter(({ pid }) => pids.includes(pid))
+}
+
+/** Linux images often come without `ps`. A line is `pid (name) state parent …`, where the name may hold anything. */
 function readStat(pid: number): readonly ListedProcess[] {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
     const [state = '', parent] = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
-    return [{ pid, parent: Number(parent), isRunning: !'ZX'.includes(state), isStopped: state === 'T' }]
+    return [{ pid, parent: Number(parent), state }]
   } catch {
-    return [] // It ended since the folder was read.
+    return [] // It has ended, or is no process.
   }
 }
 
@@ -47,6 +48,6 @@ function listByPs(): readonly ListedProcess[] {
   const lines = execFileSync('ps', ['-A', '-o', 'pid=,ppid=,stat='], { encoding: 'utf8' }).trim().split('\n')
   return lines.map((line) => {
     const [pid, parent, state = ''] = line.trim().split(/\s+/)
-    return { pid: Number(pid), parent: Number(parent), isRunning: !state.startsWith('Z'), isStopped: state.startsWith('T') }
+    return { pid: Number(pid), parent: Number(parent), state: state.charAt(0) }
   })
 }

@@ -63,7 +63,9 @@ async function signalAll(signal: TreeSignal): Promise<void> {
   const children = childrenOf(pid)
   for (const one of children) process.kill(one, signal)
   child?.kill(signal)
-  if (signal === 'SIGKILL') while (child !== null || isAnyRunning(children)) await delay(5)
+  // A signal takes effect some time after it was sent.
+  if (signal === 'SIGSTOP') while (children.some((one) => isAnyRunning([one]) && !isStopped(one))) await delay(1)
+  if (signal === 'SIGKILL') while (child !== null || isAnyRunning(children)) await delay(1)
 }
 
 /** Asks the program to end, makes it end when it does not, and leaves nothing behind. */

@@ -1,7 +1,8 @@
 import { type ChildProcess, fork } from 'node:child_process'
-import { readFileSync } from 'node:fs'
+import { chownSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import process from 'node:process'
+import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { serverUser } from './server-user.ts'
 
@@ -71,6 +72,15 @@ export class Supervisor {
     return this.#ended.promise
   }
 
+  /** Writes a file into the folder for the server's user, whom our umask may not concern, and gives its path. */
+  write(name: string, text: string): string {
+    const path = join(this.folder, name)
+    const user = serverUser()
+    writeFileSync(path, text, { mode: 0o600 })
+    if (user !== null) chownSync(path, user.uid, user.gid)
+    return path
+  }
+
   async start(program: string, args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<void> {
     this.#ended = Promise.withResolvers()
     const base = { PATH: process.env.PATH, HOME: this.folder, LC_ALL: 'C', LC_MESSAGES: 'C' }
@@ -82,6 +92,18 @@ export class Supervisor {
     await this.start(program, args, env)
     const ended = await this.#awake(this.ended)
     if (ended !== 0) throw new Error(`${program} ended with ${ended}:\n${this.log()}`)
+  }
+
+  /** Waits until the server that was started answers; fails with its log when it ends instead. */
+  async ready<T>(ask: () => Promise<T>): Promise<T> {
+    for (;;) {
+      try {
+        return await ask()
+      } catch (error) {
+        if (this.#pid === null) throw new Error(`A server does not start:\n${this.log()}`, { cause: error })
+        await delay(10)
+      }
+    }
   }
 
   async signal(signal: NodeJS.Signals): Promise<void> {
