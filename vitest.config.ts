@@ -8,7 +8,7 @@ export default defineConfig({
   resolve: {
     alias: [
       { find: /^punctual$/, replacement: source('index.ts') },
-      { find: /^punctual\/(memory|sqlite)$/, replacement: source('store/$1/index.ts') },
+      { find: /^punctual\/(memory|sqlite|postgres)$/, replacement: source('store/$1/index.ts') },
       { find: /^punctual\/(http|testing)$/, replacement: source('$1/index.ts') },
     ],
   },

@@ -30,6 +30,7 @@ export const errorCodes = [
   'store.closed',
   'store.corrupt',
   'store.newer',
+  'store.outdated',
   'store.unreachable',
   'store.unsupported',
   'config.invalid',

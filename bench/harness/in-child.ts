@@ -23,14 +23,19 @@ export interface ChildCall {
   readonly args: readonly unknown[]
 }
 
+/** Longer than any measure takes: a job that never runs must not hold up all the others. */
+const withinMs = 15 * 60_000
+
 /** Calls each in a process of its own; they pass their gates together. */
 export async function inChildren(calls: readonly ChildCall[]): Promise<unknown[]> {
   const children = calls.map((call) => new Child(call))
+  const limit = setTimeout(() => children.forEach((child) => void child.end()), withinMs)
   try {
     await Promise.all(children.map((child) => child.ready))
     for (const child of children) child.go()
     return await Promise.all(children.map((child) => child.value))
   } finally {
+    clearTimeout(limit)
     for (const child of children) child.end()
   }
 }

@@ -2,10 +2,21 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import os from 'node:os'
 import type { Spread } from './statistics.ts'
 
+const folder = new URL('../results/', import.meta.url)
+
+/** What stands at the head of a page. */
+interface Colophon {
+  /** The store's software and its version. Default: SQLite. */
+  readonly engine?: string
+  readonly packages: readonly string[]
+  readonly notes: readonly string[]
+}
+
 /** The page of one benchmark: what is printed is also kept, and written to `results/` when all of it has been measured. */
 export class Page {
   readonly #title: string
   readonly #lines: string[] = []
+  #judged = 0
   #missed = 0
 
   constructor(title: string) {
@@ -24,16 +35,24 @@ export class Page {
 
   /** A cell that says whether a goal was met. */
   goal(text: string, isMet: boolean): string {
+    this.#judged++
     if (!isMet) this.#missed++
     return `${text} ${isMet ? 'met' : 'MISSED'}`
   }
 
-  write(name: string, { packages, notes }: { packages: readonly string[]; notes: readonly string[] }): void {
-    const folder = new URL('../results/', import.meta.url)
-    const head = [`# ${this.#title}`, '', machine(), `${versions(packages)}.`, ...notes, `Goals missed: ${this.#missed}.`]
+  /** Keeps an SVG beside the page, shown before the tables. */
+  chart(name: string, svg: string): void {
+    mkdirSync(folder, { recursive: true })
+    writeFileSync(new URL(`${name}.svg`, folder), svg)
+    this.#lines.unshift('', `![The ratios of the tables below as bars](${name}.svg)`)
+  }
+
+  write(name: string, { engine = `SQLite ${process.versions.sqlite}`, packages, notes }: Colophon): void {
+    const goals = this.#judged === 0 ? [] : [`Goals missed: ${this.#missed}.`]
+    const head = [`# ${this.#title}`, '', machine(engine), `${versions(packages)}.`, ...notes, ...goals]
     mkdirSync(folder, { recursive: true })
     writeFileSync(new URL(`${name}.md`, folder), `${[...head, ...this.#lines].join('\n')}\n`)
-    console.log(`\nWritten to bench/results/${name}.md; goals missed: ${this.#missed}`)
+    console.log(`\nWritten to bench/results/${name}.md; goals missed: ${this.#missed} of ${this.#judged}`)
   }
 
   #print(...lines: string[]): void {
@@ -51,11 +70,11 @@ export function figure(value: number, digits = value >= 100 ? 0 : value >= 10 ? 
   return value.toLocaleString('en', { minimumFractionDigits: digits, maximumFractionDigits: digits })
 }
 
-function machine(): string {
+function machine(engine: string): string {
   const cpus = os.cpus()
   const memory = Math.round(os.totalmem() / 2 ** 30)
   const day = new Date().toISOString().slice(0, 10)
-  return `${day}, Node ${process.versions.node} (SQLite ${process.versions.sqlite}), ${cpus[0]?.model.trim()} × ${cpus.length}, ${memory} GiB, ${os.platform()} ${os.arch()}.`
+  return `${day}, Node ${process.versions.node}, ${engine}, ${cpus[0]?.model.trim()} × ${cpus.length}, ${memory} GiB, ${os.platform()} ${os.arch()}.`
 }
 
 function versions(packages: readonly string[]): string {

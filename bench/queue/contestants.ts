@@ -9,9 +9,3 @@ export const contestants: readonly Contestant[] = [
   punctual('sqlite full'),
   plainjob,
 ]
-
-export function contestantNamed(name: string): Contestant {
-  const found = contestants.find((contestant) => contestant.name === name)
-  if (!found) throw new Error(`There is no contestant ${name}`)
-  return found
-}

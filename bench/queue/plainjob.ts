@@ -11,6 +11,7 @@ const silent = { error: console.error, warn: console.error, info() {}, debug() {
 /** plainjob as its manual shows it for Node.js: better-sqlite3, WAL, synchronous NORMAL; done jobs stay for seven days. */
 export const plainjob: Contestant = {
   name: 'plainjob, sqlite normal',
+  home: new URL('contestants.ts', import.meta.url),
   isShared: true,
   packages: ['plainjob', 'better-sqlite3'],
   makePlace: makeFile,

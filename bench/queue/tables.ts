@@ -1,11 +1,12 @@
 import type { Contestant } from '../harness/contestant.ts'
 import { checkExactlyOnce } from '../harness/exactly-once.ts'
+import { act, inPlace } from '../harness/in-place.ts'
+import type { PickedUp } from '../harness/measures.ts'
 import { cell, figure, type Page } from '../harness/page.ts'
 import { inRounds } from '../harness/rounds.ts'
 import { median, percentile, spread } from '../harness/statistics.ts'
+import { together } from '../harness/usage.ts'
 import { contestants } from './contestants.ts'
-import { act, inPlace } from './in-place.ts'
-import type { PickedUp } from './measures.ts'
 
 export interface Scale {
   readonly rounds: number
@@ -28,7 +29,7 @@ export async function drainTable(page: Page, { rounds, jobs: count }: Scale): Pr
         workers.map(({ ran }) => ran),
       )
       const millis = Math.max(...workers.map(({ endedAt }) => endedAt)) - Math.min(...workers.map(({ startedAt }) => startedAt))
-      const cpuMicros = workers.reduce((sum, worker) => sum + worker.cpuMicros, 0)
+      const cpuMicros = together(workers.map(({ cpu }) => cpu)).own
       return { perSecond: (count * 1000) / millis, cpuMicrosPerJob: cpuMicros / count }
     })
     const peerRate = median((results.get(peer) ?? []).map(({ perSecond }) => perSecond))
@@ -82,13 +83,13 @@ export async function latenessTable(page: Page, { rounds }: Scale): Promise<void
     const filling = { count, spreadMs, dueFrom: Date.now() + 3000 }
     const [late] = await inPlace(contestant, filling, act('lateness', filling))
     if (late.early > 0) throw new Error(`${contestant.name} started ${late.early} jobs before they were due`)
-    return { ...checked(late, count), cpuMicros: late.cpuMicros }
+    return checked(late, count)
   })
   const peerRuns = results.get(peer) ?? []
   const rows = [...results].map(([{ name }, runs]) => {
     const [p50, p99] = [spreadOf(runs, 50), spreadOf(runs, 99)]
     const ratios = `${figure(spreadOf(peerRuns, 50).median / p50.median, 1)}× / ${figure(spreadOf(peerRuns, 99).median / p99.median, 1)}×`
-    const cpu = spread(runs.map((run) => run.cpuMicros / count))
+    const cpu = spread(runs.map(({ cpu }) => cpu.own / count))
     const goal = name === judged ? page.goal('p99 ≤ 5 ms', p99.median <= 5) : ''
     return [name, cell(p50), cell(p99), cell(spreadOf(runs, 100)), cell(cpu), ratios, goal]
   })
@@ -116,7 +117,7 @@ export async function enqueueTable(page: Page, { rounds }: Scale): Promise<void>
     const peerRate = median((results.get(peer) ?? []).map(({ perSecond }) => perSecond))
     for (const [contestant, runs] of results) {
       const rate = spread(runs.map(({ perSecond }) => perSecond))
-      const cpu = median(runs.map(({ cpuMicrosPerJob }) => cpuMicrosPerJob))
+      const cpu = median(runs.map(({ cpu }) => cpu.own / count))
       rows.get(contestant)?.push(`${cell(rate)}, CPU ${figure(cpu, 1)} µs, ${figure(rate.median / peerRate, 1)}×`)
     }
   }
@@ -135,7 +136,7 @@ export async function idleTable(page: Page, { rounds }: Scale): Promise<void> {
     return (await inPlace(contestant, filling, act('idle', filling, overMs)))[0]
   })
   const rows = [...results].map(([{ name }, runs]) => {
-    const percent = spread(runs)
+    const percent = spread(runs.map(({ own }) => own))
     return [name, cell(percent), name === judged ? page.goal('< 0.5 %', percent.median < 0.5) : '']
   })
   page.table(

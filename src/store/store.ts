@@ -309,9 +309,10 @@ export interface CheckpointItem extends MemberRef {
   readonly start?: { readonly startedAt: number; readonly deadlineAt: number }
   /**
    * With the ability `tx`: runs inside the commit, after the fence was checked, with the store's transaction.
-   * Its value is the JSON text of the result of the last of `attempts`. A throw undoes the item.
+   * Its value is the JSON text of the result of the last of `attempts`. A throw undoes the item. Stores whose transactions are
+   * synchronous refuse a promise.
    */
-  readonly within?: (tx: unknown) => string | null
+  readonly within?: (tx: unknown) => string | null | Promise<string | null>
 }
 
 /** `lost`: the turn is no longer the caller's; nothing of the item was written. */

@@ -46,6 +46,7 @@ class SteppedClock implements ManualClock {
   #mono = 0
   #moving: Promise<void> = Promise.resolve()
   #soon = 0
+  readonly #outside = new Set<Promise<unknown>>()
 
   constructor(wall: number) {
     this.#wall = wall
@@ -73,6 +74,12 @@ class SteppedClock implements ManualClock {
       this.#soon -= 1
       fn()
     })
+  }
+
+  waitFor(work: Promise<unknown>): void {
+    const over = () => void this.#outside.delete(work)
+    this.#outside.add(work)
+    work.then(over, over)
   }
 
   get pending(): number {
@@ -103,11 +110,13 @@ class SteppedClock implements ManualClock {
   }
 
   // A turn of the event loop settles every chain of promises; work that was put off by `soon` gets turns of its own, and one
-  // more turn is for handlers that yield by themselves.
+  // more turn is for handlers that yield by themselves. What others are to answer is waited for.
   async settle(): Promise<void> {
     await turn()
-    do await turn()
-    while (this.#soon > 0)
+    do {
+      if (this.#outside.size > 0) await Promise.allSettled(this.#outside)
+      await turn()
+    } while (this.#soon > 0 || this.#outside.size > 0)
   }
 
   #set(timer: Timer): () => void {

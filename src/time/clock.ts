@@ -16,6 +16,8 @@ export interface Clock {
   poll(ms: number, fn: () => void): () => void
   /** Calls `fn` once the current burst of work is done. This takes no time, so that no clock has to be advanced for it. */
   soon(fn: () => void): void
+  /** Tells a clock that is moved by hand of work outside of this process: it does not move in the middle of it. */
+  waitFor?(work: Promise<unknown>): void
 }
 
 const longestTimerMs = 2 ** 31 - 1

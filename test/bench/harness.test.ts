@@ -1,8 +1,12 @@
+import { spawnSync } from 'node:child_process'
+import process from 'node:process'
 import { expect, it } from 'vitest'
 import { checkExactlyOnce } from '../../bench/harness/exactly-once.ts'
 import { payload } from '../../bench/harness/payload.ts'
 import { inRounds } from '../../bench/harness/rounds.ts'
+import { serverMicros } from '../../bench/harness/server-micros.ts'
 import { median, percentile, spread } from '../../bench/harness/statistics.ts'
+import { together } from '../../bench/harness/usage.ts'
 
 it('a percentile is interpolated between its neighbours, whatever the order', () => {
   const values = [40, 10, 30, 20]
@@ -63,4 +67,21 @@ it('every payload is 100 bytes of JSON', () => {
     [7, 12_345.678901],
   ] as const)
     expect(JSON.stringify(payload(n, at))).toHaveLength(100)
+})
+
+it.runIf(process.platform === 'linux')(
+  'the CPU time of a server counts the processes that it has started, also when they have ended',
+  () => {
+    const before = serverMicros(process.pid)
+    spawnSync(process.execPath, ['-e', 'while (process.cpuUsage().user < 150_000);'])
+    expect(serverMicros(process.pid) - before).toBeGreaterThanOrEqual(100_000)
+  },
+)
+
+it('of workers at the same time the CPU adds up, and that of their server is counted once', () => {
+  const usages = [
+    { own: 10, server: 7 },
+    { own: 20, server: 9 },
+  ]
+  expect(together(usages)).toEqual({ own: 30, server: 9 })
 })

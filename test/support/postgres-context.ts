@@ -15,5 +15,13 @@ export async function postgresContext(now = 1_000_000): Promise<Context> {
     await session.all(`CREATE SCHEMA ${schema}`)
     for (const { sql } of migrations.flatMap(({ statements }) => statements)) await session.all(sql)
   })
-  return { db, dictionary: new Dictionary(db), facts: new Facts(), isCompat: false, now: () => now }
+  return {
+    db,
+    dictionary: new Dictionary(db),
+    facts: new Facts(),
+    isCompat: false,
+    now: () => now,
+    guessNow: () => now,
+    noteNow: () => {},
+  }
 }

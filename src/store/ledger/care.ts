@@ -40,7 +40,7 @@ function isStranded({ place, turn, dueAt, record: { source } }: Entry, now: numb
 }
 
 /** A claim whose answer never reached its node: nothing of it was started. */
-function release(ledger: Ledger, claim: Claim, now: number): void {
+export function release(ledger: Ledger, claim: Claim, now: number): void {
   for (const entry of unended(ledger, claim)) {
     const { node } = claim
     if (entry.cancel) ledger.endTurn(entry, endOf(entry, 'canceled', now, { node, reason: entry.cancel.reason }))

@@ -15,7 +15,13 @@ export function claim(ledger: Ledger, request: ClaimRequest): ClaimAnswer {
     throw new PunctualError('claim.lost', `Claim ${request.id} belongs to another`, { claim: request.id })
   }
   if (standing) return answer(ledger, request, unended(ledger, standing), [])
-  const { taken, passed } = take(ledger, request, Math.min(now, request.dueBy ?? now))
+  const { id, token, node, dueBy = now, limit, clusterLimit = Number.POSITIVE_INFINITY } = request
+  if (!ledger.nodes.has(node))
+    throw new PunctualError('claim.lost', `Node ${node} is not known to the store and cannot claim`, { node })
+  wakeTimely(ledger)
+  const room = Math.min(limit, clusterLimit - running(ledger))
+  const { taken, passed } = take(ledger, request, { dueBy: Math.min(now, dueBy), room })
+  if (taken.length > 0) ledger.claims.set(id, { id, token, node, refs: taken.map((entry) => entry.ref) })
   return answer(ledger, request, taken, passed)
 }
 
@@ -35,16 +41,18 @@ function answer(
   }
 }
 
-function take(
-  ledger: Ledger,
-  { id, token, node, kinds, limit, clusterLimit = Number.POSITIVE_INFINITY, pick }: ClaimRequest,
-  dueBy: number,
-) {
-  if (!ledger.nodes.has(node))
-    throw new PunctualError('claim.lost', `Node ${node} is not known to the store and cannot claim`, { node })
+/** Lets those try again whose time has come. */
+function wakeTimely(ledger: Ledger): void {
   for (const entry of [...ledger.waiting])
     if (entry.wait?.wakeAt != null && entry.wait.wakeAt <= ledger.now) ledger.makeReady(entry, entry.dueAt)
-  const room = Math.min(limit, clusterLimit - running(ledger))
+}
+
+/** Takes what is due and may run, for the claim `id`, and holds back or passes over what may not. */
+export function take(
+  ledger: Ledger,
+  { id, kinds, pick }: Pick<ClaimRequest, 'id' | 'kinds' | 'pick'>,
+  { dueBy, room }: { readonly dueBy: number; readonly room: number },
+): { readonly taken: readonly Entry[]; readonly passed: readonly PassedOccurrence[] } {
   const taken: Entry[] = []
   const passed: PassedOccurrence[] = []
   for (const entry of candidates(ledger, kinds, dueBy, pick)) {
@@ -62,7 +70,6 @@ function take(
       ledger.makeWait(entry, verdict)
     }
   }
-  if (taken.length > 0) ledger.claims.set(id, { id, token, node, refs: taken.map((entry) => entry.ref) })
   return { taken, passed }
 }
 
@@ -120,7 +127,8 @@ export function unended(ledger: Ledger, { id, refs }: Claim): Entry[] {
   return refs.map((ref) => ledger.entries.get(ref)).filter((entry) => entry !== undefined && entry.claim === id) as Entry[]
 }
 
-function member(ledger: Ledger, entry: Entry): ClaimMember {
+/** What the claimer must know of a member. */
+export function member(ledger: Ledger, entry: Entry): ClaimMember {
   const { ref, turn, record, dueAt, turns, attempts } = entry
   const key = jobKey(record.tenant, record.job)
   return {

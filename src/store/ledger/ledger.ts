@@ -115,6 +115,16 @@ export class Ledger {
     return entry
   }
 
+  /** Puts an entry that was known before in its place. */
+  restore(entry: Entry): void {
+    this.entries.set(entry.ref, entry)
+    this.byId.set(entry.record.id, entry)
+    if (entry.record.key !== null && entry.record.unique === 'live' && !isEnd(stateOf(entry)))
+      this.liveKeys.set(liveKey(entry.record), entry)
+    if (entry.place === 'ready') this.ready.push(entry.record.kind, entry.record.priority, entry)
+    if (entry.place === 'waiting') this.waiting.add(entry)
+  }
+
   remove(entry: Entry): void {
     this.leaveReady(entry, 'ended')
     this.#freeHolds(entry)
@@ -141,14 +151,14 @@ export class Ledger {
     entry.place = 'waiting'
     entry.wait = wait
     this.waiting.add(entry)
-    this.#passOn(entry)
+    this.passOn(entry)
   }
 
   /** Puts an entry off by somebody's wish: one that has not begun gives up its place with its time. */
   reschedule(entry: Entry, dueAt: number): void {
     this.makeReady(entry, dueAt)
     if (entry.turn === 1) this.#freeHolds(entry)
-    else this.#passOn(entry)
+    else this.passOn(entry)
   }
 
   /** Writes the end row of the entry's turn; a further turn, if any, is the caller's to begin. */
@@ -178,7 +188,7 @@ export class Ledger {
 
   #freeHolds(entry: Entry): void {
     const held = [...entry.holding]
-    this.#passOn(entry)
+    this.passOn(entry)
     for (const key of held) this.free(entry, key)
   }
 
@@ -199,7 +209,7 @@ export class Ledger {
   }
 
   /** One that was let try for a key and does not take it leaves the chance to the next. */
-  #passOn(entry: Entry): void {
+  passOn(entry: Entry): void {
     for (const { key, perMs } of entry.record.holds ?? [])
       if (perMs === undefined && !entry.holding.has(key) && entry.wait?.key !== key) this.#wake(key)
   }

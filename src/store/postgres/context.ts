@@ -10,6 +10,10 @@ export interface Context {
   readonly isCompat: boolean
   /** The time where a clock other than the server's decides, as in tests; null for the server's own. */
   now(): number | null
+  /** What the store's time should be by now: good for choosing, never for deciding. */
+  guessNow(): number
+  /** Takes note of a time that the server has just told. */
+  noteNow(now: number): void
 }
 
 /** The store's time. */

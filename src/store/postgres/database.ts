@@ -51,6 +51,8 @@ export class Database {
             keepAlive: true,
             application_name: 'punctual',
             pipeline: true,
+            // Compiling a statement takes far longer than running it once. Poolers refuse to be told.
+            ...(prepare && { options: '-c jit=off' }),
           } as pg.PoolConfig)
         : source
     // An idle connection that breaks is replaced when it is next needed; without a listener it would end the process.
@@ -77,21 +79,20 @@ export class Database {
     return this.#between('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY', act)
   }
 
+  /**
+   * Runs work that nobody can say how long it takes, such as a handler's own, in one commit. It is never run again by itself, and
+   * has no deadline but its caller's.
+   */
+  async work<Answer>(act: (session: Session, client: pg.PoolClient) => Promise<Answer>): Promise<Answer> {
+    try {
+      return await this.#attempt((session, client) => inTransaction('BEGIN', session, client, act), Number.POSITIVE_INFINITY)
+    } catch (error) {
+      throw storeFailure(error)
+    }
+  }
+
   async #between<Answer>(begin: string, act: (session: Session) => Promise<Answer>): Promise<Answer> {
-    return this.#insist(async (session, client) => {
-      // The connection answers in order, so that nothing has to wait for the answer to BEGIN.
-      const begun = session.all(begin)
-      begun.catch(() => {})
-      try {
-        const answer = await act(session)
-        await session.all('COMMIT')
-        await begun
-        return answer
-      } catch (error) {
-        if (!isAway(error)) await client.query('ROLLBACK').catch(() => {})
-        throw error
-      }
-    })
+    return this.#insist((session, client) => inTransaction(begin, session, client, act))
   }
 
   /** A session on a transaction that the caller has begun and will end. */
@@ -123,7 +124,10 @@ export class Database {
     }
   }
 
-  async #attempt<Answer>(act: (session: Session, client: pg.PoolClient) => Promise<Answer>): Promise<Answer> {
+  async #attempt<Answer>(
+    act: (session: Session, client: pg.PoolClient) => Promise<Answer>,
+    deadlineMs = callMs,
+  ): Promise<Answer> {
     const client = await this.#pool.connect()
     let failure: unknown
     let isOver = false
@@ -162,7 +166,30 @@ export class Database {
       known = { text: inSchema(sql, `"${this.schema}"`), name: `punctual_${this.schema}_${this.#texts.size}` }
       this.#texts.set(sql, known)
     }
-    return this.#prepare && !/^(BEGIN|COMMIT|SET)/.test(sql) ? known : { text: known.text }
+    return this.#prepare && !isSaidOnce.test(sql) ? known : { text: known.text }
+  }
+}
+
+/** Statements that are not worth a name. */
+const isSaidOnce = /^\s*(BEGIN|COMMIT|SET|SAVEPOINT|RELEASE|CREATE|ALTER|DROP)/
+
+async function inTransaction<Answer>(
+  begin: string,
+  session: Session,
+  client: pg.PoolClient,
+  act: (session: Session, client: pg.PoolClient) => Promise<Answer>,
+): Promise<Answer> {
+  // The connection answers in order, so that nothing has to wait for the answer to BEGIN.
+  const begun = session.all(begin)
+  begun.catch(() => {})
+  try {
+    const answer = await act(session, client)
+    await session.all('COMMIT')
+    await begun
+    return answer
+  } catch (error) {
+    if (!isAway(error)) await client.query('ROLLBACK').catch(() => {})
+    throw error
   }
 }
 

@@ -74,7 +74,7 @@ export const migrations: readonly Migration[] = [
       // A pair of tenant and job; it also keeps how many of its occurrences stand where, as far as tallies have been folded.
       {
         sql: `CREATE TABLE punctual.series (
-          ref int GENERATED ALWAYS AS IDENTITY PRIMARY KEY, tenant text NOT NULL, slot int NOT NULL, job text NOT NULL,
+          ref int GENERATED ALWAYS AS IDENTITY PRIMARY KEY, tenant text COLLATE "C" NOT NULL, slot int NOT NULL, job text COLLATE "C" NOT NULL,
           ${occurrenceStates.map((state) => `${state} bigint NOT NULL DEFAULT 0`).join(', ')},
           last_run_at float8, failures_in_row bigint NOT NULL DEFAULT 0, UNIQUE (tenant, job)
         )`,

@@ -81,7 +81,7 @@ export function noteStart(
 const savepoint = 'punctual_work'
 
 /** Runs a handler's work inside the open transaction, which stays ours to end. */
-function runWithin(db: DatabaseSync, work: (tx: unknown) => string | null): string | null {
+function runWithin(db: DatabaseSync, work: NonNullable<CheckpointItem['within']>): string | null {
   db.exec(`SAVEPOINT ${savepoint}`)
   try {
     const result = guarded(db, work)
@@ -97,7 +97,7 @@ function runWithin(db: DatabaseSync, work: (tx: unknown) => string | null): stri
 }
 
 /** Refuses to begin, commit or roll back while the work runs, where this version of Node lets us. */
-function guarded(db: DatabaseSync, work: (tx: unknown) => string | null): string | null {
+function guarded(db: DatabaseSync, work: NonNullable<CheckpointItem['within']>): ReturnType<typeof work> {
   const { SQLITE_TRANSACTION, SQLITE_SAVEPOINT, SQLITE_DENY, SQLITE_OK } = constants
   db.setAuthorizer?.((action, _operation, name) =>
     action === SQLITE_TRANSACTION || (action === SQLITE_SAVEPOINT && name === savepoint) ? SQLITE_DENY : SQLITE_OK,
@@ -129,7 +129,7 @@ function isOurs(db: DatabaseSync): boolean {
   return db.isOpen && db.isTransaction
 }
 
-function isPromise(value: unknown): boolean {
+function isPromise(value: unknown): value is Promise<unknown> {
   return typeof (value as { then?: unknown } | null)?.then === 'function'
 }
 

@@ -1,20 +1,16 @@
 // What is done in the processes of a contestant. Every function is called through `inChildren` and ends with the process.
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Job, Queue } from '../harness/contestant.ts'
-import type { Gate } from '../harness/in-child.ts'
-import { cpuMicros, mono, preciseWall } from '../harness/moment.ts'
-import { payload } from '../harness/payload.ts'
-import { contestantNamed } from './contestants.ts'
-
-/** Which contestant, and where its data lies. */
-export interface Subject {
-  readonly name: string
-  readonly place: string
-}
+import { contestantOf, type Job, type Queue, type Subject } from './contestant.ts'
+import type { Gate } from './in-child.ts'
+import { mono, preciseWall } from './moment.ts'
+import { payload } from './payload.ts'
+import { startMeter, type Usage } from './usage.ts'
 
 /** Jobs to be there beforehand: all due at once, or spread at random from an instant on. */
 export interface Filling {
   readonly count: number
+  /** Jobs far from due that were there before them. Default: none. */
+  readonly resting?: number
   readonly dueFrom?: number
   readonly spreadMs?: number
 }
@@ -24,36 +20,36 @@ export interface Worked {
   readonly ran: Uint32Array
   readonly startedAt: number
   readonly endedAt: number
-  readonly cpuMicros: number
+  readonly cpu: Usage
 }
 
-export async function fill({ name, place }: Subject, filling: Filling): Promise<void> {
-  const queue = await contestantNamed(name).open(place)
+export async function fill(subject: Subject, filling: Filling): Promise<void> {
+  const { queue } = await open(subject)
   await queue.enqueueMany(jobsOf(filling))
   await queue.close()
 }
 
 /** Works off what is there. */
 export async function drain(subject: Subject, filling: Filling, gate: Gate): Promise<Worked> {
-  const queue = await openFilled(subject, filling)
+  const { queue, meter } = await openFilled(subject, filling)
   const ran: number[] = []
   await gate()
   const startedAt = mono()
-  const cpuBefore = cpuMicros()
+  const cpu = meter()
   await queue.work(({ n }) => void ran.push(n))
   // The store is only asked when nothing has run for a while: some count row by row.
-  for (let before = -1; before !== ran.length || !(await queue.isDrained()); ) {
+  for (let before = -1; before !== ran.length || !(await queue.isDrained(filling.resting ?? 0)); ) {
     before = ran.length
-    await sleep(2)
+    await sleep(ran.length < filling.count ? 10 : 2)
   }
-  const worked = { ran: Uint32Array.from(ran), startedAt, endedAt: mono(), cpuMicros: cpuMicros() - cpuBefore }
+  const worked = { ran: Uint32Array.from(ran), startedAt, endedAt: mono(), cpu: cpu() }
   await queue.close()
   return worked
 }
 
 /** Enqueues a job every `everyMs` on a worker that has nothing else to do. Returns the times from the call to the handler's start. */
-export async function pickup({ name, place }: Subject, count: number, everyMs: number, gate: Gate): Promise<PickedUp> {
-  const queue = await contestantNamed(name).open(place)
+export async function pickup(subject: Subject, count: number, everyMs: number, gate: Gate): Promise<PickedUp> {
+  const { queue } = await open(subject)
   const picked = listen(queue, count)
   await picked.listening
   await gate()
@@ -69,8 +65,8 @@ export interface PickedUp {
 }
 
 /** The worker's part of a pickup across processes. */
-export async function pickUp({ name, place }: Subject, count: number, gate: Gate): Promise<PickedUp> {
-  const queue = await contestantNamed(name).open(place)
+export async function pickUp(subject: Subject, count: number, gate: Gate): Promise<PickedUp> {
+  const { queue } = await open(subject)
   const picked = listen(queue, count)
   await picked.listening
   await gate()
@@ -80,8 +76,8 @@ export async function pickUp({ name, place }: Subject, count: number, gate: Gate
 }
 
 /** The producer's part of a pickup across processes. */
-export async function produce({ name, place }: Subject, count: number, everyMs: number, gate: Gate): Promise<void> {
-  const queue = await contestantNamed(name).open(place)
+export async function produce(subject: Subject, count: number, everyMs: number, gate: Gate): Promise<void> {
+  const { queue } = await open(subject)
   await gate()
   await enqueueEvery(queue, count, everyMs)
   await queue.close()
@@ -93,41 +89,42 @@ export interface Late {
   readonly millis: number[]
   /** How many started before they were due. */
   readonly early: number
-  readonly cpuMicros: number
+  readonly cpu: Usage
 }
 
 /** Runs jobs that come due one after the other and compares each start with its due instant. */
 export async function lateness(subject: Subject, filling: Filling, gate: Gate): Promise<Late> {
-  const queue = await openFilled(subject, filling)
+  const { queue, meter } = await openFilled(subject, filling)
   const wall = preciseWall()
-  const late = { ran: [] as number[], millis: [] as number[], early: 0, cpuMicros: 0 }
+  const late = { ran: [] as number[], millis: [] as number[], early: 0 }
   const all = Promise.withResolvers<void>()
   await gate()
-  const cpuBefore = cpuMicros()
+  const cpu = meter()
   await queue.work(({ n, at }) => {
     if (Date.now() < at) late.early++
     late.millis.push(wall() - at)
     if (late.ran.push(n) === filling.count) all.resolve()
   })
+  if (Date.now() > (filling.dueFrom ?? 0)) throw new Error('The first jobs were due before the worker was ready')
   await all.promise
-  late.cpuMicros = cpuMicros() - cpuBefore
+  const used = cpu()
   await queue.close()
-  return late
+  return { ...late, cpu: used }
 }
 
 export interface Enqueued {
   readonly perSecond: number
-  readonly cpuMicrosPerJob: number
+  readonly cpu: Usage
 }
 
 /** Enqueues `count` jobs by `callers` that each await their own before the next; `bulk` at a time when given. */
 export async function enqueue(
-  { name, place }: Subject,
+  subject: Subject,
   count: number,
   { callers = 1, bulk = 0 }: { callers?: number; bulk?: number },
   gate: Gate,
 ): Promise<Enqueued> {
-  const queue = await contestantNamed(name).open(place)
+  const { queue, meter } = await open(subject)
   let n = 0
   const call = async () => {
     while (n < count) {
@@ -137,33 +134,46 @@ export async function enqueue(
   }
   await gate()
   const startedAt = mono()
-  const cpuBefore = cpuMicros()
+  const cpu = meter()
   await Promise.all(Array.from({ length: callers }, call))
-  const enqueued = { perSecond: (count * 1000) / (mono() - startedAt), cpuMicrosPerJob: (cpuMicros() - cpuBefore) / count }
+  const enqueued = { perSecond: (count * 1000) / (mono() - startedAt), cpu: cpu() }
   await queue.close()
   return enqueued
 }
 
-/** The share of a core, in percent, that a worker takes for `overMs` while nothing is due. */
-export async function idle(subject: Subject, filling: Filling, overMs: number, gate: Gate): Promise<number> {
-  const queue = await openFilled(subject, filling)
+/** The shares of a core, in percent, that a worker and its server take for `overMs` while nothing is due. */
+export async function idle(subject: Subject, filling: Filling, overMs: number, gate: Gate): Promise<Usage> {
+  const { queue, meter } = await openFilled(subject, filling)
   await gate()
   await queue.work(() => {})
   await sleep(2000)
   const startedAt = mono()
-  const cpuBefore = cpuMicros()
+  const cpu = meter()
   await sleep(overMs)
-  const percent = (cpuMicros() - cpuBefore) / 10 / (mono() - startedAt)
+  const { own, server } = cpu()
+  const millis = mono() - startedAt
   await queue.close()
-  return percent
+  return { own: own / 10 / millis, server: server / 10 / millis }
+}
+
+interface Opened {
+  readonly queue: Queue
+  readonly isShared: boolean
+  /** Begins to count CPU time. */
+  meter(): () => Usage
+}
+
+async function open(subject: Subject): Promise<Opened> {
+  const contestant = await contestantOf(subject)
+  const queue = await contestant.open(subject.place)
+  return { queue, isShared: contestant.isShared, meter: () => startMeter(contestant) }
 }
 
 /** What only one process can see it has to fill itself. */
-async function openFilled({ name, place }: Subject, filling: Filling): Promise<Queue> {
-  const contestant = contestantNamed(name)
-  const queue = await contestant.open(place)
-  if (!contestant.isShared) await queue.enqueueMany(jobsOf(filling))
-  return queue
+async function openFilled(subject: Subject, filling: Filling): Promise<Opened> {
+  const opened = await open(subject)
+  if (!opened.isShared) await opened.queue.enqueueMany(jobsOf(filling))
+  return opened
 }
 
 function jobsOf({ count, dueFrom, spreadMs = 0 }: Filling): Job[] {

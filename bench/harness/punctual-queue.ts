@@ -1,0 +1,32 @@
+import { createPunctual, defineJob, type EnqueueRequest, type Store } from '../../src/index.ts'
+import type { Job, Queue } from './contestant.ts'
+import type { Payload } from './payload.ts'
+
+/** Punctual as it comes: default options, full history. */
+export function punctualQueue(store: Store): Queue {
+  let handler: (payload: Payload) => void = () => {}
+  const job = defineJob<Payload>('bench').task('run', ({ payload }) => handler(payload))
+  const punctual = createPunctual({ store, jobs: [job] })
+  const request = ({ payload, dueAt }: Job): EnqueueRequest => ({
+    job,
+    payload,
+    ...(dueAt !== undefined && { runAt: new Date(dueAt) }),
+  })
+  return {
+    async enqueue({ payload }) {
+      await punctual.enqueue(job, payload)
+    },
+    async enqueueMany(jobs) {
+      await punctual.enqueue(jobs.map(request))
+    },
+    async work(given) {
+      handler = given
+      await punctual.start()
+    },
+    async isDrained(resting) {
+      const { pending, running, retrying } = await punctual.counts({ job })
+      return pending + running + retrying === resting
+    },
+    close: () => punctual.close(),
+  }
+}

@@ -1,0 +1,91 @@
+import { type Aspect, type Bar, compare, ratioCell } from '../harness/comparison.ts'
+import type { Contestant } from '../harness/contestant.ts'
+import { figure, type Page } from '../harness/page.ts'
+import { spread } from '../harness/statistics.ts'
+import { isPeer } from './contestants.ts'
+import { type Drained, drainOnce, type Lateness, type LoadedPlace, latenessOnce } from './runs.ts'
+import type { Scale } from './scale.ts'
+import { drainAspects, entrants, latenessAspects, measured } from './tables.ts'
+
+/** The same run without the load and with it. */
+interface Pair<Run> {
+  readonly bare: Run
+  readonly loaded: Run
+}
+
+/** Drains and lateness on places that hold many future and past jobs, each next to a run on an empty place. */
+export async function loadedTables(page: Page, scale: Scale): Promise<Bar[]> {
+  const places = new Map<Contestant, LoadedPlace>()
+  try {
+    for (const contestant of entrants('loaded', scale.only)) places.set(contestant, await loadedPlace(contestant, scale))
+    return [...(await drainTables(page, scale, places)), ...(await latenessTable(page, scale, places))]
+  } finally {
+    for (const [contestant, { place }] of places) await contestant.removePlace(place)
+  }
+}
+
+async function loadedPlace(contestant: Contestant, { load }: Scale): Promise<LoadedPlace> {
+  console.error(`Loading ${contestant.name}`)
+  const place = await contestant.makePlace()
+  await contestant.loadPlace?.(place, load)
+  await contestant.restPlace?.(place)
+  return { place, resting: load.future }
+}
+
+async function drainTables(page: Page, scale: Scale, places: ReadonlyMap<Contestant, LoadedPlace>): Promise<Bar[]> {
+  const bars: Bar[] = []
+  for (const processes of [1, 2]) {
+    const work = { count: scale.jobs, processes }
+    const results = await measured('loaded', scale, async (contestant): Promise<Pair<Drained>> => {
+      return { bare: await drainOnce(contestant, work), loaded: await drainOnce(contestant, work, places.get(contestant)) }
+    })
+    const title = processes === 1 ? 'one worker process' : `${processes} worker processes`
+    bars.push(...pairTable(page, `Drain: ${figure(scale.jobs, 0)} jobs, ${title}`, scale, results, drainAspects(title)))
+  }
+  return bars
+}
+
+async function latenessTable(page: Page, scale: Scale, places: ReadonlyMap<Contestant, LoadedPlace>): Promise<Bar[]> {
+  const { jobs: count, seconds } = scale.late
+  const work = { count, spreadMs: seconds * 1000 }
+  const results = await measured('loaded', scale, async (contestant): Promise<Pair<Lateness>> => {
+    return { bare: await latenessOnce(contestant, work), loaded: await latenessOnce(contestant, work, places.get(contestant)) }
+  })
+  const heading = `Lateness: ${figure(count, 0)} jobs due at random within ${seconds} s`
+  return pairTable(page, heading, scale, results, latenessAspects('lateness'))
+}
+
+/** The figures with the load against the best peer with it, then what of the figures without it is kept. */
+function pairTable<Run>(
+  page: Page,
+  heading: string,
+  { load }: Scale,
+  results: ReadonlyMap<Contestant, readonly Pair<Run>[]>,
+  aspects: readonly Aspect<Run>[],
+): Bar[] {
+  const loaded = `with ${figure(load.future, 0)} future jobs and ${figure(load.history, 0)} done ones`
+  const bars = compare(page, {
+    heading: `${heading}, ${loaded}`,
+    note: 'graphile-worker deletes jobs that are done, so that it has no done ones to hold.',
+    aspects: aspects.map(({ of, bar, ...aspect }) => ({
+      ...aspect,
+      of: ({ loaded }: Pair<Run>) => of(loaded),
+      ...(bar !== undefined && { bar: `with load, ${bar}` }),
+    })),
+    results,
+    isPeer,
+  })
+  const compared = aspects.filter(({ better }) => better !== undefined)
+  const rows = [...results].map(([{ name }, pairs]) => [name, ...compared.map((aspect) => ratioCell(kept(pairs, aspect)))])
+  page.table(
+    `${heading}: to the same without them`,
+    ['', ...compared.map(({ title }) => title)],
+    rows,
+    '1× is as good as on an empty place, less is worse.',
+  )
+  return bars
+}
+
+function kept<Run>(pairs: readonly Pair<Run>[], { of, better }: Aspect<Run>): ReturnType<typeof spread> {
+  return spread(pairs.map(({ bare, loaded }) => (better === 'higher' ? of(loaded) / of(bare) : of(bare) / of(loaded))))
+}

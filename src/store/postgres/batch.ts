@@ -1,0 +1,49 @@
+// Many rows in one statement: each column is an array, and `unnest` lays them side by side.
+import { column } from './arrays.ts'
+import type { Session } from './database.ts'
+
+type Value = string | number | boolean | null
+
+/** The columns of a batch and their types, in order. */
+export type Columns = Readonly<Record<string, string>>
+
+/** Inserts rows, each an array in the order of `columns`. */
+export async function insertRows(
+  session: Session,
+  table: string,
+  columns: Columns,
+  rows: readonly (readonly Value[])[],
+  onConflict = '',
+): Promise<void> {
+  if (rows.length === 0) return
+  const names = Object.keys(columns).map((name) => (name === 'end' ? '"end"' : name))
+  await session.all(
+    `INSERT INTO punctual.${table} (${names.join(', ')}) SELECT * FROM ${unnested(columns)} ${onConflict}`,
+    arrays(columns, rows),
+  )
+}
+
+/** Deletes the rows that have these values in these columns. */
+export async function deleteRows(
+  session: Session,
+  table: string,
+  columns: Columns,
+  rows: readonly (readonly Value[])[],
+): Promise<void> {
+  if (rows.length === 0) return
+  const names = Object.keys(columns)
+  await session.all(
+    `DELETE FROM punctual.${table} t USING ${unnested(columns)} k (${names.join(', ')}) WHERE ${names.map((name) => `t.${name} = k.${name}`).join(' AND ')}`,
+    arrays(columns, rows),
+  )
+}
+
+function unnested(columns: Columns): string {
+  return `unnest(${Object.values(columns)
+    .map((type, at) => `$${at + 1}::${type}[]`)
+    .join(', ')})`
+}
+
+function arrays(columns: Columns, rows: readonly (readonly Value[])[]): (string | null)[] {
+  return Object.keys(columns).map((_, at) => column(rows.map((row) => row[at] as Value)))
+}

@@ -1,0 +1,156 @@
+import { release } from '../ledger/care.ts'
+import type { Beat, BeatAnswer, CancelNotice, Hint, NodeInfo } from '../store.ts'
+import { column } from './arrays.ts'
+import { layLanes } from './candidates.ts'
+import { writeStarts } from './checkpoint.ts'
+import { type Context, storeNow } from './context.ts'
+import type { Session } from './database.ts'
+import { flush } from './flush.ts'
+import { strand } from './places.ts'
+import { Slice } from './slice.ts'
+
+interface Beaten {
+  readonly answer: BeatAnswer
+  readonly hints: readonly Hint[]
+}
+
+type Look = [now: number, aliveSince: number, isKnown: boolean, isBreak: boolean]
+
+const look = `SELECT t.now, m.alive_since, EXISTS (SELECT 1 FROM punctual.node WHERE boot = $2) AS is_known,
+  NOT EXISTS (SELECT 1 FROM punctual.node WHERE beat_at + ttl_ms >= t.now) AS is_break
+  FROM (SELECT ${storeNow} AS now) t, punctual.meta m`
+
+export async function beat(context: Context, one: Beat): Promise<Beaten> {
+  const { db, dictionary } = context
+  const { node, claims, phase } = one
+  const boot = await dictionary.addBoot(node.boot)
+  if (node.picks) await dictionary.addKinds(node.kinds.map((kind) => ({ kind, priority: 5 })))
+  return db.transaction(async (session) => {
+    const [seen] = (await session.all<Look>(look, [context.now(), boot])) as [Look]
+    const [now, before, isKnown, isBreak] = seen
+    context.noteNow(now)
+    if (!isKnown && phase !== 'join')
+      return { answer: { now, aliveSince: before, known: false, lost: claims, cancels: [] }, hints: [] }
+    const broken = isBreak ? await noteBreak(session, context, boot) : null
+    const { hints, held } = await reconcile(session, context, boot, one)
+    if (node.picks) await layLanes(await Slice.begin(session, context), dictionary.kindRefs(node.kinds))
+    if (phase === 'leave' && held.length === 0) await session.all('DELETE FROM punctual.node WHERE boot = $1', [boot])
+    else await putNode(session, boot, node, now, held.length)
+    const lost = await lostOf(session, boot, claims)
+    const cancels = await cancelNotices(session, held)
+    const answer = { now, aliveSince: broken?.aliveSince ?? before, known: true, lost, cancels }
+    return { answer, hints: [...(broken?.hints ?? []), ...hints] }
+  })
+}
+
+/** Nobody was there until now: what was planned and came due meanwhile waits for the planner's word. */
+async function noteBreak(session: Session, context: Context, boot: number) {
+  // Of several nodes that come at once the first says so.
+  await session.all('SELECT alive_since FROM punctual.meta FOR UPDATE')
+  const [seen] = (await session.all<Look>(look, [context.now(), boot])) as [Look]
+  const [now, aliveSince, , isBreak] = seen
+  if (!isBreak) return { aliveSince, hints: [] }
+  await session.all('UPDATE punctual.meta SET alive_since = $1', [now])
+  const limited = await strand(session, now)
+  const slice = await Slice.begin(session, context)
+  await slice.gather(limited)
+  for (const ref of limited) {
+    const entry = slice.ledger.entries.get(ref)
+    if (entry) slice.ledger.passOn(entry)
+  }
+  await flush(slice)
+  return { aliveSince: now, hints: slice.hints }
+}
+
+interface Held {
+  readonly ref: number
+  readonly turn: number
+}
+
+/** Gives back the claims whose answer never reached the node, and notes how long the others run. */
+async function reconcile(
+  session: Session,
+  context: Context,
+  boot: number,
+  { claims, inFlight, long }: Beat,
+): Promise<{ readonly hints: readonly Hint[]; readonly held: readonly Held[] }> {
+  const rows = await session.all<[string]>('SELECT id FROM punctual.claim WHERE node = $1 ORDER BY seq', [boot])
+  const stray = rows.map(([id]) => id).filter((id) => !claims.includes(id) && !inFlight.includes(id))
+  const hints = stray.length === 0 ? [] : await giveBack(session, context, stray)
+  const members = await session.all<[number, number]>(
+    `SELECT m.ref, m.turn FROM punctual.claim c CROSS JOIN unnest(c.refs, c.turns) m (ref, turn) WHERE c.node = $1
+      AND NOT EXISTS (SELECT 1 FROM punctual.turn t WHERE t.ref = m.ref AND t.turn = m.turn)
+      AND EXISTS (SELECT 1 FROM punctual.occurrence o WHERE o.ref = m.ref)`,
+    [boot],
+  )
+  const held = members.map(([ref, turn]) => ({ ref, turn }))
+  const running = new Map(held.map(({ ref, turn }) => [ref, turn]))
+  await writeStarts(
+    session,
+    long.filter(({ ref, turn }) => running.get(ref) === turn),
+  )
+  return { hints, held }
+}
+
+async function giveBack(session: Session, context: Context, ids: readonly string[]): Promise<readonly Hint[]> {
+  const slice = await Slice.begin(session, context)
+  const members = await session.all<[number]>(
+    'SELECT DISTINCT m.ref FROM punctual.claim c CROSS JOIN unnest(c.refs) m (ref) WHERE c.id = ANY($1::text[])',
+    [column(ids)],
+  )
+  await slice.gather(
+    members.map(([ref]) => ref),
+    { claims: ids },
+  )
+  for (const id of ids) {
+    const claim = slice.ledger.claims.get(id)
+    if (claim) release(slice.ledger, claim, slice.now)
+  }
+  await flush(slice)
+  return slice.hints
+}
+
+async function lostOf(session: Session, boot: number, claims: readonly string[]): Promise<readonly string[]> {
+  if (claims.length === 0) return []
+  const rows = await session.all<[string]>('SELECT id FROM punctual.claim WHERE id = ANY($1::text[]) AND node = $2', [
+    column(claims),
+    boot,
+  ])
+  const standing = new Set(rows.map(([id]) => id))
+  return claims.filter((id) => !standing.has(id))
+}
+
+async function cancelNotices(session: Session, held: readonly Held[]): Promise<CancelNotice[]> {
+  if (held.length === 0) return []
+  const rows = await session.all<[number, number, string | null]>(
+    `SELECT q.ref, q.turn, q.reason FROM unnest($1::bigint[], $2::int[]) m (ref, turn)
+      JOIN punctual.cancel_request q ON q.ref = m.ref AND q.turn = m.turn`,
+    [column(held.map(({ ref }) => ref)), column(held.map(({ turn }) => turn))],
+  )
+  return rows.map(([ref, turn, reason]) => ({ ref, turn, reason }))
+}
+
+async function putNode(session: Session, boot: number, node: NodeInfo, now: number, running: number): Promise<void> {
+  await session.all(
+    `INSERT INTO punctual.node
+      (boot, name, pid, concurrency, kinds, version, tz, ttl_ms, release, declares, picks, started_at, beat_at, beats, running)
+      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $12, 1, $13)
+      ON CONFLICT (boot) DO UPDATE SET name = $2, pid = $3, concurrency = $4, kinds = $5, version = $6, tz = $7, ttl_ms = $8,
+        release = $9, declares = $10, picks = $11, beat_at = $12, beats = node.beats + 1, running = $13`,
+    [
+      boot,
+      node.name,
+      node.pid,
+      node.concurrency,
+      JSON.stringify(node.kinds),
+      node.version,
+      node.tz,
+      node.ttlMs,
+      node.release,
+      JSON.stringify(node.declares),
+      node.picks,
+      now,
+      running,
+    ],
+  )
+}

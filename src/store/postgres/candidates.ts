@@ -1,0 +1,127 @@
+// What is due and might be taken, page by page, in the order in which a claim wants to try it.
+import type { ClaimPick, ClaimRequest, Quota } from '../store.ts'
+import { column } from './arrays.ts'
+import type { Slice } from './slice.ts'
+
+/** The due rows of one kind and priority, and where nodes pick, of one job. */
+interface Lane {
+  readonly kind: number
+  readonly priority: number
+  readonly lane: number
+  readonly dueAt: number
+}
+
+interface Page {
+  readonly refs: readonly number[]
+  /** Whether another page may follow. */
+  readonly isMore: boolean
+}
+
+/** Finds up to `limit` rows beside those seen, locks and loads them with their keys. Rows that another claim holds are left out. */
+export async function candidates(
+  slice: Slice,
+  { kinds: names, pick }: ClaimRequest,
+  { dueBy, limit, seen }: { readonly dueBy: number; readonly limit: number; readonly seen: readonly number[] },
+): Promise<Page> {
+  const { session, context } = slice
+  const kinds = context.dictionary.kindRefs(names)
+  if (pick) await layLanes(slice, kinds)
+  const lanes = await lanesOf(slice, kinds, dueBy)
+  const { perLane, wanted } = shares(slice, lanes, pick, limit)
+  const found = await session.all<[number]>(
+    `SELECT r.ref FROM unnest($1::int[], $2::smallint[], $3::int[], $4::int[]) l (kind, priority, lane, many), LATERAL (
+        SELECT ref, due_at FROM punctual.ready WHERE kind = l.kind AND priority = l.priority AND lane = l.lane AND due_at <= $5::float8
+          AND NOT ref = ANY($6::bigint[]) ORDER BY due_at, ref LIMIT l.many) r
+      ORDER BY l.priority, r.due_at, r.ref LIMIT $7::bigint`,
+    [
+      column(lanes.map(({ kind }) => kind)),
+      column(lanes.map(({ priority }) => priority)),
+      column(lanes.map(({ lane }) => lane)),
+      column(lanes.map((_, at) => perLane[at] ?? 0)),
+      dueBy,
+      column(seen),
+      wanted,
+    ],
+  )
+  const refs = found.map(([ref]) => ref)
+  const free = await lock(slice, refs)
+  await slice.gather(free, { isReady: true, withAttempts: true })
+  // What a pick left aside is for another claim: its shares are those of this one.
+  return { refs, isMore: !pick && refs.length >= limit }
+}
+
+/** Keys first: then the rows, those left out that another claim has just locked. */
+async function lock(slice: Slice, refs: readonly number[]): Promise<number[]> {
+  if (refs.length === 0) return []
+  await slice.prepareKeys(refs)
+  const rows = await slice.session.all<[number]>(
+    `SELECT r.ref FROM punctual.occurrence o JOIN punctual.ready r ON r.series = o.series AND r.ref = o.ref
+      WHERE o.ref = ANY($1::bigint[]) ORDER BY r.ref FOR UPDATE OF r ${slice.context.isCompat ? '' : 'SKIP LOCKED'}`,
+    [column(refs)],
+  )
+  return rows.map(([ref]) => ref)
+}
+
+/** From the first pick on the rows of a kind are kept by job, so that a flood of one is never walked to reach another. */
+export async function layLanes({ session, laned }: Slice, kinds: readonly number[]): Promise<void> {
+  const fresh = kinds.filter((kind) => !laned.has(kind))
+  if (fresh.length > 0) await session.all('UPDATE punctual.kind SET laned = true WHERE ref = ANY($1::int[])', [column(fresh)])
+  for (const kind of fresh) laned.add(kind)
+  // Somebody who did not know yet may have put some beside the lanes.
+  await session.all('UPDATE punctual.ready SET lane = series WHERE kind = ANY($1::int[]) AND lane = 0', [column(kinds)])
+}
+
+/** The lanes with anything due, by skipping from the head of one to the next. */
+async function lanesOf({ session, context, laned }: Slice, kinds: readonly number[], dueBy: number): Promise<Lane[]> {
+  const plain = await session.all<[number, number, number]>(
+    `SELECT k.ref, p.priority, r.due_at FROM punctual.kind k CROSS JOIN unnest(k.priorities) p (priority), LATERAL (
+        SELECT due_at FROM punctual.ready WHERE kind = k.ref AND priority = p.priority AND lane = 0 AND due_at <= $2::float8
+        ORDER BY due_at, ref LIMIT 1) r WHERE k.ref = ANY($1::int[])`,
+    [column(kinds), dueBy],
+  )
+  const lanes = plain.map(([kind, priority, dueAt]) => ({ kind, priority, lane: 0, dueAt }))
+  const inLanes = kinds.filter((kind) => laned.has(kind))
+  if (inLanes.length === 0) return lanes
+  const rows = await session.all<[number, number, number, number]>(
+    `WITH RECURSIVE l (kind, priority, lane) AS (
+        SELECT k.ref, p.priority, (SELECT min(lane) FROM punctual.ready WHERE kind = k.ref AND priority = p.priority AND lane > 0)
+        FROM punctual.kind k CROSS JOIN unnest(k.priorities) p (priority) WHERE k.ref = ANY($1::int[])
+        UNION ALL
+        SELECT l.kind, l.priority, (SELECT min(r.lane) FROM punctual.ready r WHERE r.kind = l.kind AND r.priority = l.priority AND r.lane > l.lane)
+        FROM l WHERE l.lane IS NOT NULL)
+      SELECT l.kind, l.priority, l.lane, r.due_at FROM l, LATERAL (
+        SELECT due_at FROM punctual.ready WHERE kind = l.kind AND priority = l.priority AND lane = l.lane AND due_at <= $2::float8
+        ORDER BY due_at, ref LIMIT 1) r WHERE l.lane IS NOT NULL`,
+    [column(inLanes), dueBy],
+  )
+  await context.dictionary.learn(session, { series: rows.map(([, , lane]) => lane) })
+  return [...lanes, ...rows.map(([kind, priority, lane, dueAt]) => ({ kind, priority, lane, dueAt }))]
+}
+
+/** How many rows of each lane are worth a look. */
+function shares(
+  { context }: Slice,
+  lanes: readonly Lane[],
+  pick: ClaimPick | undefined,
+  limit: number,
+): { readonly perLane: readonly number[]; readonly wanted: number } {
+  if (!pick) return { perLane: lanes.map(() => limit), wanted: limit }
+  if (pick.kind === 'fair') {
+    const each = Math.max(2, Math.ceil((4 * limit) / Math.max(1, lanes.length)))
+    return { perLane: lanes.map(() => each), wanted: Number.MAX_SAFE_INTEGER }
+  }
+  const perLane = lanes.map((lane) => {
+    const { tenant, job } = lane.lane === 0 ? { tenant: '', job: '' } : context.dictionary.seriesByRef(lane.lane)
+    const quota = pick.quotas.find((one) => matches(one, { tenant, job, priority: lane.priority }))
+    return quota ? Math.min(quota.limit, limit) : 0
+  })
+  return { perLane, wanted: Number.MAX_SAFE_INTEGER }
+}
+
+function matches(quota: Quota, lane: { readonly tenant: string; readonly job: string; readonly priority: number }): boolean {
+  return (
+    (quota.tenant === undefined || quota.tenant === lane.tenant) &&
+    (quota.job === undefined || quota.job === lane.job) &&
+    (quota.priority === undefined || quota.priority === lane.priority)
+  )
+}

@@ -1,0 +1,142 @@
+// Claims in which more than due times and priorities decide: limits, pauses, picks, a limit of the whole cluster, or a claim that
+// was made before and is asked for again. The keys of what is due are locked before its rows.
+import { PunctualError } from '../../errors.ts'
+import { member, take, unended } from '../ledger/claim.ts'
+import { type Entry, jobKey } from '../ledger/ledger.ts'
+import type { ClaimAnswer, ClaimRequest, PassedOccurrence } from '../store.ts'
+import { column } from './arrays.ts'
+import { candidates } from './candidates.ts'
+import type { Claimed } from './claim.ts'
+import type { Context } from './context.ts'
+import type { Session } from './database.ts'
+import { nextDue, nextDueLater } from './due.ts'
+import { flush, isLimited } from './flush.ts'
+import type { KnownClaims } from './known-claims.ts'
+import { moveToReady } from './places.ts'
+import { Slice } from './slice.ts'
+
+/** How many rows one claim may wake, hold back or pass over: the next one goes on from there. */
+const mostMoved = 1000
+/** Who limits how much runs in the whole cluster waits for this key. */
+const clusterKey = '["cluster"]'
+
+export async function claimLimited(context: Context, known: KnownClaims, request: ClaimRequest): Promise<Claimed> {
+  const { db, dictionary } = context
+  await dictionary.lookUpBoots(db, [request.node])
+  const { answer, hints, members } = await db.transaction((session) => claimIn(session, context, request))
+  known.add({
+    id: request.id,
+    token: request.token,
+    members: new Map(
+      members.map((entry) => [
+        entry.ref,
+        {
+          turn: entry.turn,
+          series: dictionary.series(entry.record.tenant, entry.record.job).ref,
+          dueAt: entry.dueAt,
+          isPlain: !isLimited(entry) && (entry.record.unique !== 'live' || entry.record.key === null),
+        },
+      ]),
+    ),
+  })
+  return { answer, hints }
+}
+
+type Taken = Claimed & { readonly members: readonly Entry[] }
+
+async function claimIn(session: Session, context: Context, request: ClaimRequest): Promise<Taken> {
+  const { clusterLimit, kinds } = request
+  const slice = await Slice.begin(session, context)
+  const { now, ledger } = slice
+  if (clusterLimit !== undefined) await slice.keys.lock(clusterKey)
+  const left = clusterLimit === undefined ? Number.POSITIVE_INFINITY : clusterLimit - (await runningIn(session))
+  const standing = await findStanding(slice, request)
+  const isRepeat = standing !== null
+  const { members, passed, isCut } = isRepeat
+    ? { members: standing, passed: [], isCut: false }
+    : await takeDue(slice, request, Math.min(request.limit, left))
+  await describe(slice, members)
+  await flush(slice)
+  const refs = context.dictionary.kindRefs(kinds)
+  // At the cluster's limit nothing can be claimed before something ends, so that no due instant is worth waking for.
+  const isFull = (isRepeat ? 0 : members.length) >= left
+  const next = isFull ? null : isCut ? now : await (request.pick ? nextDueLater : nextDue)(session, context, refs, now)
+  const answer: ClaimAnswer = { now, members: members.map((entry) => member(ledger, entry)), passed, nextDue: next }
+  return { answer, hints: slice.hints, members }
+}
+
+/** How many run in the whole cluster. */
+async function runningIn(session: Session): Promise<number> {
+  const [row] = await session.all<[number]>(
+    `SELECT coalesce((SELECT sum(running) FROM punctual.series), 0) + coalesce((SELECT sum(running) FROM punctual.tally), 0) AS running`,
+  )
+  return Number(row?.[0])
+}
+
+/** The members of the claim that are left, when it was made before. */
+async function findStanding(slice: Slice, { id, token, node }: ClaimRequest): Promise<readonly Entry[] | null> {
+  const { context, ledger, session } = slice
+  const [claim] = await slice.lockClaims([id])
+  if (claim) {
+    if (claim.token !== token || claim.node !== node)
+      throw new PunctualError('claim.lost', `Claim ${id} belongs to another`, { claim: id })
+    await slice.gather(claim.refs, { withAttempts: true })
+    return unended(ledger, claim)
+  }
+  const boot = context.dictionary.boot(node)
+  const joined = boot === undefined ? [] : await session.all('SELECT 1 AS one FROM punctual.node WHERE boot = $1', [boot])
+  if (joined.length === 0)
+    throw new PunctualError('claim.lost', `Node ${node} is not known to the store and cannot claim`, { node })
+  return null
+}
+
+interface Take {
+  readonly members: readonly Entry[]
+  readonly passed: readonly PassedOccurrence[]
+  /** Whether there may be more to move. */
+  readonly isCut: boolean
+}
+
+async function takeDue(slice: Slice, request: ClaimRequest, room: number): Promise<Take> {
+  const { session, ledger, now } = slice
+  const { id, token, node } = request
+  await moveToReady(
+    session,
+    `(series, ref) IN (SELECT series, ref FROM punctual.waiting WHERE wake_at <= $1 ORDER BY wake_at LIMIT ${mostMoved} ${slice.context.isCompat ? '' : 'FOR UPDATE SKIP LOCKED'})`,
+    [now],
+  )
+  const dueBy = Math.min(now, request.dueBy ?? now)
+  const members: Entry[] = []
+  const passed: PassedOccurrence[] = []
+  const seen: number[] = []
+  let isMore = room > 0
+  while (isMore && members.length < room && seen.length < members.length + mostMoved) {
+    const want = room - members.length
+    const page = await candidates(slice, request, { dueBy, limit: want, seen })
+    seen.push(...page.refs)
+    isMore = page.isMore
+    const found = take(ledger, request, { dueBy, room: want })
+    members.push(...found.taken)
+    passed.push(...found.passed)
+  }
+  if (members.length > 0) ledger.claims.set(id, { id, token, node, refs: members.map(({ ref }) => ref) })
+  return { members, passed, isCut: isMore && members.length < room }
+}
+
+/** Reads what the jobs of the members say, and when they last ran. */
+async function describe(slice: Slice, members: readonly Entry[]): Promise<void> {
+  const { context, session, ledger } = slice
+  const series = [...new Set(members.map(({ record }) => context.dictionary.series(record.tenant, record.job).ref))]
+  if (series.length === 0) return
+  await slice.loadVersions(series)
+  const rows = await session.all<[number, number | null]>(
+    `SELECT s.ref, greatest(s.last_run_at, (SELECT max(y.last_run_at) FROM punctual.tally y WHERE y.series = s.ref AND y.last_run_at IS NOT NULL)) AS at
+      FROM punctual.series s WHERE s.ref = ANY($1::int[])`,
+    [column(series)],
+  )
+  ledger.lastRuns.clear()
+  for (const [ref, at] of rows) {
+    const { tenant, job } = context.dictionary.seriesByRef(ref)
+    if (at !== null) ledger.lastRuns.set(jobKey(tenant, job), at)
+  }
+}

@@ -1,0 +1,253 @@
+import { defaultTenant } from '../../model/job.ts'
+import { create as createInLedger } from '../ledger/plan.ts'
+import type { CreateAnswer, Hint, NewOccurrence } from '../store.ts'
+import { column } from './arrays.ts'
+import type { Context } from './context.ts'
+import type { Session } from './database.ts'
+import { flush } from './flush.ts'
+import { type Drafted, JobsInForce } from './in-force.ts'
+import { toJson } from './records.ts'
+import { Slice } from './slice.ts'
+
+export interface Created {
+  readonly answers: readonly CreateAnswer[]
+  readonly hints: readonly Hint[]
+}
+
+const mostTries = 5
+/** So long may a call that many share wait for somebody's transaction; then each tries on its own. */
+const sharedWait = '100ms'
+
+/** Creates occurrences; in the caller's transaction when there is one. */
+export async function create(context: Context, rows: readonly NewOccurrence[], joined?: Session): Promise<Created> {
+  if (rows.length === 0) return { answers: [], hints: [] }
+  const { db, dictionary, facts } = context
+  await dictionary.addSeries(
+    rows.flatMap(({ tenant, job, definition }) => [
+      { tenant, job },
+      { tenant: defaultTenant, job: definition },
+    ]),
+  )
+  if (joined) return createIn(context, joined, rows)
+  const unread = seriesOf(context, rows).filter((series) => facts.versions(series) === undefined)
+  await facts.refresh(db, unread)
+  const isShared = rows.length > 1 && rows.some(({ key }) => key !== null)
+  // A single statement is a commit of its own; what may move or replace another needs its lock.
+  if (!isShared && rows.every(({ onConflict, unique }) => onConflict === 'keep' && unique === 'ever'))
+    return createIn(context, db, rows)
+  return db.transaction(async (session) => {
+    if (isShared) await session.all(`SET LOCAL lock_timeout = '${sharedWait}'`)
+    return createIn(context, session, rows)
+  })
+}
+
+function seriesOf({ dictionary }: Context, rows: readonly NewOccurrence[]): number[] {
+  return [
+    ...new Set(
+      rows.flatMap(({ tenant, job, definition }) => [
+        dictionary.series(tenant, job).ref,
+        dictionary.series(defaultTenant, definition).ref,
+      ]),
+    ),
+  ]
+}
+
+async function createIn(context: Context, session: Session, rows: readonly NewOccurrence[]): Promise<Created> {
+  for (let tries = 1; ; tries++) {
+    const { now, created, drafts } = await insertNew(context, session, rows)
+    const answers = new Map<NewOccurrence, CreateAnswer>()
+    for (const { row } of drafts) {
+      // Of several with the same id the first has made it.
+      if (created.delete(row.id)) answers.set(row, { id: row.id, outcome: 'created', differs: false })
+    }
+    const left = rows.filter((row) => !answers.has(row))
+    const hints: Hint[] = dueHints(
+      rows.filter((row) => answers.has(row)),
+      now,
+    )
+    if (left.length > 0) {
+      const found = await resolve(context, session, left)
+      for (const [row, answer] of found.answers) answers.set(row, answer)
+      hints.push(...found.hints)
+    }
+    if (answers.size === rows.length) return { answers: rows.map((row) => answers.get(row) as CreateAnswer), hints }
+    // What stood in the way was pruned meanwhile.
+    if (tries >= mostTries) throw new Error('What stands in the way of a new occurrence cannot be found')
+  }
+}
+
+function dueHints(rows: readonly NewOccurrence[], now: number): Hint[] {
+  if (rows.length === 0) return []
+  let at = Number.POSITIVE_INFINITY
+  for (const { due } of rows) at = Math.min(at, typeof due === 'number' ? due : now + due.in)
+  return [{ kind: 'due', at }]
+}
+
+interface Inserted {
+  readonly now: number
+  /** The ids of those that are new. */
+  readonly created: Set<string>
+  readonly drafts: readonly Drafted[]
+}
+
+async function insertNew(context: Context, session: Session, rows: readonly NewOccurrence[]): Promise<Inserted> {
+  const { dictionary, facts } = context
+  for (let tries = 1; ; tries++) {
+    const jobs = new JobsInForce(context, context.guessNow())
+    const drafts = rows.map((row) => jobs.draft(row))
+    await dictionary.addKinds(drafts.map(({ kind, row }) => ({ kind, priority: row.priority })))
+    const { series, from, until } = jobs.checked
+    const isLive = rows.some(({ unique, key }) => unique === 'live' && key !== null)
+    const mayExpire = drafts.some(({ startWithinMs }) => startWithinMs !== null)
+    const [answer] = await session.all<[now: number, isCurrent: boolean, count: number, ids: string | null]>(
+      insertText(isLive, mayExpire),
+      [
+        context.now(),
+        from,
+        until,
+        column(series),
+        column(series.map((ref) => facts.newest(ref))),
+        rows.length,
+        ...draftColumns(context, drafts),
+      ],
+    )
+    const [now, isCurrent, count, ids] = answer as [number, boolean, number, string | null]
+    context.noteNow(now)
+    if (isCurrent) {
+      const all = Number(count) === rows.length
+      return { now, drafts, created: new Set(all ? rows.map(({ id }) => id) : ids === null ? [] : ids.split(',')) }
+    }
+    if (tries >= mostTries) throw Object.assign(new Error('the jobs keep changing'), { code: '40001' })
+    await facts.refresh(session, seriesOf(context, rows))
+  }
+}
+
+function draftColumns({ dictionary }: Context, drafts: readonly Drafted[]): (string | null)[] {
+  const of = (value: (draft: Drafted) => string | number | null) => column(drafts.map(value))
+  return [
+    of(({ row }) => row.id),
+    of(({ series }) => series),
+    of(({ kind }) => dictionary.kind(kind)),
+    of(({ version }) => version),
+    of(({ row }) => row.source),
+    of(({ row }) => row.key),
+    of(({ row }) => row.unique),
+    of(({ row }) => row.entity),
+    of(({ row }) => (Object.keys(row.refs).length === 0 ? null : JSON.stringify(row.refs))),
+    of(({ row }) => toJson(row.settings)),
+    of(({ row }) => row.priority),
+    of(({ holds }) => toJson(holds)),
+    of(({ row }) => toJson(row.replay)),
+    of(({ startWithinMs }) => startWithinMs),
+    of(({ row }) => row.payload),
+    of(({ row }) => (typeof row.due === 'number' ? row.due : null)),
+    of(({ row }) => (typeof row.due === 'number' ? null : row.due.in)),
+  ]
+}
+
+const types =
+  'uuid int int int punctual.source text punctual.uniqueness text text text smallint text text float8 text float8 float8'.split(
+    ' ',
+  )
+
+const texts = new Map<string, string>()
+
+/**
+ * All in one statement: whether what is known of the jobs still holds, the occurrences, and what goes with them. What few rows
+ * need is left out of the text where no row needs it.
+ */
+function insertText(isLive: boolean, mayExpire: boolean): string {
+  const name = `${isLive} ${mayExpire}`
+  const known = texts.get(name)
+  if (known) return known
+  const text = `WITH g AS MATERIALIZED (
+    SELECT t.now, t.now >= $2::float8 AND t.now < $3::float8 AND NOT EXISTS (
+      SELECT 1 FROM unnest($4::int[], $5::int[]) e (series, newest) LEFT JOIN punctual.job j ON j.series = e.series
+      WHERE coalesce(j.version, 0) <> e.newest) AS is_current
+    FROM (SELECT coalesce($1::float8, punctual.now_ms()) AS now) t),
+  i AS MATERIALIZED (
+    SELECT nextval('punctual.occurrence_ref_seq') AS ref, coalesce(n.due_at, g.now + n.due_in) AS scheduled_at, g.now, n.*
+    FROM g, unnest(${types.map((type, at) => `$${at + 7}::${type}[]`).join(', ')}) n (id, series, kind, version, source, key, uniqueness,
+      entity, refs, settings, priority, holds, replay, start_within_ms, payload, due_at, due_in)
+    WHERE g.is_current AND NOT EXISTS (SELECT 1 FROM punctual.tombstone x WHERE x.id = n.id)
+      ${isLive ? 'AND NOT EXISTS (SELECT 1 FROM punctual.occurrence x WHERE x.id = n.id)' : ''}),
+  ${
+    isLive
+      ? `l AS (INSERT INTO punctual.live_key (series, key, ref) SELECT series, key, ref FROM i WHERE uniqueness = 'live' AND key IS NOT NULL
+    ON CONFLICT DO NOTHING RETURNING ref),`
+      : ''
+  }
+  o AS (INSERT INTO punctual.occurrence (ref, id, series, kind, version, source, key, uniqueness, entity, refs, settings, priority, holds,
+      replay, start_within_ms, scheduled_at, created_at, payload)
+    SELECT i.ref, id, series, kind, version, source, key, uniqueness, entity, refs, settings, priority, holds, replay, start_within_ms,
+      scheduled_at, now, payload FROM i ${isLive ? "LEFT JOIN l ON l.ref = i.ref WHERE uniqueness <> 'live' OR key IS NULL OR l.ref IS NOT NULL" : ''}
+    ON CONFLICT (id) DO NOTHING RETURNING ref, id, series, kind, priority, scheduled_at, source, holds, start_within_ms),
+  r AS (INSERT INTO punctual.ready (kind, priority, lane, due_at, ref, series, turn, planned, retrying, limited)
+    SELECT o.kind, o.priority, CASE WHEN k.laned THEN o.series ELSE 0 END, o.scheduled_at, o.ref, o.series, 1,
+      o.source IN ('schedule', 'recovery'), false, o.holds IS NOT NULL OR o.start_within_ms IS NOT NULL
+    FROM o JOIN punctual.kind k ON k.ref = o.kind),
+  ${
+    mayExpire
+      ? `e AS (INSERT INTO punctual.expiry (expires_at, ref) SELECT scheduled_at + start_within_ms, ref FROM o
+    WHERE start_within_ms IS NOT NULL ON CONFLICT DO NOTHING),`
+      : ''
+  }
+  c AS (INSERT INTO punctual.tally (series, pending) SELECT series, count(*) FROM o GROUP BY series)
+  SELECT g.now, g.is_current, (SELECT count(*) FROM o) AS created,
+    CASE WHEN (SELECT count(*) FROM o) < $6::int THEN (SELECT string_agg(id::text, ',') FROM o) END AS ids FROM g`
+  texts.set(name, text)
+  return text
+}
+
+interface Resolved {
+  readonly answers: ReadonlyMap<NewOccurrence, CreateAnswer>
+  readonly hints: readonly Hint[]
+}
+
+type InTheWay = [at: number, id: string | null, payload: string | null, ref: number | null, isTombstoned: boolean]
+
+/** What stands in the way of those that could not be made, and what they do about it. */
+async function resolve(context: Context, session: Session, rows: readonly NewOccurrence[]): Promise<Resolved> {
+  const { dictionary } = context
+  const found = await session.all<InTheWay>(inTheWay, [
+    column(rows.map(({ id }) => id)),
+    column(rows.map(({ tenant, job }) => dictionary.series(tenant, job).ref)),
+    column(rows.map(({ unique, key }) => (unique === 'live' ? key : null))),
+  ])
+  const answers = new Map<NewOccurrence, CreateAnswer>()
+  const toMove: { row: NewOccurrence; ref: number }[] = []
+  for (const [at, id, payload, ref, isTombstoned] of found) {
+    const row = rows[Number(at) - 1] as NewOccurrence
+    if (id === null || ref === null) {
+      if (isTombstoned) answers.set(row, { id: row.id, outcome: 'tombstoned', differs: false })
+      else if (row.unique === 'live') await dropOrphan(context, session, row)
+    } else if (row.onConflict === 'keep') {
+      answers.set(row, { id, outcome: 'existing', differs: payload !== row.payload })
+    } else toMove.push({ row, ref: Number(ref) })
+  }
+  if (toMove.length === 0) return { answers, hints: [] }
+  const slice = await Slice.begin(session, context)
+  await slice.gather(toMove.map(({ ref }) => ref))
+  const movable = toMove.filter(({ ref }) => slice.ledger.entries.has(ref)).map(({ row }) => row)
+  for (const [at, answer] of createInLedger(slice.ledger, movable).entries()) answers.set(movable[at] as NewOccurrence, answer)
+  await context.dictionary.addKinds(
+    [...slice.ledger.entries.values()].map(({ record }) => ({ kind: record.kind, priority: record.priority })),
+  )
+  await flush(slice)
+  return { answers, hints: slice.hints }
+}
+
+const inTheWay = `SELECT n.at, o.id, o.payload, o.ref, x.id IS NOT NULL AS is_tombstoned
+  FROM unnest($1::uuid[], $2::int[], $3::text[]) WITH ORDINALITY n (id, series, key, at)
+  LEFT JOIN punctual.live_key l ON l.series = n.series AND l.key = n.key
+  LEFT JOIN punctual.tombstone x ON x.id = n.id
+  LEFT JOIN punctual.occurrence o ON o.ref = coalesce((SELECT y.ref FROM punctual.occurrence y WHERE y.id = n.id), l.ref)`
+
+/** A key without its occurrence is left when the same call came in twice at the same moment. */
+async function dropOrphan({ dictionary }: Context, session: Session, { tenant, job, key }: NewOccurrence): Promise<void> {
+  await session.all(
+    `DELETE FROM punctual.live_key l WHERE l.series = $1 AND l.key = $2
+      AND NOT EXISTS (SELECT 1 FROM punctual.occurrence o WHERE o.ref = l.ref)`,
+    [dictionary.series(tenant, job).ref, key],
+  )
+}

@@ -1,0 +1,236 @@
+import { PunctualError } from '../../errors.ts'
+import { type Clock, systemClock } from '../../time/clock.ts'
+import type { Ability } from '../abilities.ts'
+import type { OccurrenceFilter } from '../query.ts'
+import type {
+  Beat,
+  CancelRequest,
+  CheckpointItem,
+  ClaimRef,
+  ClaimRequest,
+  Hint,
+  JobPlan,
+  JobPut,
+  JobQuery,
+  MoveRequest,
+  NewOccurrence,
+  PauseRequest,
+  RescueRequest,
+  SettleItem,
+  Store,
+  StoreEnv,
+  Which,
+} from '../store.ts'
+import { beat } from './beat.ts'
+import { cancel, move } from './cancel.ts'
+import { checkpoint } from './checkpoint.ts'
+import { claim } from './claim.ts'
+import type { Context } from './context.ts'
+import { create } from './create.ts'
+import { Database, type Source } from './database.ts'
+import { Dictionary } from './dictionary.ts'
+import { peek, waiting } from './due.ts'
+import { Facts, readPauses } from './facts.ts'
+import { Floors } from './floors.ts'
+import { jobsToPlan, readJobs, readVersions } from './job-read.ts'
+import { putJob } from './jobs.ts'
+import { KnownClaims } from './known-claims.ts'
+import { list } from './list.ts'
+import { Hints } from './listen.ts'
+import { migrate } from './migrate.ts'
+import { checkPostgresOptions, type PostgresOptions } from './options.ts'
+import { pause } from './pauses.ts'
+import { plan } from './plan.ts'
+import { type PruneRequest, prune } from './prune.ts'
+import { counts, get, listRanges, nodes } from './read.ts'
+import { rescue } from './rescue.ts'
+import { settle } from './settle.ts'
+import { fold } from './tally.ts'
+
+/** What one opening of the store lasts for. */
+interface Opened {
+  readonly context: Context
+  readonly clock: Clock
+  readonly claiming: { readonly known: KnownClaims; readonly floors: Floors }
+  readonly hints: Hints
+  readonly pruned: { next: number }
+}
+
+export class PostgresStore implements Store {
+  readonly name = 'postgres'
+  readonly abilities: ReadonlySet<Ability> = new Set(['tx', 'durable', 'many-processes'])
+  readonly batchLimit = 2000
+  readonly #source: Source
+  readonly #options: ReturnType<typeof checkPostgresOptions>
+  readonly #listeners = new Set<(hint: Hint) => void>()
+  /** Who has opened the store: it closes with the last of them. */
+  readonly #users = new Set<StoreEnv>()
+  #opened: Opened | null = null
+
+  constructor(source: Source, options: PostgresOptions) {
+    this.#options = checkPostgresOptions(options)
+    this.#source = source
+  }
+
+  async open(env: StoreEnv) {
+    const opened = this.#opened ?? this.#connect(env)
+    try {
+      await this.#underWay(opened.clock, () => migrate(opened.context.db, this.#options))
+    } catch (error) {
+      if (this.#users.size === 0) await opened.context.db.close()
+      throw error
+    }
+    this.#opened = opened
+    this.#users.add(env)
+    opened.hints.start(opened.clock)
+  }
+
+  async close() {
+    const [user] = this.#users
+    if (user) this.#users.delete(user)
+    const opened = this.#opened
+    if (this.#users.size > 0 || !opened) return
+    this.#opened = null
+    await opened.hints.stop()
+    await opened.context.db.close()
+  }
+
+  async putJob(put: JobPut) {
+    return this.#act(({ context }) => putJob(context, put))
+  }
+  async readJobs(query: JobQuery) {
+    return this.#read(({ context }) => readJobs(context, query))
+  }
+  async readVersions(query: { tenant: string; name: string }) {
+    return this.#read(({ context }) => readVersions(context, query))
+  }
+  async pause(request: PauseRequest) {
+    return this.#act(({ context }) => pause(context, request))
+  }
+  async readPauses({ since }: { since?: number }) {
+    return this.#read(({ context }) => readPauses(context.db, since))
+  }
+  async jobsToPlan(query: { horizonMs: number; limit: number }) {
+    return this.#read(({ context }) => jobsToPlan(context, query))
+  }
+  async plan(plans: readonly JobPlan[]) {
+    return this.#act(async ({ context }) => renamed(await plan(context, plans)))
+  }
+  async create(rows: readonly NewOccurrence[]) {
+    return this.#act(async ({ context }) => renamed(await create(context, rows)))
+  }
+  async peek(query: { kinds: readonly string[] }) {
+    return this.#read(({ context }) => peek(context, query))
+  }
+  async waiting(query: { kinds: readonly string[] }) {
+    return this.#read(({ context }) => waiting(context, query))
+  }
+  async claim(request: ClaimRequest) {
+    return this.#act(({ context, claiming }) => claim(context, claiming, request))
+  }
+  async checkpoint(items: readonly CheckpointItem[]) {
+    return this.#read(({ context }) => checkpoint(context, items))
+  }
+  async settle(items: readonly SettleItem[], done: readonly ClaimRef[]) {
+    return this.#act(async ({ context, claiming }) => renamed(await settle(context, claiming.known, items, done)))
+  }
+  async cancel(request: CancelRequest) {
+    return this.#act(async ({ context }) => renamed(await context.db.transaction((session) => cancel(session, context, request))))
+  }
+  async move(request: MoveRequest) {
+    return this.#act(({ context }) => context.db.transaction((session) => move(session, context, request)))
+  }
+  async beat(one: Beat) {
+    return this.#act(({ context }) => beat(context, one))
+  }
+  async rescue(request: RescueRequest) {
+    return this.#act(async ({ context }) => {
+      await fold(context)
+      return rescue(context, request)
+    })
+  }
+  async prune(request: PruneRequest) {
+    return this.#act(({ context, pruned }) => prune(context, pruned, request))
+  }
+  async get(which: Which) {
+    return this.#read(({ context }) => get(context, which))
+  }
+  async list(filter: OccurrenceFilter) {
+    return this.#read(({ context }) => list(context, filter))
+  }
+  async listRanges(query: { tenant?: string; job?: string; limit: number }) {
+    return this.#read(({ context }) => listRanges(context, query))
+  }
+  async counts(query: { tenant?: string; job?: string }) {
+    return this.#read(({ context }) => counts(context, query))
+  }
+  async nodes() {
+    return this.#read(({ context }) => nodes(context))
+  }
+  subscribe(listener: (hint: Hint) => void) {
+    this.#listeners.add(listener)
+    const stop = this.#opened?.hints.subscribe(listener)
+    return () => {
+      this.#listeners.delete(listener)
+      stop?.()
+    }
+  }
+
+  /** A verb that may have something to tell others. */
+  async #act<Answer>(act: (opened: Opened) => Promise<{ answer: Answer; hints: readonly Hint[] }>): Promise<Answer> {
+    const opened = this.#isOpen()
+    const { answer, hints } = await this.#underWay(opened.clock, () => act(opened))
+    for (const hint of hints) if (hint.kind === 'due') opened.claiming.floors.lower(hint.at)
+    opened.hints.announce(hints)
+    return answer
+  }
+
+  async #read<Answer>(act: (opened: Opened) => Promise<Answer>): Promise<Answer> {
+    const opened = this.#isOpen()
+    return this.#underWay(opened.clock, () => act(opened))
+  }
+
+  /** No time passes in the middle of a call, where the clock is moved by hand. */
+  #underWay<Answer>(clock: Clock, act: () => Promise<Answer>): Promise<Answer> {
+    const call = act()
+    clock.waitFor?.(call)
+    return call
+  }
+
+  #isOpen(): Opened {
+    if (this.#opened) return this.#opened
+    throw new PunctualError('store.closed', 'The PostgreSQL store is not open; open it first')
+  }
+
+  #connect({ clock }: StoreEnv): Opened {
+    const { schema, prepare, compat, listenUrl } = this.#options
+    const db = new Database(this.#source, { schema, prepare })
+    const isReal = clock === systemClock
+    let told = { now: clock.wall(), at: clock.mono() }
+    const context: Context = {
+      db,
+      dictionary: new Dictionary(db),
+      facts: new Facts(),
+      isCompat: compat,
+      now: () => (isReal ? null : Math.floor(clock.wall())),
+      guessNow: () => (isReal ? told.now + clock.mono() - told.at : Math.floor(clock.wall())),
+      noteNow: (now) => {
+        told = { now, at: clock.mono() }
+      },
+    }
+    const floors = new Floors(isReal ? () => clock.mono() : null)
+    const hints = new Hints(context, compat ? false : listenUrl)
+    hints.subscribe((hint) => {
+      if (hint.kind === 'due') floors.lower(hint.at)
+    })
+    for (const listener of this.#listeners) hints.subscribe(listener)
+    return { context, clock, claiming: { known: new KnownClaims(), floors }, hints, pruned: { next: 0 } }
+  }
+}
+
+function renamed<Answer>({ answers, hints }: { answers: Answer; hints: readonly Hint[] }): {
+  answer: Answer
+  hints: readonly Hint[]
+} {
+  return { answer: answers, hints }
+}

@@ -1,0 +1,133 @@
+// Ended occurrences go after their time. Those that were created first mostly go first, so that the bottom of the history is
+// looked at each time, and the rest in turns: no index by time is needed for what happens once in the life of a row.
+import { endStates, type OccurrenceState, stateAfter, type TurnEnd } from '../../model/lifecycle.ts'
+import type { Hint } from '../store.ts'
+import { column } from './arrays.ts'
+import { type Context, storeNow } from './context.ts'
+import type { Session } from './database.ts'
+import { flush } from './flush.ts'
+import { Slice } from './slice.ts'
+import { Tallies } from './tallies.ts'
+
+/** How many handles one look spans. */
+const span = 20_000
+/** How many looks without a find one call takes beside the one at the bottom. */
+const looks = 2
+/** Starts that count for no rate any more are kept for as long as a clock may be set back. */
+const startsKeptMs = 3_600_000
+
+export interface PruneRequest {
+  readonly endedBefore: number
+  readonly keyRetentionMs: number
+  readonly limit: number
+}
+
+/** Where the next look that is not at the bottom begins. */
+export interface PruneCursor {
+  next: number
+}
+
+const ends = endStates.map((end) => `'${end}'`).join(', ')
+
+export async function prune(context: Context, cursor: PruneCursor, request: PruneRequest) {
+  return context.db.transaction(async (session) => {
+    const [row] = await session.all<[number]>(`SELECT ${storeNow} AS now`, [context.now()])
+    const [now] = row as [number]
+    await sweep(session, now)
+    const ended = await find(session, cursor, request)
+    const hints = await remove(session, context, ended, now + request.keyRetentionMs)
+    return { answer: { pruned: ended.length }, hints }
+  })
+}
+
+/** What other tables keep beyond its time. */
+async function sweep(session: Session, now: number): Promise<void> {
+  await Promise.all([
+    session.all('DELETE FROM punctual.tombstone WHERE until < $1', [now]),
+    session.all('DELETE FROM punctual.rate_start WHERE until < $1', [now - startsKeptMs]),
+    session.all(
+      `DELETE FROM punctual.limit_key WHERE key IN (
+        SELECT k.key FROM punctual.limit_key k WHERE NOT EXISTS (SELECT 1 FROM punctual.hold h WHERE h.key = k.key)
+          AND NOT EXISTS (SELECT 1 FROM punctual.waiting w WHERE w.key = k.key) LIMIT 1000)`,
+    ),
+  ])
+}
+
+interface Ended {
+  readonly ref: number
+  readonly series: number
+  readonly state: OccurrenceState
+}
+
+async function find(session: Session, cursor: PruneCursor, { endedBefore, limit }: PruneRequest): Promise<Ended[]> {
+  const [bounds] = await session.all<[number | null, number | null]>('SELECT min(ref), max(ref) AS last FROM punctual.turn')
+  const [first, last] = bounds ?? [null, null]
+  if (first === null || last === null) return []
+  const found = new Map<number, Ended>()
+  const lookAt = async (from: number) => {
+    const rows = await session.all<[number, number, TurnEnd]>(
+      `SELECT ref, series, "end" FROM punctual.turn WHERE ref >= $1 AND ref < $2 AND "end" IN (${ends}) AND ended_at < $3
+        ORDER BY ref LIMIT $4::int`,
+      [from, from + span, endedBefore, limit - found.size],
+    )
+    for (const [ref, series, end] of rows) found.set(ref, { ref, series, state: stateAfter[end] })
+    return rows.length
+  }
+  let from = first
+  for (let isFound = 1; isFound > 0 && found.size < limit && from <= last; from += span) isFound = await lookAt(from)
+  for (let left = looks; left > 0 && found.size < limit; left--) {
+    cursor.next = cursor.next < from || cursor.next > last ? from : cursor.next
+    if (cursor.next > last) break
+    await lookAt(cursor.next)
+    cursor.next += span
+  }
+  return [...found.values()]
+}
+
+/** Deletes occurrences with all that belongs to them. The ids that nobody may use again stay as tombstones. */
+async function remove(session: Session, context: Context, ended: readonly Ended[], until: number): Promise<readonly Hint[]> {
+  if (ended.length === 0) return []
+  const refs = column(ended.map(({ ref }) => ref))
+  const limited = await session.all<[number]>(
+    'SELECT ref FROM punctual.occurrence WHERE ref = ANY($1::bigint[]) AND holds IS NOT NULL ORDER BY ref',
+    [refs],
+  )
+  const hints =
+    limited.length === 0
+      ? []
+      : await passOn(
+          session,
+          context,
+          limited.map(([ref]) => ref),
+        )
+  const tallies = new Tallies()
+  for (const { series, state } of ended) tallies.move(series, state, null)
+  await Promise.all([
+    session.all(
+      `WITH o AS (DELETE FROM punctual.occurrence WHERE ref = ANY($1::bigint[]) RETURNING id, source, key, uniqueness)
+        INSERT INTO punctual.tombstone (id, until) SELECT id, $2::float8 FROM o
+          WHERE source IN ('schedule', 'recovery') OR (key IS NOT NULL AND uniqueness = 'ever')
+        ON CONFLICT (id) DO UPDATE SET until = excluded.until`,
+      [refs, until],
+    ),
+    ...['turn', 'attempt', 'progress'].map((table) =>
+      session.all(`DELETE FROM punctual.${table} WHERE ref = ANY($1::bigint[])`, [refs]),
+    ),
+    tallies.write(session),
+  ])
+  return hints
+}
+
+/** Chances at keys that those that go had left unused are the next one's. */
+async function passOn(session: Session, context: Context, refs: readonly number[]): Promise<readonly Hint[]> {
+  const [waits] = await session.all<[boolean]>('SELECT EXISTS (SELECT 1 FROM punctual.waiting WHERE key IS NOT NULL) AS is_so')
+  if (!waits?.[0]) return []
+  const slice = await Slice.begin(session, context)
+  await slice.gather(refs)
+  for (const ref of refs) {
+    const entry = slice.ledger.entries.get(ref)
+    if (entry) slice.ledger.passOn(entry)
+  }
+  await flush(slice)
+  return slice.hints
+}

@@ -1,0 +1,222 @@
+// The part of the ledger that one verb is about. It is locked and loaded, the verb runs on it as it would in memory, and what
+// has changed is written in the same transaction. Decisions are thus made in one place for all stores, and a verb costs a
+// handful of statements however many occurrences it moves.
+import type { TurnRecord } from '../../model/occurrence.ts'
+import { type Claim, type Entry, jobKey, Ledger, stateOf } from '../ledger/ledger.ts'
+import type { Hint } from '../store.ts'
+import { column } from './arrays.ts'
+import { type Context, storeNow } from './context.ts'
+import type { Session } from './database.ts'
+import { type Loaded, readEntries } from './entries.ts'
+import { type LimitKey, LimitKeys } from './limit-keys.ts'
+
+/** An entry as it was when it was loaded. */
+export interface Before {
+  readonly entry: Readonly<Entry>
+  readonly state: ReturnType<typeof stateOf>
+  readonly holding: ReadonlySet<string>
+  readonly turns: number
+  readonly attempts: number
+}
+
+const mostTries = 20
+
+export class Slice {
+  readonly context: Context
+  readonly session: Session
+  readonly ledger: Ledger
+  readonly now: number
+  readonly pauseRevision: number
+  readonly aliveSince: number
+  /** The kinds whose rows are kept in lanes. */
+  readonly laned: Set<number>
+  readonly hints: Hint[] = []
+  readonly before = new Map<number, Before>()
+  readonly ended: { readonly entry: Entry; readonly end: TurnRecord; readonly dueAt: number }[] = []
+  readonly started: { readonly key: string; readonly at: number; readonly until: number }[] = []
+  /** The claims that stood when they were locked. */
+  readonly claimsBefore = new Set<string>()
+  readonly keys: LimitKeys
+  readonly #newRefs: number[]
+  #prepared: LimitKey[] = []
+
+  static async begin(session: Session, context: Context, newRefs = 0): Promise<Slice> {
+    const [rows, refs] = await Promise.all([
+      session.all<[number, number, number, string | null]>(
+        `SELECT ${storeNow} AS now, pause_revision, alive_since,
+          (SELECT string_agg(ref::text, ',') FROM punctual.kind WHERE laned) AS laned FROM punctual.meta`,
+        [context.now()],
+      ),
+      newRefs === 0
+        ? []
+        : session.all<[number]>(`SELECT nextval('punctual.occurrence_ref_seq') AS ref FROM generate_series(1, $1::int)`, [
+            newRefs,
+          ]),
+    ])
+    const [now, revision, aliveSince, laned] = rows[0] as [number, number, number, string | null]
+    const slice = new Slice(session, context, {
+      now,
+      pauseRevision: Number(revision),
+      aliveSince,
+      laned: new Set(laned === null ? [] : laned.split(',').map(Number)),
+      newRefs: refs.map(([ref]) => Number(ref)),
+    })
+    slice.ledger.pauses.push(...(await context.facts.pausesAt(session, slice.pauseRevision)))
+    slice.ledger.pauseRevision = slice.pauseRevision
+    return slice
+  }
+
+  constructor(
+    session: Session,
+    context: Context,
+    at: {
+      readonly now: number
+      readonly pauseRevision: number
+      readonly aliveSince: number
+      readonly laned: Set<number>
+      readonly newRefs: number[]
+    },
+  ) {
+    this.session = session
+    this.context = context
+    this.now = at.now
+    this.pauseRevision = at.pauseRevision
+    this.aliveSince = at.aliveSince
+    this.laned = at.laned
+    this.#newRefs = at.newRefs
+    this.keys = new LimitKeys(session)
+    this.ledger = new Ledger({
+      now: () => this.now,
+      newRef: () => this.#newRefs.shift() as number,
+      journal: {
+        ended: (entry, end) => this.ended.push({ entry, end, dueAt: entry.dueAt }),
+        started: (key, at, until) => this.started.push({ key, at, until }),
+      },
+    })
+    this.ledger.listeners.add((hint) => this.hints.push(hint))
+  }
+
+  /** Reads what these jobs say. */
+  async loadVersions(series: Iterable<number>): Promise<void> {
+    const refs = [...new Set(series)]
+    await this.context.facts.refresh(this.session, refs)
+    for (const ref of refs) {
+      const { tenant, job } = this.context.dictionary.seriesByRef(ref)
+      const versions = this.context.facts.versions(ref) ?? []
+      if (versions.length > 0) this.ledger.versions.set(jobKey(tenant, job), versions)
+    }
+  }
+
+  /** Locks claims by their ids and makes them known; those that no longer stand are left out. */
+  async lockClaims(ids: readonly string[]): Promise<readonly Claim[]> {
+    if (ids.length === 0) return []
+    return this.#noteClaims(await this.session.all<ClaimTuple>(claimsById, [column(ids)]))
+  }
+
+  /** Locks the keys of what is about to be locked and loaded. */
+  async prepareKeys(refs: readonly number[]): Promise<void> {
+    this.#prepared.push(...(await this.keys.lockFor(refs)))
+  }
+
+  /** Locks and loads entries, with all that their limits bring into play. */
+  async gather(refs: readonly number[], options: LoadOptions = {}): Promise<void> {
+    if (refs.length === 0) await this.lockClaims(options.claims ?? [])
+    let fresh = refs.filter((ref) => !this.before.has(ref))
+    const keys: LimitKey[] = []
+    const loaded: Loaded[] = []
+    while (fresh.length > 0) {
+      const isPrepared = options.isReady && loaded.length === 0
+      const locked = isPrepared ? this.#prepared.splice(0) : await this.keys.lockFor(fresh)
+      keys.push(...locked)
+      if (options.claims && loaded.length === 0) await this.lockClaims(options.claims)
+      // What the limits bring into play can stand anywhere.
+      loaded.push(...(await this.#load(fresh, loaded.length === 0 ? options : {})))
+      const seen = new Set(loaded.map(({ entry }) => entry.ref))
+      fresh = (await this.keys.related(locked)).filter((ref) => !seen.has(ref) && !this.before.has(ref))
+    }
+    await this.#seat(loaded, keys)
+  }
+
+  async #load(refs: readonly number[], { isReady = false, withAttempts = false }: LoadOptions): Promise<Loaded[]> {
+    const { session, context } = this
+    for (let tries = 1; ; tries++) {
+      // Rows of ready that a claim has locked can be nowhere else.
+      const claims = isReady ? [] : await this.#noteClaims(await session.all<ClaimTuple>(claimsOver, [column(refs)]))
+      const places = await session.all<[number]>(lockPlaces, [column(refs)])
+      const loaded = await readEntries(session, context.dictionary, refs, withAttempts)
+      const locked = new Set(places.map(([ref]) => Number(ref)))
+      const standing = new Set([...claims.map(({ id }) => id), ...this.ledger.claims.keys()])
+      // Between two statements one may have gone from a claim to a place, or the other way.
+      const isFixed = ({ entry }: Loaded) =>
+        entry.place === 'claimed' ? entry.claim === null || standing.has(entry.claim) : isOver(entry) || locked.has(entry.ref)
+      if (loaded.every(isFixed)) return loaded
+      if (tries >= mostTries) throw Object.assign(new Error('rows keep moving'), { code: '40001' })
+    }
+  }
+
+  async #seat(loaded: readonly Loaded[], keys: readonly LimitKey[]): Promise<void> {
+    const { ledger } = this
+    for (const { entry } of loaded.toSorted((a, b) => a.entry.ref - b.entry.ref)) {
+      if (this.before.has(entry.ref)) continue
+      this.before.set(entry.ref, {
+        entry: { ...entry },
+        state: stateOf(entry),
+        holding: new Set(entry.holding),
+        turns: entry.turns.length,
+        attempts: entry.attempts.length,
+      })
+      ledger.restore(entry)
+    }
+    const waiting = loaded.filter(({ entry }) => entry.place === 'waiting')
+    for (const { entry } of waiting.sort((a, b) => (a.waitSeq ?? 0) - (b.waitSeq ?? 0))) {
+      ledger.waiting.delete(entry)
+      ledger.waiting.add(entry)
+    }
+    if (keys.length === 0) return
+    const [{ held, counts }, starts] = await Promise.all([
+      this.keys.holders(keys, [...this.before.keys()]),
+      this.keys.starts(keys),
+    ])
+    for (const [key, ref] of held) {
+      const holders = ledger.holders.get(key) ?? new Set()
+      ledger.holders.set(key, holders.add(ledger.entries.get(ref) as Entry))
+    }
+    for (const { key } of keys) ledger.unseenHolders.set(key, (counts.get(key) ?? 0) - (ledger.holders.get(key)?.size ?? 0))
+    for (const [key, ats] of starts) ledger.starts.set(key, ats)
+  }
+
+  async #noteClaims(rows: readonly ClaimTuple[]): Promise<readonly Claim[]> {
+    const { dictionary } = this.context
+    await dictionary.learn(this.session, { boots: rows.map(([, , node]) => node) })
+    return rows.map(([id, token, node, refs]) => {
+      const claim = { id, token, node: dictionary.bootName(node), refs: refs.split(',').map(Number) }
+      this.ledger.claims.set(id, claim)
+      this.claimsBefore.add(id)
+      return claim
+    })
+  }
+}
+
+export interface LoadOptions {
+  /** Claims to lock first, by their ids. */
+  readonly claims?: readonly string[]
+  /** They are rows of ready, which are locked already, and so are their keys. */
+  readonly isReady?: boolean
+  readonly withAttempts?: boolean
+}
+
+function isOver(entry: Entry): boolean {
+  return entry.place === 'ended' && stateOf(entry) !== 'dead'
+}
+
+type ClaimTuple = [id: string, token: string, node: number, refs: string]
+
+const claimColumns = `c.id, c.token, c.node, array_to_string(c.refs, ',') AS refs`
+const claimsById = `SELECT ${claimColumns} FROM punctual.claim c WHERE c.id = ANY($1::text[]) ORDER BY c.id FOR UPDATE`
+const claimsOver = `SELECT ${claimColumns} FROM punctual.claim c
+  WHERE EXISTS (SELECT 1 FROM unnest(c.refs) m WHERE m = ANY($1::bigint[])) ORDER BY c.id FOR UPDATE`
+
+const lockPlace = (table: string) => `SELECT p.ref FROM punctual.occurrence o
+  JOIN punctual.${table} p ON p.series = o.series AND p.ref = o.ref WHERE o.ref = ANY($1::bigint[]) ORDER BY p.ref FOR UPDATE OF p`
+const lockPlaces = `WITH r AS (${lockPlace('ready')}), w AS (${lockPlace('waiting')}), d AS (${lockPlace('dead')})
+  SELECT ref FROM r UNION ALL SELECT ref FROM w UNION ALL SELECT ref FROM d`
