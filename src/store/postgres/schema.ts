@@ -101,7 +101,7 @@ export const migrations: readonly Migration[] = [
       { sql: 'CREATE INDEX occurrence_series ON punctual.occurrence (series, ref)' },
       { sql: 'CREATE INDEX occurrence_key ON punctual.occurrence (series, key, ref) WHERE key IS NOT NULL' },
       { sql: 'CREATE INDEX occurrence_entity ON punctual.occurrence (series, entity, ref) WHERE entity IS NOT NULL' },
-      { sql: 'CREATE INDEX occurrence_scheduled ON punctual.occurrence USING brin (scheduled_at)', tuning: true },
+      { sql: 'CREATE INDEX occurrence_scheduled ON punctual.occurrence USING brin (scheduled_at, ref)', tuning: true },
 
       // planned: the first turn of a scheduled instant. retrying: a wait between tries. limited: needs keys, or must begin in time.
       // lane: 0, or the series where nodes pick.

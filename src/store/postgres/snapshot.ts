@@ -12,3 +12,22 @@ export async function onSnapshot<Answer>({ db, isCompat }: Context, act: (sessio
     return answer
   })
 }
+
+const ways = {
+  /** Along an index that has the rows in order, a few at a time. */
+  'in order': { indexscan: 'on', indexonlyscan: 'on', bitmapscan: 'off', seqscan: 'off' },
+  /** All rows of those parts of a table that may have any, which is what BRIN indexes know. */
+  'in blocks': { indexscan: 'off', indexonlyscan: 'off', bitmapscan: 'on', seqscan: 'off' },
+}
+
+/**
+ * How the next statements of a snapshot find their rows. The planner knows how many rows a series has on average: for one that has
+ * a million of them, it would read and sort them all.
+ */
+export async function reading(session: Session, way: keyof typeof ways): Promise<void> {
+  await session.all(
+    Object.entries(ways[way])
+      .map(([name, value]) => `SET LOCAL enable_${name} = ${value}`)
+      .join('; '),
+  )
+}

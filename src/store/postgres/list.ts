@@ -1,0 +1,67 @@
+// Lists, newest first, of however many rows: see searches.ts and window.ts for how none of them walks what it does not show.
+import type { OccurrenceState } from '../../model/lifecycle.ts'
+import type { OccurrenceSummary } from '../../model/occurrence.ts'
+import { decodeCursor, encodeCursor, type OccurrenceFilter, type Page } from '../query.ts'
+import { column } from './arrays.ts'
+import type { Context } from './context.ts'
+import type { Session } from './database.ts'
+import { matching, searches } from './searches.ts'
+import { onSnapshot, reading } from './snapshot.ts'
+import { readSummaries, standing, stateOfStanding } from './summary.ts'
+import { allWithin, endOf, windowOf } from './window.ts'
+
+export async function list(context: Context, filter: OccurrenceFilter): Promise<Page<OccurrenceSummary>> {
+  const below = filter.cursor === undefined ? Number.MAX_SAFE_INTEGER : decodeCursor(filter.cursor)
+  return onSnapshot(context, async (session) => {
+    const refs = context.isCompat ? await search(session, filter, below) : await searchInOrder(session, filter, below)
+    const page = refs.slice(0, filter.limit)
+    const items = await readSummaries(session, context.dictionary, page)
+    const last = page.at(-1)
+    return { items, cursor: last !== undefined && refs.length > page.length ? encodeCursor(last) : null }
+  })
+}
+
+/** The handles of a page, and the one after it. */
+async function search(session: Session, filter: OccurrenceFilter, below: number): Promise<number[]> {
+  const wanted = filter.limit + 1
+  const found = await Promise.all(
+    (await searches(session, filter)).map(({ sql, values }) => session.all<[number]>(sql, [below, wanted, ...values])),
+  )
+  return found
+    .flat()
+    .map(([ref]) => ref)
+    .sort((a, b) => b - a)
+    .slice(0, wanted)
+}
+
+async function searchInOrder(session: Session, filter: OccurrenceFilter, below: number): Promise<number[]> {
+  const window = windowOf(filter)
+  if (!window) {
+    const [, refs] = await Promise.all([reading(session, 'in order'), search(session, filter, below)])
+    return refs
+  }
+  const [[newest]] = (await session.all<[number | null]>('SELECT max(ref) FROM punctual.occurrence')) as [[number | null]]
+  const top = Math.min(below, (newest ?? 0) + 1)
+  await reading(session, 'in blocks')
+  const all = await allWithin(session, window, top, matching(filter, 3))
+  const end = all ? top : await endOf(session, window, top)
+  await reading(session, 'in order')
+  if (!all) return search(session, filter, end)
+  return filter.states ? inStates(session, all, filter.states, filter.limit + 1) : all.slice(0, filter.limit + 1)
+}
+
+/** Of these handles the newest that stand in one of these states. */
+async function inStates(
+  session: Session,
+  refs: readonly number[],
+  states: readonly OccurrenceState[],
+  limit: number,
+): Promise<number[]> {
+  if (refs.length === 0) return []
+  const rows = await session.all<[number]>(
+    `SELECT o.ref FROM punctual.occurrence o ${standing}
+      WHERE o.ref = ANY($1::bigint[]) AND ${stateOfStanding} = ANY($2::text[]) ORDER BY o.ref DESC LIMIT $3`,
+    [column(refs), column(states), limit],
+  )
+  return rows.map(([ref]) => ref)
+}
