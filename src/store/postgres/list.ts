@@ -5,7 +5,7 @@ import { decodeCursor, encodeCursor, type OccurrenceFilter, type Page } from '..
 import { column } from './arrays.ts'
 import type { Context } from './context.ts'
 import type { Session } from './database.ts'
-import { matching, searches } from './searches.ts'
+import { matching, recent, type Search, searches } from './searches.ts'
 import { onSnapshot, reading } from './snapshot.ts'
 import { readSummaries, standing, stateOfStanding } from './summary.ts'
 import { allWithin, endOf, windowOf } from './window.ts'
@@ -24,12 +24,16 @@ export async function list(context: Context, filter: OccurrenceFilter): Promise<
 /** The handles of a page, and the one after it. */
 async function search(session: Session, filter: OccurrenceFilter, below: number): Promise<number[]> {
   const wanted = filter.limit + 1
-  const found = await Promise.all(
-    (await searches(session, filter)).map(({ sql, values }) => session.all<[number]>(sql, [below, wanted, ...values])),
-  )
+  const find = async ({ sql, values }: Search) => {
+    const rows = await session.all<[number]>(sql, [below, wanted, ...values])
+    return rows.map(([ref]) => ref)
+  }
+  const first = recent(filter)
+  const newest = first ? await find(first) : []
+  if (newest.length === wanted) return newest
+  const found = await Promise.all((await searches(session, filter)).map(find))
   return found
     .flat()
-    .map(([ref]) => ref)
     .sort((a, b) => b - a)
     .slice(0, wanted)
 }

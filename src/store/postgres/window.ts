@@ -1,5 +1,6 @@
 // Lists by time. Occurrences lie in the table by their age, and an index knows of each part of the table which instants and which
 // handles it has: so that parts with nothing in the window are passed over, however many there are.
+import { systemClock } from '../../time/clock.ts'
 import type { OccurrenceFilter } from '../query.ts'
 import type { Session } from './database.ts'
 
@@ -37,17 +38,21 @@ export async function allWithin(
 /** A part of the table that is walked rather than divided once more. */
 const partSize = 16_384
 
+/** As long as the index is up to date this takes a few milliseconds. Any handle that is reached before the time is over will do. */
+const longestMs = 200
+
 /** A handle above all those within a window, close to the last of them. Read in blocks. */
 export async function endOf(session: Session, window: Window, below: number): Promise<number> {
+  const until = systemClock.mono() + longestMs
   let high = below
   let low = Math.max(0, high - partSize)
   // Most windows reach to the present or not far from it: hence from there in growing steps.
-  while (low > 0 && !(await hasAny(session, window, low, high))) {
+  while (low > 0 && systemClock.mono() < until && !(await hasAny(session, window, low, high))) {
     const size = 2 * (high - low)
     high = low
     low = Math.max(0, high - size)
   }
-  while (high - low > partSize) {
+  while (high - low > partSize && systemClock.mono() < until) {
     const middle = Math.floor((low + high) / 2)
     if (await hasAny(session, window, middle, high)) low = middle
     else high = middle

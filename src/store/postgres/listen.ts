@@ -1,0 +1,154 @@
+// Hints: at once within the process, and by notifications to other processes.
+import { randomBytes } from 'node:crypto'
+import pg from 'pg'
+import { type Clock, systemClock } from '../../time/clock.ts'
+import type { Hint } from '../store.ts'
+import type { Context } from './context.ts'
+import { Line } from './line.ts'
+
+type Listener = (hint: Hint) => void
+
+/** What others are to be told next. */
+interface Gathered {
+  due: number | null
+  cancel: boolean
+  job: boolean
+}
+
+/** Who can start work looks at least so often by itself: of what is due later, nobody need be told. */
+const soonMs = 5000
+const connectMs = 5000
+
+// A commit with a notification holds a lock that all others with one wait for: hence in a commit of its own, that does not wait
+// for the disk, since nothing in it has to last.
+const notify = `SELECT set_config('synchronous_commit', 'off', true), pg_notify($1, $2)`
+
+export class Hints {
+  readonly #context: Context
+  readonly #listenUrl: string | false | undefined
+  readonly #channel: string
+  /** By this a process knows its own notifications, which it has heard of already. */
+  readonly #me = randomBytes(6).toString('base64url')
+  readonly #listeners = new Set<Listener>()
+  #clock: Clock = systemClock
+  #isStarted = false
+  #line: Line | null = null
+  #closing: Promise<unknown> = Promise.resolve()
+  #gathered: Gathered | null = null
+  #notifying: Promise<void> | null = null
+
+  /** `listenUrl`: where to listen, if not where the statements go; false for no word from or to other processes. */
+  constructor(context: Context, listenUrl: string | false | undefined) {
+    this.#context = context
+    this.#listenUrl = context.isCompat ? false : listenUrl
+    this.#channel = `punctual_${context.db.schema}`
+  }
+
+  subscribe(listener: Listener): () => void {
+    this.#listeners.add(listener)
+    this.#listen()
+    return () => {
+      this.#listeners.delete(listener)
+      if (this.#listeners.size === 0) this.#hangUp()
+    }
+  }
+
+  start(clock: Clock = systemClock): void {
+    this.#clock = clock
+    this.#isStarted = true
+    this.#listen()
+  }
+
+  async stop(): Promise<void> {
+    this.#isStarted = false
+    this.#gathered = null
+    this.#hangUp()
+    await Promise.all([this.#closing, this.#notifying])
+  }
+
+  /** Tells those that listen in this process. */
+  tell(hints: readonly Hint[]): void {
+    for (const hint of hints) for (const listener of this.#listeners) listener(hint)
+  }
+
+  /** Tells everybody. What the hints are about must be committed: others would look before it is there. */
+  announce(hints: readonly Hint[]): void {
+    this.tell(hints)
+    if (this.#listenUrl === false || !this.#isStarted) return
+    for (const hint of hints) this.#gather(hint)
+    if (this.#gathered && !this.#notifying) {
+      this.#notifying = this.#notifyAll()
+      this.#clock.waitFor?.(this.#notifying)
+    }
+  }
+
+  #gather(hint: Hint): void {
+    if (hint.kind === 'due' && hint.at > this.#context.guessNow() + soonMs) return
+    this.#gathered ??= { due: null, cancel: false, job: false }
+    if (hint.kind === 'due') this.#gathered.due = Math.min(this.#gathered.due ?? hint.at, hint.at)
+    else this.#gathered[hint.kind] = true
+  }
+
+  /** One at a time: what comes together meanwhile is told together. */
+  async #notifyAll(): Promise<void> {
+    try {
+      for (let gathered = this.#take(); gathered; gathered = this.#take())
+        await this.#context.db.all(notify, [this.#channel, JSON.stringify({ by: this.#me, ...gathered })])
+    } catch {
+      // A hint is worth no error: the others will look by themselves.
+    } finally {
+      this.#notifying = null
+    }
+  }
+
+  #take(): Gathered | null {
+    const gathered = this.#gathered
+    this.#gathered = null
+    return gathered
+  }
+
+  #listen(): void {
+    if (this.#line || !this.#isStarted || this.#listeners.size === 0 || this.#listenUrl === false) return
+    this.#line = new Line({
+      channel: this.#channel,
+      clock: this.#clock,
+      newClient: () => this.#newClient(),
+      onMessage: (payload) => this.#hear(payload),
+      onReturn: () => this.tell([{ kind: 'due', at: this.#context.guessNow() }, { kind: 'job' }, { kind: 'cancel' }]),
+    })
+  }
+
+  #newClient(): pg.Client {
+    if (!this.#listenUrl) return new pg.Client(this.#context.db.connectionOptions)
+    return new pg.Client({
+      connectionString: this.#listenUrl,
+      connectionTimeoutMillis: connectMs,
+      keepAlive: true,
+      application_name: 'punctual',
+    })
+  }
+
+  #hangUp(): void {
+    const line = this.#line
+    this.#line = null
+    if (line) this.#closing = Promise.all([this.#closing, line.close()])
+  }
+
+  #hear(payload: string): void {
+    const { by, due, cancel, job } = parsed(payload)
+    if (by === this.#me) return
+    if (typeof due === 'number') this.tell([{ kind: 'due', at: due }])
+    if (cancel === true) this.tell([{ kind: 'cancel' }])
+    if (job === true) this.tell([{ kind: 'job' }])
+  }
+}
+
+/** Anybody may write to a channel. */
+function parsed(payload: string): Readonly<Record<string, unknown>> {
+  try {
+    const value: unknown = JSON.parse(payload)
+    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}
+  } catch {
+    return {}
+  }
+}
