@@ -1,22 +1,16 @@
 // The stores on which the policies are proved, and what a test wants to know about the history of a job.
-import { describe } from 'vitest'
 import type { OccurrenceLine } from '../../src/client/occurrence-view.ts'
 import type { PunctualOptions } from '../../src/client/options.ts'
 import type { Punctual } from '../../src/client/punctual.ts'
 import { type Cluster, type Node, newCluster } from '../support/cluster.ts'
-import { type Connect, inFile, inMemory } from '../support/each-store.ts'
-
-const stores: readonly (readonly [string, () => Connect])[] = [
-  ['memory', inMemory],
-  ['sqlite', inFile],
-]
+import { type Connect, onEachStore } from '../support/each-store.ts'
 
 export const hour = 3_600_000
 export const day = 24 * hour
 
-/** Registers the same tests on every store that has the policies. */
+/** Registers the same tests on every store. */
 export function onStores(title: string, register: (scene: (start?: string) => Scene, store: string) => void): void {
-  describe.each(stores)(`${title} (%s)`, (store, newDatabase) => register((start) => newScene(newDatabase(), start), store))
+  onEachStore(title, (newDatabase, store) => register((start) => newScene(newDatabase(), start), store))
 }
 
 export interface Scene extends Cluster {

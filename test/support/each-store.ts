@@ -1,21 +1,32 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { describe, onTestFinished } from 'vitest'
+import { beforeAll, describe, onTestFinished } from 'vitest'
 import { memory } from '../../src/store/memory/index.ts'
+import { postgres } from '../../src/store/postgres/index.ts'
 import { sqlite } from '../../src/store/sqlite/index.ts'
 import type { Store } from '../../src/store/store.ts'
+import { freshSchemaName, sharedPostgresUrl } from './postgres-database.ts'
 
 /** Gives a store on the same data each time it is called, as several processes would have it. */
 export type Connect = () => Store
 
+const stores = { memory: inMemory, sqlite: inFile, postgres: inSchema } satisfies Record<string, () => Connect>
+
+export type StoreName = keyof typeof stores
+
 /** Registers the same tests on every store. */
-export function onEachStore(title: string, register: (newDatabase: () => Connect, name: 'memory' | 'sqlite') => void): void {
-  describe.each([
-    ['memory', inMemory],
-    ['sqlite', inFile],
-  ] as const)(`${title} (%s)`, (name, newDatabase) => register(newDatabase, name))
+export function onEachStore(title: string, register: (newDatabase: () => Connect, name: StoreName) => void): void {
+  describe.each(Object.keys(stores) as StoreName[])(`${title} (%s)`, (name) => {
+    if (name === 'postgres')
+      beforeAll(async () => {
+        postgresUrl = await sharedPostgresUrl()
+      })
+    register(stores[name], name)
+  })
 }
+
+let postgresUrl = ''
 
 export function inMemory(): Connect {
   const store = memory()
@@ -26,6 +37,12 @@ export function inMemory(): Connect {
 export function inFile(): Connect {
   const path = databasePath()
   return () => sqlite(path)
+}
+
+/** Tables of their own in the PostgreSQL that the run shares. */
+function inSchema(): Connect {
+  const schema = freshSchemaName()
+  return () => postgres(postgresUrl, { schema })
 }
 
 export function databasePath(): string {

@@ -4,6 +4,7 @@ import type { CreateAnswer, Hint, NewOccurrence } from '../store.ts'
 import { column } from './arrays.ts'
 import type { Context } from './context.ts'
 import type { Session } from './database.ts'
+import { isDuplicate } from './failure.ts'
 import { flush } from './flush.ts'
 import { type Drafted, JobsInForce } from './in-force.ts'
 import { toJson } from './records.ts'
@@ -34,11 +35,21 @@ export async function create(context: Context, rows: readonly NewOccurrence[], j
   const isShared = rows.length > 1 && rows.some(({ key }) => key !== null)
   // A single statement is a commit of its own; what may move or replace another needs its lock.
   if (!isShared && rows.every(({ onConflict, unique }) => onConflict === 'keep' && unique === 'ever'))
-    return createIn(context, db, rows)
+    return rows.every(({ key }) => key === null) ? createUnkeyed(context, rows) : createIn(context, db, rows)
   return db.transaction(async (session) => {
     if (isShared) await session.all(`SET LOCAL lock_timeout = '${sharedWait}'`)
     return createIn(context, session, rows)
   })
+}
+
+/** Ids made for this very call are new, unless the call is said again: looking first would cost a good part of the insert. */
+async function createUnkeyed(context: Context, rows: readonly NewOccurrence[]): Promise<Created> {
+  try {
+    return await createIn(context, context.db, rows, true)
+  } catch (error) {
+    if (isDuplicate(error)) return createIn(context, context.db, rows)
+    throw error
+  }
 }
 
 function seriesOf({ dictionary }: Context, rows: readonly NewOccurrence[]): number[] {
@@ -52,9 +63,9 @@ function seriesOf({ dictionary }: Context, rows: readonly NewOccurrence[]): numb
   ]
 }
 
-async function createIn(context: Context, session: Session, rows: readonly NewOccurrence[]): Promise<Created> {
+async function createIn(context: Context, session: Session, rows: readonly NewOccurrence[], areNew = false): Promise<Created> {
   for (let tries = 1; ; tries++) {
-    const { now, created, drafts } = await insertNew(context, session, rows)
+    const { now, created, drafts } = await insertNew(context, session, rows, areNew)
     const answers = new Map<NewOccurrence, CreateAnswer>()
     for (const { row } of drafts) {
       // Of several with the same id the first has made it.
@@ -90,7 +101,7 @@ interface Inserted {
   readonly drafts: readonly Drafted[]
 }
 
-async function insertNew(context: Context, session: Session, rows: readonly NewOccurrence[]): Promise<Inserted> {
+async function insertNew(context: Context, session: Session, rows: readonly NewOccurrence[], areNew: boolean): Promise<Inserted> {
   const { dictionary, facts } = context
   for (let tries = 1; ; tries++) {
     const jobs = new JobsInForce(context, context.guessNow())
@@ -100,7 +111,7 @@ async function insertNew(context: Context, session: Session, rows: readonly NewO
     const isLive = rows.some(({ unique, key }) => unique === 'live' && key !== null)
     const mayExpire = drafts.some(({ startWithinMs }) => startWithinMs !== null)
     const [answer] = await session.all<[now: number, isCurrent: boolean, count: number, ids: string | null]>(
-      insertText(isLive, mayExpire),
+      insertText({ isLive, mayExpire, areNew }),
       [
         context.now(),
         from,
@@ -156,8 +167,8 @@ const texts = new Map<string, string>()
  * All in one statement: whether what is known of the jobs still holds, the occurrences, and what goes with them. What few rows
  * need is left out of the text where no row needs it.
  */
-function insertText(isLive: boolean, mayExpire: boolean): string {
-  const name = `${isLive} ${mayExpire}`
+function insertText({ isLive, mayExpire, areNew }: { isLive: boolean; mayExpire: boolean; areNew: boolean }): string {
+  const name = `${isLive} ${mayExpire} ${areNew}`
   const known = texts.get(name)
   if (known) return known
   const text = `WITH g AS MATERIALIZED (
@@ -181,7 +192,7 @@ function insertText(isLive: boolean, mayExpire: boolean): string {
       replay, start_within_ms, scheduled_at, created_at, payload)
     SELECT i.ref, id, series, kind, version, source, key, uniqueness, entity, refs, settings, priority, holds, replay, start_within_ms,
       scheduled_at, now, payload FROM i ${isLive ? "LEFT JOIN l ON l.ref = i.ref WHERE uniqueness <> 'live' OR key IS NULL OR l.ref IS NOT NULL" : ''}
-    ON CONFLICT (id) DO NOTHING RETURNING ref, id, series, kind, priority, scheduled_at, source, holds, start_within_ms),
+    ${areNew ? '' : 'ON CONFLICT (id) DO NOTHING'} RETURNING ref, id, series, kind, priority, scheduled_at, source, holds, start_within_ms),
   r AS (INSERT INTO punctual.ready (kind, priority, lane, due_at, ref, series, turn, planned, retrying, limited)
     SELECT o.kind, o.priority, CASE WHEN k.laned THEN o.series ELSE 0 END, o.scheduled_at, o.ref, o.series, 1,
       o.source IN ('schedule', 'recovery'), false, o.holds IS NOT NULL OR o.start_within_ms IS NOT NULL

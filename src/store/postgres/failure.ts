@@ -26,6 +26,11 @@ export function isConflict(error: unknown): boolean {
   return conflicts.includes(codeOf(error))
 }
 
+/** A row was there already. */
+export function isDuplicate(error: unknown): boolean {
+  return codeOf(error) === '23505'
+}
+
 export function isLockTimeout(error: unknown): boolean {
   return codeOf(error) === lockTimeout
 }

@@ -106,7 +106,7 @@ export const migrations: readonly Migration[] = [
       // planned: the first turn of a scheduled instant. retrying: a wait between tries. limited: needs keys, or must begin in time.
       // lane: 0, or the series where nodes pick.
       { sql: `CREATE TABLE punctual.ready (${placeColumns}, PRIMARY KEY (series, ref))` },
-      { sql: 'CREATE UNIQUE INDEX ready_due ON punctual.ready (kind, priority, lane, due_at, ref)' },
+      { sql: 'CREATE INDEX ready_due ON punctual.ready (kind, priority, lane, due_at, ref)' },
       { sql: 'CREATE INDEX ready_retrying ON punctual.ready (series, ref) WHERE retrying' },
       { sql: 'CREATE INDEX ready_planned ON punctual.ready (series, due_at) WHERE planned' },
       // May be out of date: the row itself says whether its expiry still holds.
@@ -160,7 +160,6 @@ export const migrations: readonly Migration[] = [
         )`,
       },
       { sql: `CREATE INDEX turn_end ON punctual.turn (series, "end", ref) WHERE "end" <> 'completed'` },
-      { sql: 'CREATE INDEX turn_ended ON punctual.turn USING brin (ended_at)', tuning: true },
       {
         sql: `CREATE TABLE punctual.attempt (
           ref bigint NOT NULL, started_at float8 NOT NULL, ended_at float8 NOT NULL, retry_at float8,

@@ -3,6 +3,7 @@ import { settle as settleInLedger } from '../ledger/settle.ts'
 import type { ClaimRef, Hint, SettleItem, WriteAnswer } from '../store.ts'
 import { column } from './arrays.ts'
 import type { Context } from './context.ts'
+import { isDuplicate } from './failure.ts'
 import { flush } from './flush.ts'
 import type { KnownClaims, KnownMember } from './known-claims.ts'
 import { toJson } from './records.ts'
@@ -31,7 +32,7 @@ export async function settle(
     hints.push(...settled.hints)
   }
   if (plain.length > 0) {
-    const settled = await settlePlain(context, known, plain, done)
+    const settled = (await settlePlain(context, known, plain, done)) ?? (await settleOthers(context, plain, done)).answers
     for (const [at, item] of plain.entries()) answers.set(item, settled[at] as WriteAnswer)
   }
   for (const { claim, ref } of items) known.get(claim.id)?.members.delete(ref)
@@ -59,12 +60,16 @@ async function settleOthers(context: Context, items: readonly SettleItem[], done
   })
 }
 
+/**
+ * One row for each turn and nothing looked up before. Null: some have an end row already or have lost their claim, which is rare
+ * enough to do all of it once more with care.
+ */
 async function settlePlain(
   { db }: Context,
   known: KnownClaims,
   items: readonly SettleItem[],
   done: readonly ClaimRef[],
-): Promise<readonly WriteAnswer[]> {
+): Promise<readonly WriteAnswer[] | null> {
   const claims = new Map<string, { readonly claim: ClaimRef; readonly at: number }>()
   for (const claim of [...items.map((item) => item.claim), ...done])
     if (!claims.has(claim.id)) claims.set(claim.id, { claim, at: claims.size + 1 })
@@ -72,30 +77,33 @@ async function settlePlain(
   const of = (value: (item: SettleItem) => string | number | null) => column(items.map(value))
   const memberOf = (item: SettleItem) => plainMember(known, item) as KnownMember
   const refs = [...claims.values()]
-  const rows = await db.all<[ref: number, turn: number]>(hasAttempts ? endWithAttempts : endPlainly, [
-    column(refs.map(({ claim }) => claim.id)),
-    column(refs.map(({ claim }) => claim.token)),
-    column(done.map(({ id }) => claims.get(id)?.at ?? 0)),
-    of(({ claim }) => claims.get(claim.id)?.at ?? 0),
-    of(({ ref }) => ref),
-    of(({ turn }) => turn),
-    of((item) => memberOf(item).series),
-    of((item) => memberOf(item).dueAt),
-    of(({ end }) => end.end),
-    of(({ end }) => end.startedAt),
-    of(({ end }) => end.endedAt),
-    of(({ end }) => end.attempt),
-    of(({ end }) => toJson(end.settings)),
-    of(({ end }) => toJson(end.tasks)),
-    of(({ end }) => end.reason),
-    of(({ end }) => toJson(end.error)),
-    of(({ end }) => end.result),
-    column(failuresThatCount(items, (item) => memberOf(item).series)),
-    ...(hasAttempts ? attemptColumns(items) : []),
-  ])
-  const ended = new Set(rows.map(([ref, turn]) => `${ref} ${turn}`))
-  if (ended.size === items.length) return items.map(() => 'ok')
-  return answersFor({ db }, items, ended)
+  try {
+    const [row] = await db.all<[ended: number]>(hasAttempts ? endWithAttempts : endPlainly, [
+      column(refs.map(({ claim }) => claim.id)),
+      column(refs.map(({ claim }) => claim.token)),
+      column(done.map(({ id }) => claims.get(id)?.at ?? 0)),
+      of(({ claim }) => claims.get(claim.id)?.at ?? 0),
+      of(({ ref }) => ref),
+      of(({ turn }) => turn),
+      of((item) => memberOf(item).series),
+      of((item) => memberOf(item).dueAt),
+      of(({ end }) => end.end),
+      of(({ end }) => end.startedAt),
+      of(({ end }) => end.endedAt),
+      of(({ end }) => end.attempt),
+      of(({ end }) => toJson(end.settings)),
+      of(({ end }) => toJson(end.tasks)),
+      of(({ end }) => end.reason),
+      of(({ end }) => toJson(end.error)),
+      of(({ end }) => end.result),
+      column(failuresThatCount(items, (item) => memberOf(item).series)),
+      ...(hasAttempts ? attemptColumns(items) : []),
+    ])
+    return row?.[0] === items.length ? items.map(() => 'ok') : null
+  } catch (error) {
+    if (isDuplicate(error)) return null
+    throw error
+  }
 }
 
 /** The failures after which no success follows, as far as these items tell. */
@@ -126,29 +134,8 @@ function attemptColumns(items: readonly SettleItem[]): (string | null)[] {
   ]
 }
 
-/** What was said before is said again with the same answer; the rest is lost. */
-async function answersFor(
-  { db }: Pick<Context, 'db'>,
-  items: readonly SettleItem[],
-  ended: ReadonlySet<string>,
-): Promise<readonly WriteAnswer[]> {
-  const left = items.filter(({ ref, turn }) => !ended.has(`${ref} ${turn}`))
-  const rows = await db.all<[number, number, string, number]>(
-    `SELECT t.ref, t.turn, t."end", t.ended_at FROM unnest($1::bigint[], $2::int[]) i (ref, turn)
-      JOIN punctual.turn t ON t.ref = i.ref AND t.turn = i.turn`,
-    [column(left.map(({ ref }) => ref)), column(left.map(({ turn }) => turn))],
-  )
-  const before = new Map(rows.map(([ref, turn, end, endedAt]) => [`${ref} ${turn}`, { end, endedAt }]))
-  return items.map(({ ref, turn, end }) => {
-    const name = `${ref} ${turn}`
-    if (ended.has(name)) return 'ok'
-    const said = before.get(name)
-    return said?.end === end.end && said.endedAt === end.endedAt ? 'ok' : 'lost'
-  })
-}
-
 // held: the claims that stand, locked, so that nobody takes them away meanwhile. The end row is the fence: where there is one
-// already, nothing of the item is written.
+// already, the statement fails and nothing is written.
 const endTurns = (withAttempts: boolean) => `WITH held AS MATERIALIZED (
     SELECT k.at, c.id, c.node FROM unnest($1::text[], $2::text[]) WITH ORDINALITY k (id, token, at)
     JOIN punctual.claim c ON c.id = k.id AND c.token = k.token ORDER BY c.id FOR UPDATE OF c),
@@ -159,7 +146,7 @@ const endTurns = (withAttempts: boolean) => `WITH held AS MATERIALIZED (
       $12::punctual.attempt_state[], $13::text[], $14::text[], $15::text[], $16::text[], $17::text[])
       i (claim, ref, turn, series, due_at, "end", started_at, ended_at, attempt, settings, tasks, reason, error, result)
     JOIN held h ON h.at = i.claim
-    ON CONFLICT DO NOTHING RETURNING ref, turn, series, "end", started_at),
+    RETURNING ref, series, "end", started_at),
   ${
     withAttempts
       ? `a AS (
@@ -179,7 +166,7 @@ const endTurns = (withAttempts: boolean) => `WITH held AS MATERIALIZED (
       count(*) FILTER (WHERE "end" = 'dead'), max(started_at), bool_or("end" = 'completed'), count(*) FILTER (WHERE ref = ANY($18::bigint[]))
     FROM ended GROUP BY series),
   x AS (DELETE FROM punctual.claim USING held h WHERE claim.id = h.id AND h.at = ANY($3::int[]))
-  SELECT ref, turn FROM ended`
+  SELECT count(*) AS ended FROM ended`
 
 const endPlainly = endTurns(false)
 const endWithAttempts = endTurns(true)
