@@ -137,7 +137,7 @@ export class Database {
           this.#session(client, () => isOver),
           client,
         ),
-        callMs,
+        deadlineMs,
       )
     } catch (error) {
       failure = error
