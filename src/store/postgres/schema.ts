@@ -3,6 +3,7 @@
 // The word `punctual.` stands for the schema, whatever its name: see `inSchema`.
 import { attemptStates, occurrenceStates, sources, turnEnds } from '../../model/lifecycle.ts'
 import { uniqueKinds, type WaitRecord } from '../../model/occurrence.ts'
+import { room } from './room.ts'
 
 /** One step of the schema. Steps are only ever added, never changed. */
 export interface Migration {
@@ -219,6 +220,7 @@ export const migrations: readonly Migration[] = [
         sweptOften,
       ),
       ...['occurrence', 'turn', 'attempt'].map(grows),
+      ...room.map((sql) => ({ sql, tuning: true as const })),
     ],
   },
 ]
