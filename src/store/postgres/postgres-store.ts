@@ -43,6 +43,7 @@ import { pause } from './pauses.ts'
 import { plan } from './plan.ts'
 import { type PruneRequest, prune } from './prune.ts'
 import { counts, get, listRanges, nodes } from './read.ts'
+import { refreshBlocks } from './refresh-blocks.ts'
 import { rescue } from './rescue.ts'
 import { settle } from './settle.ts'
 import { fold } from './tally.ts'
@@ -53,7 +54,7 @@ interface Opened {
   readonly clock: Clock
   readonly claiming: { readonly known: KnownClaims; readonly floors: Floors }
   readonly hints: Hints
-  readonly pruned: { next: number }
+  readonly pruned: { next: number; page: number }
 }
 
 export class PostgresStore implements Store {
@@ -62,7 +63,8 @@ export class PostgresStore implements Store {
   readonly batchLimit = 2000
   readonly #source: Source
   readonly #options: ReturnType<typeof checkPostgresOptions>
-  readonly #listeners = new Set<(hint: Hint) => void>()
+  /** Who listens, and how to take that back. */
+  readonly #listeners = new Map<(hint: Hint) => void, () => void>()
   /** Who has opened the store: it closes with the last of them. */
   readonly #users = new Set<StoreEnv>()
   #opened: Opened | null = null
@@ -150,7 +152,11 @@ export class PostgresStore implements Store {
     })
   }
   async prune(request: PruneRequest) {
-    return this.#act(({ context, pruned }) => prune(context, pruned, request))
+    return this.#act(async ({ context, pruned }) => {
+      const done = await prune(context, pruned, request)
+      if (done.answer.pruned > 0) pruned.page = await refreshBlocks(context, pruned.page)
+      return done
+    })
   }
   async get(which: Which) {
     return this.#read(({ context }) => get(context, which))
@@ -168,11 +174,11 @@ export class PostgresStore implements Store {
     return this.#read(({ context }) => nodes(context))
   }
   subscribe(listener: (hint: Hint) => void) {
-    this.#listeners.add(listener)
-    const stop = this.#opened?.hints.subscribe(listener)
+    this.#listeners.get(listener)?.()
+    this.#listeners.set(listener, this.#opened ? hear(this.#opened, listener) : () => {})
     return () => {
+      this.#listeners.get(listener)?.()
       this.#listeners.delete(listener)
-      stop?.()
     }
   }
 
@@ -220,12 +226,18 @@ export class PostgresStore implements Store {
     }
     const floors = new Floors(isReal ? () => clock.mono() : null)
     const hints = new Hints(context, compat ? false : listenUrl)
-    hints.subscribe((hint) => {
-      if (hint.kind === 'due') floors.lower(hint.at)
-    })
-    for (const listener of this.#listeners) hints.subscribe(listener)
-    return { context, clock, claiming: { known: new KnownClaims(), floors }, hints, pruned: { next: 0 } }
+    const opened = { context, clock, claiming: { known: new KnownClaims(), floors }, hints, pruned: { next: 0, page: 0 } }
+    for (const listener of this.#listeners.keys()) this.#listeners.set(listener, hear(opened, listener))
+    return opened
   }
+}
+
+/** Has the store listen as well, but only beside somebody else: a process that only creates work need not hear of any. */
+function hear({ hints, claiming }: Opened, listener: (hint: Hint) => void): () => void {
+  return hints.subscribe((hint) => {
+    if (hint.kind === 'due') claiming.floors.lower(hint.at)
+    listener(hint)
+  })
 }
 
 function renamed<Answer>({ answers, hints }: { answers: Answer; hints: readonly Hint[] }): {
