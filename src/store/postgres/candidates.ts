@@ -21,14 +21,47 @@ interface Page {
 export async function candidates(
   slice: Slice,
   { kinds: names, pick }: ClaimRequest,
-  { dueBy, limit, seen }: { readonly dueBy: number; readonly limit: number; readonly seen: readonly number[] },
+  { dueBy, limit, seen }: Want,
 ): Promise<Page> {
-  const { session, context } = slice
-  const kinds = context.dictionary.kindRefs(names)
+  const kinds = slice.context.dictionary.kindRefs(names)
   if (pick) await layLanes(slice, kinds)
+  const found =
+    slice.laned.size > 0
+      ? await inLanes(slice, kinds, pick, { dueBy, limit, seen })
+      : await inOrder(slice, kinds, { dueBy, limit, seen })
+  const refs = found.map(([ref]) => ref)
+  const free = await lock(slice, refs)
+  await slice.gather(free, { isReady: true, withAttempts: true })
+  // What a pick left aside is for another claim: its shares are those of this one.
+  return { refs, isMore: !pick && refs.length >= limit }
+}
+
+interface Want {
+  readonly dueBy: number
+  readonly limit: number
+  readonly seen: readonly number[]
+}
+
+/** Where no node picks, all rows of a kind and priority lie one behind the other. */
+async function inOrder({ session }: Slice, kinds: readonly number[], { dueBy, limit, seen }: Want): Promise<[number][]> {
+  return session.all<[number]>(
+    `SELECT r.ref FROM punctual.kind k CROSS JOIN unnest(k.priorities) p (priority), LATERAL (
+        SELECT ref, due_at FROM punctual.ready WHERE kind = k.ref AND priority = p.priority AND lane = 0 AND due_at <= $2::float8
+          AND NOT ref = ANY($3::bigint[]) ORDER BY due_at, ref LIMIT $4::int) r
+      WHERE k.ref = ANY($1::int[]) ORDER BY p.priority, r.due_at, r.ref LIMIT $4::int`,
+    [column(kinds), dueBy, column(seen), limit],
+  )
+}
+
+async function inLanes(
+  slice: Slice,
+  kinds: readonly number[],
+  pick: ClaimPick | undefined,
+  { dueBy, limit, seen }: Want,
+): Promise<[number][]> {
   const lanes = await lanesOf(slice, kinds, dueBy)
   const { perLane, wanted } = shares(slice, lanes, pick, limit)
-  const found = await session.all<[number]>(
+  return slice.session.all<[number]>(
     `SELECT r.ref FROM unnest($1::int[], $2::smallint[], $3::int[], $4::int[]) l (kind, priority, lane, many), LATERAL (
         SELECT ref, due_at FROM punctual.ready WHERE kind = l.kind AND priority = l.priority AND lane = l.lane AND due_at <= $5::float8
           AND NOT ref = ANY($6::bigint[]) ORDER BY due_at, ref LIMIT l.many) r
@@ -43,11 +76,6 @@ export async function candidates(
       wanted,
     ],
   )
-  const refs = found.map(([ref]) => ref)
-  const free = await lock(slice, refs)
-  await slice.gather(free, { isReady: true, withAttempts: true })
-  // What a pick left aside is for another claim: its shares are those of this one.
-  return { refs, isMore: !pick && refs.length >= limit }
 }
 
 /** Keys first: then the rows, those left out that another claim has just locked. */

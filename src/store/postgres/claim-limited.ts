@@ -55,12 +55,14 @@ async function claimIn(session: Session, context: Context, request: ClaimRequest
   const { members, passed, isCut } = isRepeat
     ? { members: standing, passed: [], isCut: false }
     : await takeDue(slice, request, Math.min(request.limit, left))
-  await describe(slice, members)
-  await flush(slice)
   const refs = context.dictionary.kindRefs(kinds)
   // At the cluster's limit nothing can be claimed before something ends, so that no due instant is worth waking for.
   const isFull = (isRepeat ? 0 : members.length) >= left
-  const next = isFull ? null : isCut ? now : await (request.pick ? nextDueLater : nextDue)(session, context, refs, now)
+  const [, , next] = await Promise.all([
+    describe(slice, members),
+    flush(slice),
+    isFull ? null : isCut ? now : (request.pick ? nextDueLater : nextDue)(session, context, refs, now),
+  ])
   const answer: ClaimAnswer = { now, members: members.map((entry) => member(ledger, entry)), passed, nextDue: next }
   return { answer, hints: slice.hints, members }
 }
@@ -76,15 +78,16 @@ async function runningIn(session: Session): Promise<number> {
 /** The members of the claim that are left, when it was made before. */
 async function findStanding(slice: Slice, { id, token, node }: ClaimRequest): Promise<readonly Entry[] | null> {
   const { context, ledger, session } = slice
-  const [claim] = await slice.lockClaims([id])
+  const [[claim], joined] = await Promise.all([
+    slice.lockClaims([id]),
+    session.all('SELECT 1 AS one FROM punctual.node WHERE boot = $1', [context.dictionary.boot(node) ?? null]),
+  ])
   if (claim) {
     if (claim.token !== token || claim.node !== node)
       throw new PunctualError('claim.lost', `Claim ${id} belongs to another`, { claim: id })
     await slice.gather(claim.refs, { withAttempts: true })
     return unended(ledger, claim)
   }
-  const boot = context.dictionary.boot(node)
-  const joined = boot === undefined ? [] : await session.all('SELECT 1 AS one FROM punctual.node WHERE boot = $1', [boot])
   if (joined.length === 0)
     throw new PunctualError('claim.lost', `Node ${node} is not known to the store and cannot claim`, { node })
   return null
@@ -128,12 +131,14 @@ async function describe(slice: Slice, members: readonly Entry[]): Promise<void> 
   const { context, session, ledger } = slice
   const series = [...new Set(members.map(({ record }) => context.dictionary.series(record.tenant, record.job).ref))]
   if (series.length === 0) return
-  await slice.loadVersions(series)
-  const rows = await session.all<[number, number | null]>(
-    `SELECT s.ref, greatest(s.last_run_at, (SELECT max(y.last_run_at) FROM punctual.tally y WHERE y.series = s.ref AND y.last_run_at IS NOT NULL)) AS at
+  const [, rows] = await Promise.all([
+    slice.loadVersions(series),
+    session.all<[number, number | null]>(
+      `SELECT s.ref, greatest(s.last_run_at, (SELECT max(y.last_run_at) FROM punctual.tally y WHERE y.series = s.ref AND y.last_run_at IS NOT NULL)) AS at
       FROM punctual.series s WHERE s.ref = ANY($1::int[])`,
-    [column(series)],
-  )
+      [column(series)],
+    ),
+  ])
   ledger.lastRuns.clear()
   for (const [ref, at] of rows) {
     const { tenant, job } = context.dictionary.seriesByRef(ref)

@@ -51,8 +51,9 @@ export class Database {
             keepAlive: true,
             application_name: 'punctual',
             pipeline: true,
-            // Compiling a statement takes far longer than running it once. Poolers refuse to be told.
-            ...(prepare && { options: '-c jit=off' }),
+            // To compile a statement, or to plan it anew for each set of values, takes longer than to run it: what is read and
+            // written here goes by keys, whatever the values. Poolers refuse to be told.
+            ...(prepare && { options: '-c jit=off -c plan_cache_mode=force_generic_plan' }),
           } as pg.PoolConfig)
         : source
     // An idle connection that breaks is replaced when it is next needed; without a listener it would end the process.
@@ -137,7 +138,7 @@ export class Database {
           this.#session(client, () => isOver),
           client,
         ),
-        callMs,
+        deadlineMs,
       )
     } catch (error) {
       failure = error

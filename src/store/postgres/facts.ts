@@ -37,19 +37,29 @@ export class Facts {
   async refresh(session: Session, series: Iterable<number>): Promise<void> {
     const refs = [...new Set(series)]
     if (refs.length === 0) return
+    const newest = refs.map((ref) => this.newest(ref))
     const rows = await session.all<VersionRow>(
       `SELECT v.series, v.version, v.spec, v.effective_at, v.created_at, v.by_whom
         FROM unnest($1::int[], $2::int[]) k (series, newest)
         JOIN punctual.job_version v ON v.series = k.series AND v.version > k.newest ORDER BY v.series, v.version`,
-      [column(refs), column(refs.map((ref) => this.newest(ref)))],
+      [column(refs), column(newest)],
     )
-    if (this.#versions.size > seriesKept) this.#versions.clear()
-    for (const ref of refs) if (!this.#versions.has(ref)) this.#versions.set(ref, [])
-    for (const [ref, version, spec, effectiveAt, createdAt, by] of rows) {
-      const known = this.#versions.get(ref) ?? []
-      const record = { version, spec: JSON.parse(spec), effectiveAt, createdAt, by }
-      if (version > (known.at(-1)?.version ?? 0)) this.#versions.set(ref, [...known, record])
+    const added = Map.groupBy(rows, ([ref]) => ref)
+    for (const [at, ref] of refs.entries()) this.#add(ref, newest[at] as number, (added.get(ref) ?? []).map(versionRecord))
+    // Those that nobody has asked for the longest are forgotten first.
+    for (const ref of this.#versions.keys()) {
+      if (this.#versions.size <= seriesKept) break
+      this.#versions.delete(ref)
     }
+  }
+
+  /** Adds what was read after the version `after`. Meanwhile somebody else may have read the same, or those before are forgotten. */
+  #add(ref: number, after: number, added: readonly VersionRecord[]): void {
+    const newest = this.newest(ref)
+    if (newest < after) return
+    const known = this.#versions.get(ref) ?? []
+    this.#versions.delete(ref)
+    this.#versions.set(ref, [...known, ...added.filter(({ version }) => version > newest)])
   }
 
   get pauseRevision(): number {
@@ -67,6 +77,10 @@ export class Facts {
     this.#pauses = { revision, all }
     return all
   }
+}
+
+function versionRecord([, version, spec, effectiveAt, createdAt, by]: VersionRow): VersionRecord {
+  return { version, spec: JSON.parse(spec), effectiveAt, createdAt, by }
 }
 
 export async function readPauses(session: Session, since?: number): Promise<readonly PauseRecord[]> {

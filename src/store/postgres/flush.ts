@@ -32,6 +32,7 @@ interface Change {
 
 export async function flush(slice: Slice): Promise<void> {
   const changes = changesOf(slice)
+  tellOfReady(slice, changes)
   const gone = [...slice.before.values()].filter(({ entry }) => !slice.ledger.entries.has(entry.ref))
   await Promise.all([
     ...leavePlaces(slice, changes, gone),
@@ -42,6 +43,14 @@ export async function flush(slice: Slice): Promise<void> {
     ...writeClaims(slice),
     writeTallies(slice, changes, gone),
   ])
+}
+
+/** What waited keeps the time it was due: who looks for work only from some time on has to be told of it. */
+function tellOfReady({ hints }: Slice, changes: readonly Change[]): void {
+  const dues = changes
+    .filter(({ entry, before }) => entry.place === 'ready' && (before === null || isMoved(entry, before.entry)))
+    .map(({ entry }) => entry.dueAt)
+  if (dues.length > 0) hints.push({ kind: 'due', at: Math.min(...dues) })
 }
 
 function changesOf(slice: Slice): Change[] {

@@ -61,7 +61,6 @@ export class Hints {
 
   async stop(): Promise<void> {
     this.#isStarted = false
-    this.#gathered = null
     this.#hangUp()
     await Promise.all([this.#closing, this.#notifying])
   }

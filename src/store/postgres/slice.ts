@@ -141,7 +141,8 @@ export class Slice {
     const { session, context } = this
     for (let tries = 1; ; tries++) {
       // Rows of ready that a claim has locked can be nowhere else.
-      const claims = isReady ? [] : await this.#noteClaims(await session.all<ClaimTuple>(claimsOver, [column(refs)]))
+      if (isReady) return readEntries(session, context.dictionary, refs, withAttempts)
+      const claims = await this.#noteClaims(await session.all<ClaimTuple>(claimsOver, [column(refs)]))
       const places = await session.all<[number]>(lockPlaces, [column(refs)])
       const loaded = await readEntries(session, context.dictionary, refs, withAttempts)
       const locked = new Set(places.map(([ref]) => Number(ref)))

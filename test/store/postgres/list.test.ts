@@ -1,0 +1,203 @@
+// Lists over more rows than fit into any of their shortcuts, against a plain filter of the same rows.
+import { beforeAll, expect, it } from 'vitest'
+import { type OccurrenceState, occurrenceStates, type TurnEnd } from '../../../src/model/lifecycle.ts'
+import { column } from '../../../src/store/postgres/arrays.ts'
+import type { Context } from '../../../src/store/postgres/context.ts'
+import { list } from '../../../src/store/postgres/list.ts'
+import { refreshBlocks } from '../../../src/store/postgres/refresh-blocks.ts'
+import type { OccurrenceFilter } from '../../../src/store/query.ts'
+import { seededRandom } from '../../../src/testing/store-suite/seeded-random.ts'
+import { postgresContext } from '../../support/postgres-context.ts'
+
+interface Row {
+  readonly ref: number
+  readonly id: string
+  readonly tenant: string
+  readonly job: string
+  readonly key: string | null
+  readonly entity: string | null
+  readonly state: OccurrenceState
+  readonly scheduledAt: number
+  /** The ends of turns before the one that its state tells of. */
+  readonly earlier: readonly TurnEnd[]
+}
+
+const rowCount = 30_000
+const base = 1_700_000_000_000
+let context: Context
+let rows: readonly Row[]
+
+beforeAll(async () => {
+  context = await postgresContext()
+  rows = makeRows()
+  await insert(context, rows)
+})
+
+const jobs = [
+  {},
+  { tenant: 't0', job: 'hot' },
+  { tenant: 't0' },
+  { job: 'j1' },
+  { tenant: 't7', job: 'j2' },
+  { tenant: 'nobody' },
+]
+const windows = [
+  {},
+  { from: base + 9000, to: base + 9100 },
+  { from: base + 100, to: base + 20_000 },
+  { from: base + 29_000 },
+  { to: base + 15_000 },
+]
+
+it.each(jobs)('%j: whatever else is asked for', async (job) => {
+  for (const window of windows)
+    for (const more of [{}, { key: 'k7' }, { entity: 'e3' }]) await check({ ...job, ...window, ...more })
+})
+
+it.each(occurrenceStates)('%s of all, of some and of one', async (state) => {
+  for (const job of jobs.slice(0, 4)) for (const window of windows) await check({ ...job, ...window, states: [state] })
+})
+
+it('several states at once, also of one key or entity', async () => {
+  for (const states of [['failed', 'dead'], ['pending', 'running', 'completed'], occurrenceStates, []] as const)
+    for (const more of [{}, { tenant: 't0' }, { key: 'k7' }, { entity: 'e3', tenant: 't1' }, windows[2]])
+      await check({ ...more, states })
+})
+
+it('finds the same when the index has looked at the table anew', async () => {
+  let from = 0
+  do from = await refreshBlocks(context, from)
+  while (from > 0)
+  for (const window of windows) await check({ ...window, states: ['completed', 'retrying'] })
+})
+
+it('finds the same where all that can be relied on is plain SQL', async () => {
+  for (const job of jobs) for (const window of windows) await check({ ...job, ...window }, { ...context, isCompat: true })
+})
+
+/** The first page, one in the midst, and one small page after another. */
+async function check(filter: Omit<OccurrenceFilter, 'limit'>, on = context): Promise<void> {
+  const wanted = rows.filter((row) => matches(row, filter)).map(({ id }) => id)
+  const title = JSON.stringify(filter)
+  const first = await list(on, { ...filter, limit: 100 })
+  expect(
+    first.items.map(({ id }) => id),
+    title,
+  ).toEqual(wanted.slice(0, 100))
+  expect(first.cursor === null, title).toBe(wanted.length <= 100)
+  if (first.cursor === null) return
+  const second = await list(on, { ...filter, limit: 33, cursor: first.cursor })
+  expect(
+    second.items.map(({ id }) => id),
+    title,
+  ).toEqual(wanted.slice(100, 133))
+}
+
+function matches(row: Row, { tenant, job, states, key, entity, from, to }: Omit<OccurrenceFilter, 'limit'>): boolean {
+  return (
+    (tenant === undefined || row.tenant === tenant) &&
+    (job === undefined || row.job === job) &&
+    (states === undefined || states.includes(row.state)) &&
+    (key === undefined || row.key === key) &&
+    (entity === undefined || row.entity === entity) &&
+    (from === undefined || row.scheduledAt >= from) &&
+    (to === undefined || row.scheduledAt < to)
+  )
+}
+
+/** The newest first. Half of all are of one job, whose newest rows have not ended; some are for a time far from their age. */
+function makeRows(): Row[] {
+  const random = seededRandom(11)
+  const pick = <T>(values: readonly T[]) => values[Math.floor(random() * values.length)] as T
+  const rest = occurrenceStates.filter((state) => state !== 'completed' && state !== 'running')
+  return Array.from({ length: rowCount }, (_, index): Row => {
+    const ref = rowCount - index
+    const isHot = random() < 0.5
+    const common = isHot && ref > rowCount - 8000 ? 'pending' : 'completed'
+    const state = random() < 0.9 ? common : random() < 0.01 ? 'running' : pick(rest)
+    const mayHaveBefore = state !== 'pending' && state !== 'waiting'
+    const earlier: TurnEnd[] = state === 'retrying' ? [pick(['parked', 'lost', 'dead'])] : []
+    return {
+      ref,
+      id: `00000000-0000-7000-8000-${String(ref).padStart(12, '0')}`,
+      tenant: isHot ? 't0' : `t${Math.floor(random() * 12)}`,
+      job: isHot ? 'hot' : `j${Math.floor(random() * 4)}`,
+      key: random() < 0.02 ? `k${Math.floor(random() * 20)}` : null,
+      entity: random() < 0.02 ? `e${Math.floor(random() * 8)}` : null,
+      state,
+      scheduledAt: base + (random() < 0.01 ? Math.floor(random() * rowCount) : ref + Math.floor(random() * 50)),
+      earlier: mayHaveBefore && random() < 0.1 ? [...earlier, 'released', 'parked'] : earlier,
+    }
+  })
+}
+
+async function insert({ db, dictionary }: Context, all: readonly Row[]): Promise<void> {
+  await dictionary.addKinds([{ kind: 'k', priority: 5 }])
+  await dictionary.addBoot('boot')
+  for (const { tenant, job } of all) if (!dictionary.findSeries(tenant, job)) await dictionary.addSeries([{ tenant, job }])
+  const seriesOf = ({ tenant, job }: Row) => dictionary.series(tenant, job).ref
+  const oldestFirst = all.toReversed()
+  const of = (some: readonly Row[], value: (row: Row) => string | number | null) => column(some.map(value))
+  await db.all(
+    `INSERT INTO punctual.occurrence (ref, id, series, scheduled_at, key, entity, created_at, kind, version, source, uniqueness, priority)
+      SELECT ref, id, series, at, key, entity, at, 1, 0, 'deferred', 'ever', 5
+      FROM unnest($1::bigint[], $2::uuid[], $3::int[], $4::float8[], $5::text[], $6::text[]) o (ref, id, series, at, key, entity)`,
+    [
+      of(oldestFirst, ({ ref }) => ref),
+      of(oldestFirst, ({ id }) => id),
+      of(oldestFirst, seriesOf),
+      of(oldestFirst, ({ scheduledAt }) => scheduledAt),
+      of(oldestFirst, ({ key }) => key),
+      of(oldestFirst, ({ entity }) => entity),
+    ],
+  )
+  const inState = (...states: OccurrenceState[]) => oldestFirst.filter(({ state }) => states.includes(state))
+  const place = (table: 'ready' | 'waiting', some: readonly Row[], isRetrying: boolean) =>
+    db.all(
+      `INSERT INTO punctual.${table} (kind, priority, lane, due_at, ref, series, turn, planned, retrying, limited
+          ${table === 'waiting' ? ', reason' : ''})
+        SELECT 1, 5, 0, 0, ref, series, 1, false, ${isRetrying}, false ${table === 'waiting' ? ", 'pause'" : ''}
+        FROM unnest($1::bigint[], $2::int[]) r (ref, series)`,
+      [of(some, ({ ref }) => ref), of(some, seriesOf)],
+    )
+  await place('ready', inState('pending'), false)
+  await place('ready', inState('retrying'), true)
+  await place('waiting', inState('waiting'), false)
+  await db.all('INSERT INTO punctual.dead (ref, series) SELECT * FROM unnest($1::bigint[], $2::int[])', [
+    of(inState('dead'), ({ ref }) => ref),
+    of(inState('dead'), seriesOf),
+  ])
+  const turns = oldestFirst.flatMap((row) => {
+    const isOver = !['pending', 'waiting', 'retrying', 'running'].includes(row.state)
+    return [...row.earlier, ...(isOver ? [row.state as TurnEnd] : [])].map((end, index) => ({ row, end, turn: index + 1 }))
+  })
+  await db.all(
+    `INSERT INTO punctual.turn (ref, turn, "end", series, ended_at, due_at)
+      SELECT ref, turn, "end", series, 0, 0
+      FROM unnest($1::bigint[], $2::int[], $3::punctual.turn_end[], $4::int[]) t (ref, turn, "end", series)`,
+    [
+      column(turns.map(({ row }) => row.ref)),
+      column(turns.map(({ turn }) => turn)),
+      column(turns.map(({ end }) => end)),
+      column(turns.map(({ row }) => seriesOf(row))),
+    ],
+  )
+  // A claim keeps members that have ended until the last of them has.
+  const members = [...inState('running'), ...inState('completed').slice(-50)]
+  await db.all(
+    `INSERT INTO punctual.claim (id, token, node, refs, turns, dues) VALUES ('c', 't', 1, $1::bigint[], $2::int[], $3::float8[])`,
+    [
+      of(members, ({ ref }) => ref),
+      of(members, ({ earlier }) => earlier.length + 1),
+      of(members, ({ scheduledAt }) => scheduledAt),
+    ],
+  )
+  // Some counts are folded, and some are not.
+  const groups = Map.groupBy(all, (row) => `${seriesOf(row)} ${row.state}`)
+  for (const [group, { length }] of groups) {
+    const [series, state] = group.split(' ')
+    if (length % 2 === 0) await db.all(`UPDATE punctual.series SET ${state} = $2 WHERE ref = $1`, [series, length])
+    else await db.all(`INSERT INTO punctual.tally (series, ${state}) VALUES ($1, $2)`, [series, length])
+  }
+  await db.all('ANALYZE punctual.occurrence, punctual.turn, punctual.ready')
+}

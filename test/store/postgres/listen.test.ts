@@ -1,0 +1,180 @@
+import { Client } from 'pg'
+import { expect, it, onTestFinished, vi } from 'vitest'
+import type { Context } from '../../../src/store/postgres/context.ts'
+import { Hints } from '../../../src/store/postgres/listen.ts'
+import type { Hint } from '../../../src/store/store.ts'
+import { manualClock } from '../../../src/testing/manual-clock.ts'
+import { systemClock } from '../../../src/time/clock.ts'
+import { postgresContext } from '../../support/postgres-context.ts'
+import { sharedPostgresUrl } from '../../support/postgres-database.ts'
+import { TcpProxy } from '../../support/servers/tcp-proxy.ts'
+
+const now = 1_000_000
+
+it('what one tells, the others hear, and who listens beside it at once', async () => {
+  const context = await postgresContext(now)
+  const [teller, beside] = await open(context)
+  const [, elsewhere] = await open(context)
+  await areListening(context, 2)
+  const hints: Hint[] = [{ kind: 'due', at: now + 3 }, { kind: 'job' }, { kind: 'cancel' }]
+  teller.announce(hints)
+  expect(beside).toEqual(hints)
+  await vi.waitFor(() => expect(new Set(elsewhere)).toEqual(new Set(hints)))
+  teller.announce([{ kind: 'job' }])
+  await vi.waitFor(() => expect(elsewhere).toHaveLength(4))
+  expect(beside, 'its own word does not come back').toHaveLength(4)
+})
+
+it('what is only told goes to nobody else, nor what is due in a while', async () => {
+  const context = await postgresContext(now)
+  const [teller, beside] = await open(context)
+  const [, elsewhere] = await open(context)
+  await areListening(context, 2)
+  teller.tell([{ kind: 'cancel' }])
+  teller.announce([{ kind: 'due', at: now + 60_000 }])
+  teller.announce([{ kind: 'job' }])
+  await vi.waitFor(() => expect(elsewhere).toEqual([{ kind: 'job' }]))
+  expect(beside.map(({ kind }) => kind)).toEqual(['cancel', 'due', 'job'])
+})
+
+it('what comes together while a notification is under way becomes one', async () => {
+  const context = await postgresContext(now)
+  const payloads = await eavesdrop(context)
+  const [teller] = await open(context, { isHeard: false })
+  for (let i = 100; i > 0; i--) teller.announce([{ kind: 'due', at: now + i }])
+  await teller.stop()
+  await vi.waitFor(() => expect(payloads).toHaveLength(2))
+  expect(payloads.map((payload) => JSON.parse(payload).due)).toEqual([now + 100, now + 1])
+})
+
+it('listens only while somebody is subscribed', async () => {
+  const context = await postgresContext(now)
+  const hints = new Hints(context, undefined)
+  hints.start(systemClock)
+  const stops = [hints.subscribe(() => {}), hints.subscribe(() => {})]
+  await areListening(context, 1)
+  for (const stop of stops) stop()
+  await areListening(context, 0)
+  hints.subscribe(() => {})
+  await areListening(context, 1)
+  await hints.stop()
+  await areListening(context, 0)
+})
+
+it('comes back after a break, and tells that something may have been missed', async () => {
+  const context = await postgresContext(now)
+  const clock = manualClock()
+  const [hints, heard] = await open(context, { clock })
+  const [teller] = await open(context, { isHeard: false })
+  await areListening(context, 1)
+  expect(heard).toEqual([])
+  await context.db.all(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE ${isListening(context)}`)
+  await areListening(context, 0)
+  await vi.waitFor(() => expect(clock.nextTimerMs).toBeGreaterThan(0))
+  await clock.advance(clock.nextTimerMs as number)
+  await vi.waitFor(() => expect(heard).toEqual([{ kind: 'due', at: now }, { kind: 'job' }, { kind: 'cancel' }]))
+  teller.announce([{ kind: 'job' }])
+  await vi.waitFor(() => expect(heard).toHaveLength(4))
+  await hints.stop()
+  expect(clock.pending).toBe(0)
+})
+
+it('waits longer each time while there is no server, and never throws', async () => {
+  const context = await postgresContext(now)
+  const clock = manualClock()
+  const [hints, heard] = await open(context, { clock, listenUrl: 'postgres://127.0.0.1:1/none' })
+  const waits: number[] = []
+  for (let i = 0; i < 4; i++) {
+    await vi.waitFor(() => expect(clock.nextTimerMs).not.toBeNull())
+    waits.push(clock.nextTimerMs as number)
+    await clock.advance(clock.nextTimerMs as number)
+  }
+  expect(waits).toEqual([100, 200, 400, 800])
+  expect(heard).toEqual([])
+  await hints.stop()
+})
+
+it('a line that is dead without a word is noticed and replaced', async () => {
+  const context = await postgresContext(now)
+  const clock = manualClock()
+  await using proxy = await TcpProxy.start({ url: await sharedPostgresUrl() })
+  const [hints, heard] = await open(context, { clock, listenUrl: proxy.url })
+  await areListening(context, 1)
+  await clock.advance('5m')
+  expect(heard, 'a line that answers stays').toEqual([])
+  proxy.stall()
+  await clock.advance('1m')
+  await clock.advance('1m')
+  await proxy.heal()
+  await clock.advance('1m')
+  await vi.waitFor(() => expect(heard).toHaveLength(3))
+  await hints.stop()
+})
+
+it('without notifications hints stay within the process', async () => {
+  const context = await postgresContext(now)
+  const payloads = await eavesdrop(context)
+  for (const on of [{ listenUrl: false }, { isCompat: true }] as const) {
+    const [hints, heard] = await open({ ...context, ...on }, on)
+    hints.announce([{ kind: 'job' }])
+    expect(heard).toEqual([{ kind: 'job' }])
+    await hints.stop()
+  }
+  await areListening(context, 0)
+  expect(payloads).toEqual([])
+})
+
+it('words of others that are no hints are passed over', async () => {
+  const context = await postgresContext(now)
+  const [, heard] = await open(context)
+  await areListening(context, 1)
+  for (const payload of ['', 'x', 'null', '[1]', '{"due":"soon","cancel":1}', '{"by":"x","due":7}'])
+    await context.db.all('SELECT pg_notify($1, $2)', [`punctual_${context.db.schema}`, payload])
+  await vi.waitFor(() => expect(heard).toEqual([{ kind: 'due', at: 7 }]))
+})
+
+it('a notification that fails is no error of anybody', async () => {
+  const context = await postgresContext(now)
+  const db = Object.assign(Object.create(context.db), { all: () => Promise.reject(new Error('gone')), schema: context.db.schema })
+  const [hints] = await open({ ...context, db }, { isHeard: false })
+  hints.announce([{ kind: 'job' }])
+  await hints.stop()
+})
+
+interface Opening {
+  readonly clock?: typeof systemClock
+  readonly listenUrl?: string | false
+  readonly isHeard?: boolean
+}
+
+async function open(
+  context: Context,
+  { clock = systemClock, listenUrl, isHeard = true }: Opening = {},
+): Promise<[hints: Hints, heard: Hint[]]> {
+  const hints = new Hints(context, listenUrl)
+  const heard: Hint[] = []
+  if (isHeard) hints.subscribe((hint) => heard.push(hint))
+  hints.start(clock)
+  onTestFinished(() => hints.stop())
+  return [hints, heard]
+}
+
+function isListening({ db }: Context): string {
+  return `query = 'LISTEN "punctual_${db.schema}"'`
+}
+
+async function areListening(context: Context, count: number): Promise<void> {
+  const ask = `SELECT pid FROM pg_stat_activity WHERE ${isListening(context)} AND state = 'idle'`
+  await vi.waitFor(async () => expect(await context.db.all(ask)).toHaveLength(count))
+}
+
+/** All that is said on the channel. */
+async function eavesdrop({ db }: Context): Promise<string[]> {
+  const client = new Client(await sharedPostgresUrl())
+  await client.connect()
+  onTestFinished(() => client.end())
+  const payloads: string[] = []
+  client.on('notification', ({ payload }) => payloads.push(payload ?? ''))
+  await client.query(`LISTEN "punctual_${db.schema}"; SELECT 1`)
+  return payloads
+}
