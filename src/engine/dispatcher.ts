@@ -116,8 +116,9 @@ export class Dispatcher {
         ...(dueBy !== undefined && { dueBy }),
         ...(await this.#pick()),
       }
+      const sentAt = env.clock.mono()
       const { now, members, passed, nextDue } = await env.store.claim(request)
-      env.time.observe(now)
+      env.time.observe(now, sentAt)
       for (const one of passed) env.events.emit('occurrence.passed', one)
       this.#pending = null
       if (session.isFenced) return null

@@ -53,7 +53,7 @@ export class Keeper {
       phase: session.isJoined ? phase : 'join',
     })
     const answer = await sent.finally(() => session.beatEnds())
-    time.observe(answer.now)
+    time.observe(answer.now, sentAt)
     if (session.isFenced) return 0
     if (!answer.known) {
       this.#fence('the store no longer knows this node')

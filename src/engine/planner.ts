@@ -25,10 +25,11 @@ export class Planner {
 
   /** One pass over the jobs that want planning. Returns the ms until the next. */
   async runOnce(): Promise<number> {
-    const { store, options, time } = this.#env
+    const { store, options, time, clock } = this.#env
     if (!this.#isRetimed) await this.#retime()
+    const sentAt = clock.mono()
     const work = await store.jobsToPlan({ horizonMs: options.horizonMs, limit: jobsPerPass })
-    time.observe(work.now)
+    time.observe(work.now, sentAt)
     const plans = work.jobs.flatMap((candidate) => this.#plan(candidate, work) ?? [])
     if (plans.length > 0) {
       const answers = await store.plan(plans)

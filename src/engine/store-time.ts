@@ -2,30 +2,45 @@ import type { Clock } from '../time/clock.ts'
 
 /** The store's clock is believed to have been set when it is this far from what was expected. */
 const jumpMs = 1000
+/** The surest of the last so many answers tells the time. */
+const samplesKept = 8
+/** Clocks drift: an old answer is no longer sure, however quick it was. */
+const longestKeptMs = 60_000
 
-/** The store's clock as this node can tell it between two answers: the last told time plus what the monotonic clock has passed. */
+/** What the store's clock showed at a moment of this node's monotonic clock, give or take half of the round trip. */
+interface Sample {
+  readonly told: number
+  readonly at: number
+  readonly roundTripMs: number
+}
+
+/** The store's clock as this node can tell it between two answers: the time that was told plus what the monotonic clock has passed. */
 export class StoreTime {
   readonly #clock: Clock
   /** Called when the store's clock was set: what was to be done by then may be due already. */
   onJump: () => void = () => {}
-  #told: number
-  #at: number
+  #samples: Sample[] = []
+  #best: Sample
 
   constructor(clock: Clock) {
     this.#clock = clock
-    this.#told = clock.wall()
-    this.#at = clock.mono()
+    this.#best = { told: clock.wall(), at: clock.mono(), roundTripMs: Number.POSITIVE_INFINITY }
   }
 
-  /** Takes note of a time the store has told just now. */
-  observe(now: number): void {
-    const offMs = now - this.now()
-    this.#told = now
-    this.#at = this.#clock.mono()
-    if (Math.abs(offMs) > jumpMs) this.onJump()
+  /** Takes note of a time that the store has told in answer to a call that was sent at `sentAt` by the monotonic clock. */
+  observe(now: number, sentAt: number): void {
+    const receivedAt = this.#clock.mono()
+    const roundTripMs = Math.max(0, receivedAt - sentAt)
+    const sample = { told: now, at: receivedAt - roundTripMs / 2, roundTripMs }
+    const offMs = now - (this.#best.told + sample.at - this.#best.at)
+    const isJump = Math.abs(offMs) > jumpMs + roundTripMs / 2
+    const kept = isJump ? [] : this.#samples.filter(({ at }) => receivedAt - at <= longestKeptMs)
+    this.#samples = [...kept.slice(1 - samplesKept), sample]
+    this.#best = this.#samples.reduce((best, one) => (one.roundTripMs <= best.roundTripMs ? one : best))
+    if (isJump) this.onJump()
   }
 
   now(): number {
-    return Math.floor(this.#told + this.#clock.mono() - this.#at)
+    return Math.floor(this.#best.told + this.#clock.mono() - this.#best.at)
   }
 }

@@ -10,10 +10,11 @@ import type { Claimed } from './claim.ts'
 import type { Context } from './context.ts'
 import type { Session } from './database.ts'
 import { nextDue, nextDueLater } from './due.ts'
-import { flush, isLimited } from './flush.ts'
+import { flush } from './flush.ts'
 import type { KnownClaims } from './known-claims.ts'
 import { moveToReady } from './places.ts'
 import { Slice } from './slice.ts'
+import { isLimited } from './write-places.ts'
 
 /** How many rows one claim may wake, hold back or pass over: the next one goes on from there. */
 const mostMoved = 1000

@@ -3,10 +3,9 @@ import type { OccurrenceHistory, OccurrenceSummary } from '../../model/occurrenc
 import type { PauseRecord } from '../../model/pause.ts'
 import type { JobCounts, NodeRecord, RangeRecord, Store, WaitingGroup } from '../../store/store.ts'
 
-/** All that can be read of a store, in a fixed order, so that two dumps can be compared. */
-export interface Dump {
+/** What can be read of a store without asking for each occurrence, in a fixed order, so that two can be compared. */
+export interface Outline {
   readonly list: readonly OccurrenceSummary[]
-  readonly histories: readonly (OccurrenceHistory | null)[]
   readonly counts: JobCounts
   readonly nodes: readonly NodeRecord[]
   readonly jobs: readonly unknown[]
@@ -18,17 +17,27 @@ export interface Dump {
   readonly nextDue: number | null
 }
 
-export async function dump(store: Store, kinds: readonly string[] = ['mail', 'report', 'report\t2']): Promise<Dump> {
-  const list = await listAll(store)
+/** All that can be read of a store. */
+export interface Dump extends Outline {
+  readonly histories: readonly (OccurrenceHistory | null)[]
+}
+
+export async function dump(store: Store): Promise<Dump> {
+  const all = await outline(store)
   const histories: (OccurrenceHistory | null)[] = []
-  for (const { id } of list) histories.push(inOrder(await store.get({ id })))
+  for (const { id } of all.list) histories.push(inOrder(await store.get({ id })))
+  return { ...all, histories }
+}
+
+const kinds = ['mail', 'report', 'report\t2']
+
+export async function outline(store: Store): Promise<Outline> {
   const { nodes } = await store.nodes()
   const { jobs, pauseRevision } = await store.jobsToPlan({ horizonMs: 1e12, limit: 1000 })
   const toPlan = new Map(jobs.map(({ job, ...candidate }) => [job.id, candidate]))
   const known = await store.readJobs({ limit: 1000 })
   return {
-    list,
-    histories,
+    list: await listAll(store),
     counts: await store.counts({}),
     nodes: nodes.toSorted((a, b) => (a.boot < b.boot ? -1 : 1)),
     jobs: known.map((job) => ({ ...job, toPlan: toPlan.get(job.id) ?? null })),

@@ -1,0 +1,110 @@
+// The end rows and attempts that a verb has added, and what was noted of turns that run.
+import { type Columns, deleteRows, insertRows } from './batch.ts'
+import { type Change, seriesOf } from './changes.ts'
+import { toJson } from './records.ts'
+import type { Slice } from './slice.ts'
+
+const refOnly: Columns = { ref: 'bigint' }
+
+const turnColumns: Columns = {
+  ref: 'bigint',
+  turn: 'int',
+  series: 'int',
+  due_at: 'float8',
+  end: 'punctual.turn_end',
+  node: 'int',
+  started_at: 'float8',
+  ended_at: 'float8',
+  attempt: 'punctual.attempt_state',
+  settings: 'text',
+  tasks: 'text',
+  reason: 'text',
+  error: 'text',
+  result: 'text',
+}
+
+const attemptColumns: Columns = {
+  ref: 'bigint',
+  turn: 'int',
+  task: 'text',
+  n: 'int',
+  state: 'punctual.attempt_state',
+  started_at: 'float8',
+  ended_at: 'float8',
+  retry_at: 'float8',
+  error: 'text',
+  result: 'text',
+}
+
+export function writeTurns(slice: Slice, changes: readonly Change[]): Promise<void>[] {
+  const { session, context } = slice
+  const isOver = ({ entry, before }: Change) => before !== null && entry.turns.length > before.turns
+  const over = changes.filter(isOver)
+  return [
+    insertRows(
+      session,
+      'turn',
+      turnColumns,
+      slice.ended.map(({ entry: { ref, record }, end, dueAt }) => [
+        ref,
+        end.turn,
+        seriesOf(slice, record),
+        dueAt,
+        end.end,
+        end.node === null ? null : (context.dictionary.boot(end.node) ?? null),
+        end.startedAt,
+        end.endedAt,
+        end.attempt,
+        toJson(end.settings),
+        toJson(end.tasks),
+        end.reason,
+        toJson(end.error),
+        end.result,
+      ]),
+    ),
+    insertRows(
+      session,
+      'attempt',
+      attemptColumns,
+      changes.flatMap(({ entry, before }) =>
+        entry.attempts
+          .slice(before?.attempts ?? 0)
+          .map((one) => [
+            entry.ref,
+            one.turn,
+            one.task,
+            one.n,
+            one.state,
+            one.startedAt,
+            one.endedAt,
+            one.retryAt,
+            toJson(one.error),
+            one.result,
+          ]),
+      ),
+      'ON CONFLICT DO NOTHING',
+    ),
+    deleteRows(
+      session,
+      'start',
+      refOnly,
+      over.filter(({ before }) => before?.entry.start).map(({ entry }) => [entry.ref]),
+    ),
+    deleteRows(
+      session,
+      'cancel_request',
+      refOnly,
+      over.filter(({ before }) => before?.entry.cancel).map(({ entry }) => [entry.ref]),
+    ),
+    insertRows(
+      session,
+      'cancel_request',
+      { ref: 'bigint', turn: 'int', reason: 'text' },
+      changes.flatMap((change) => {
+        const { ref, turn, cancel } = change.entry
+        return cancel && !change.before?.entry.cancel && !isOver(change) ? [[ref, turn, cancel.reason]] : []
+      }),
+      'ON CONFLICT (ref) DO UPDATE SET turn = excluded.turn, reason = excluded.reason',
+    ),
+  ]
+}
