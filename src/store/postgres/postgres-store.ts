@@ -46,7 +46,7 @@ import { counts, get, listRanges, nodes } from './read.ts'
 import { refreshBlocks } from './refresh-blocks.ts'
 import { rescue } from './rescue.ts'
 import { settle } from './settle.ts'
-import { fold } from './tally.ts'
+import { foldAll } from './tally.ts'
 
 /** What one opening of the store lasts for. */
 interface Opened {
@@ -147,7 +147,7 @@ export class PostgresStore implements Store {
   }
   async rescue(request: RescueRequest) {
     return this.#act(async ({ context }) => {
-      await fold(context)
+      await foldAll(context)
       return rescue(context, request)
     })
   }

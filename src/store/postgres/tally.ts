@@ -19,6 +19,7 @@ export function sumTallies(from: string): string {
 export const failuresInRow = '(CASE WHEN t.succeeded THEN 0 ELSE s.failures_in_row END + coalesce(t.failures, 0))'
 
 const mostFolded = 5000
+const mostSteps = 20
 
 // What is added is what was deleted, and nothing else: tallies that are committed meanwhile, whatever their number, stay.
 const foldSome = `WITH taken AS (
@@ -40,4 +41,9 @@ export async function fold({ db, isCompat }: Context): Promise<number> {
     const [[folded]] = (await session.all<[number]>(foldSome)) as [[number]]
     return folded
   })
+}
+
+/** Folds what has gathered, in steps, for as long as a step finds a full load. */
+export async function foldAll(context: Context): Promise<void> {
+  for (let steps = 0; steps < mostSteps; steps++) if ((await fold(context)) < mostFolded) return
 }
