@@ -148,8 +148,8 @@ export class Keeper {
     const { time, options } = this.#env
     const since = time.now() - options.beatMs
     return [...this.#dispatcher.live].flatMap(([ref, executor]) => {
-      const { startedAt, turn, deadlineAt } = executor
-      return startedAt !== null && startedAt <= since ? [{ ref, turn, startedAt, deadlineAt }] : []
+      const { startedAt, member, deadlineAt } = executor
+      return startedAt !== null && startedAt <= since ? [{ ref, turn: member.turn, startedAt, deadlineAt }] : []
     })
   }
 

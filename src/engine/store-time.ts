@@ -26,6 +26,11 @@ export class StoreTime {
   }
 
   now(): number {
-    return Math.floor(this.#told + this.#clock.mono() - this.#at)
+    return this.at(this.#clock.mono())
+  }
+
+  /** The store's time at a moment of the monotonic clock. */
+  at(mono: number): number {
+    return Math.floor(this.#told + mono - this.#at)
   }
 }
