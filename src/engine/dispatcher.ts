@@ -6,6 +6,7 @@ import type { ClaimMember, ClaimPick, ClaimRef, ClaimRequest } from '../store/st
 import type { Env } from './env.ts'
 import { Execution } from './execution.ts'
 import { Executor, type TurnListener, type TurnResult } from './executor.ts'
+import { LiveTurns } from './live-turns.ts'
 import type { Wait } from './loop.ts'
 import type { Recorder } from './recorder.ts'
 import type { Runnable } from './registry.ts'
@@ -44,7 +45,7 @@ export class Dispatcher implements TurnListener {
   readonly #recorder: Recorder
   readonly #session: () => Session
   readonly #fence: (reason: string) => void
-  readonly #live = new Map<number, Executor>()
+  readonly #live = new LiveTurns()
   #queue: Queued[] = []
   #suspects: Queued[] = []
   #running = 0
@@ -71,7 +72,7 @@ export class Dispatcher implements TurnListener {
     return { running: this.#running, queued: this.#queue.length + this.#suspects.length }
   }
 
-  get live(): ReadonlyMap<number, Executor> {
+  get live(): Iterable<Executor> {
     return this.#live
   }
 
@@ -161,14 +162,14 @@ export class Dispatcher implements TurnListener {
   }
 
   abort(ref: number, turn: number, reason: AbortReason, detail: string | null): void {
-    const executor = this.#live.get(ref)
+    const executor = this.#live.find(ref, turn)
     const queued = [...this.#queue, ...this.#suspects].find(({ member }) => member.ref === ref && member.turn === turn)
-    if (executor?.member.turn === turn) executor.abort(reason, detail)
+    if (executor) executor.abort(reason, detail)
     else if (queued) this.#start(this.#take(queued), (waiting) => waiting.abort(reason, detail))
   }
 
   abortAll(reason: AbortReason): void {
-    for (const executor of this.#live.values()) executor.abort(reason)
+    for (const executor of this.#live) executor.abort(reason)
   }
 
   /** Drops the members of claims that are no longer this node's. */
@@ -176,7 +177,7 @@ export class Dispatcher implements TurnListener {
     const kept = ({ batch }: Queued) => !claimIds.has(batch.claim.id)
     this.#queue = this.#queue.filter(kept)
     this.#suspects = this.#suspects.filter(kept)
-    for (const executor of this.#live.values()) if (claimIds.has(executor.claimId)) executor.abort('lost')
+    for (const executor of this.#live) if (claimIds.has(executor.claimId)) executor.abort('lost')
     this.#checkIdle()
   }
 
@@ -250,7 +251,7 @@ export class Dispatcher implements TurnListener {
     const runnable = env.registry.runnable(member.record.definition) as Runnable
     const execution = new Execution(env, this.#recorder, batch.claim, member, runnable)
     const executor = new Executor(execution, this.#recorder, this)
-    this.#live.set(member.ref, executor)
+    this.#live.add(executor)
     this.#running += 1
     if (isSuspect(member)) this.#runningSuspects += 1
     before?.(executor)
@@ -267,7 +268,7 @@ export class Dispatcher implements TurnListener {
     const { member, claimId } = executor
     // Only now, since one whose end is not written yet would go down with the next.
     if (isSuspect(member)) this.#runningSuspects -= 1
-    if (this.#live.get(member.ref) === executor) this.#live.delete(member.ref)
+    this.#live.delete(executor)
     this.onTurnEnd(claimId, result)
     this.#checkIdle()
     if (isSuspect(member)) this.#fill()

@@ -36,6 +36,8 @@ export class Executor implements TasksListener, Asker<WriteAnswer> {
   readonly #env: Env
   readonly #recorder: Recorder
   readonly #listener: TurnListener
+  /** Where it stands among the live turns. */
+  place = 0
   #runner: TaskRunner | null = null
   #abort: { reason: AbortReason; detail: string | null } | null = null
   #startedAt: number | null = null

@@ -147,9 +147,8 @@ export class Keeper {
   #longTurns() {
     const { time, options } = this.#env
     const since = time.now() - options.beatMs
-    return [...this.#dispatcher.live].flatMap(([ref, executor]) => {
-      const { startedAt, member, deadlineAt } = executor
-      return startedAt !== null && startedAt <= since ? [{ ref, turn: member.turn, startedAt, deadlineAt }] : []
+    return [...this.#dispatcher.live].flatMap(({ startedAt, member: { ref, turn }, deadlineAt }) => {
+      return startedAt !== null && startedAt <= since ? [{ ref, turn, startedAt, deadlineAt }] : []
     })
   }
 
