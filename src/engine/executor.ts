@@ -1,11 +1,12 @@
 import type { AbortReason } from '../model/context.ts'
 import { errorRecord } from '../model/error-record.ts'
 import type { Source, TurnEnd } from '../model/lifecycle.ts'
-import type { TurnRecord } from '../model/occurrence.ts'
+import type { AttemptRecord, TurnRecord } from '../model/occurrence.ts'
 import { validatePayload } from '../model/payload.ts'
 import type { ExecutionReport } from '../model/report.ts'
 import type { Settings } from '../model/settings.ts'
 import type { ClaimMember, WriteAnswer } from '../store/store.ts'
+import { pauseAfterFailures } from './auto-pause.ts'
 import type { Asker } from './batcher.ts'
 import type { Env } from './env.ts'
 import type { Execution } from './execution.ts'
@@ -163,14 +164,15 @@ export class Executor implements TasksListener, Asker<WriteAnswer> {
 
   /** Writes the end row. Whatever the store refuses has been ended by another, and is dropped. */
   #settle(): void {
-    const { claim, member, runs } = this.#execution
+    const { claim, member } = this.#execution
     const { attempts, delayMs } = this.#outcome
+    const only = this.#onlyAttempt()
     this.#recorder.settleFor(this, {
       claim,
       ref: member.ref,
       turn: member.turn,
-      end: this.#endRow(),
-      attempts: runs.length === 1 ? [] : attempts,
+      end: this.#endRow(only),
+      attempts: only ? [] : attempts,
       delayMs,
     })
   }
@@ -200,7 +202,7 @@ export class Executor implements TasksListener, Asker<WriteAnswer> {
   async #concludeWithSequel(result: TurnResult): Promise<void> {
     if (goesOn(result) && (await this.#wasCanceled())) return this.#listener.turnEnded(this, 'canceled')
     this.#announce(result)
-    if (!goesOn(result)) await this.#pauseAfterFailures()
+    if (!goesOn(result)) await pauseAfterFailures(this.#execution)
     this.#listener.turnEnded(this, result)
   }
 
@@ -212,38 +214,30 @@ export class Executor implements TasksListener, Asker<WriteAnswer> {
     })
   }
 
-  /** Pauses the job once it has failed as often in a row as it may. A crash before this leaves it to the next failure. */
-  async #pauseAfterFailures(): Promise<void> {
-    const { settings, record, env } = this.#execution
-    const { tenant, job } = record
-    try {
-      const { failuresInRow } = await env.store.counts({ tenant, job })
-      if (failuresInRow < (settings.autoPause as number)) return
-      const reason = `${failuresInRow} failures in a row`
-      const { outcome } = await env.store.pause({ tenant, job, open: { until: null, reason, by: 'punctual' } })
-      if (outcome === 'paused') env.events.emit('job.paused', { tenant, job, reason })
-    } catch (error) {
-      env.log.error('A job could not be paused after its failures', { tenant, job, error: String(error) })
-    }
-  }
-
   #hookRun(name: HookRun['name']): HookRun {
     return { name, timeoutMs: this.#execution.settings.timeoutMs, log: this.#execution.log }
   }
 
-  #endRow(): Omit<TurnRecord, 'turn' | 'node'> {
+  /** The attempt that the turn also is, so that it needs no record of its own: the only one of the only task. */
+  #onlyAttempt(): AttemptRecord | null {
+    const { runs } = this.#execution
+    const [first] = this.#outcome.attempts
+    // One that was tried again at once in the same turn is not the last.
+    return runs.length === 1 && first?.n === runs[0]?.attempts ? (first as AttemptRecord) : null
+  }
+
+  #endRow(only: AttemptRecord | null): Omit<TurnRecord, 'turn' | 'node'> {
     const { runs, held } = this.#execution
-    const { error, result, attempts } = this.#outcome
-    const isSolo = runs.length === 1
+    const { error, result } = this.#outcome
     return {
       end: this.#end,
       startedAt: this.#startedAt,
       endedAt: this.#endedAt,
       result: this.#end === 'completed' ? result : null,
       error,
-      attempt: isSolo ? (attempts[0]?.state ?? null) : null,
+      attempt: only?.state ?? null,
       settings: held.kept,
-      tasks: isSolo ? null : runs.map((run) => run.report()),
+      tasks: runs.length === 1 ? null : runs.map((run) => run.report()),
       reason: this.#end === 'canceled' ? (this.#abort?.detail ?? null) : null,
     }
   }
