@@ -37,17 +37,15 @@ export class Execution {
     this.held = turnSettings(env.options.settings, runnable, member)
     const { graph, tasks: taskSettings } = this.held
     const histories = taskHistories(graph, member.turns, member.attempts, true)
-    const runs: TaskRun[] = []
-    for (const [at, task] of runnable.tasks.entries())
-      runs.push(
+    this.runs = runnable.tasks.map(
+      (task, at) =>
         new TaskRun(
           task,
           graph.get(task.name) as readonly string[],
           taskSettings[at] as TaskSettings,
           histories[at] as TaskHistory,
         ),
-      )
-    this.runs = runs
+    )
   }
 
   get settings(): Settings {

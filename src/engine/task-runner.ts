@@ -34,7 +34,7 @@ export class TaskRunner implements AttemptListener {
   readonly #runs: readonly TaskRun[]
   readonly #listener: TasksListener
   #byName: ReadonlyMap<string, TaskRun> | null = null
-  #unsaved: AttemptRecord[] = []
+  #unsaved: readonly AttemptRecord[] = []
   #stopping: AbortReason | null = null
   #cancelTimer: (() => void) | null = null
   #cancelDeadline: (() => void) | null = null
@@ -84,33 +84,36 @@ export class TaskRunner implements AttemptListener {
   }
 
   #startWhatMay(mono: number): void {
-    const now = this.#execution.env.time.at(mono)
-    for (const run of this.#runs) {
-      if (run.phase === 'retrying' && run.retryAt <= now) this.#start(run, mono)
+    const { clock, time } = this.#execution.env
+    for (let at = 0; at < this.#runs.length; at++) {
+      const run = this.#runs[at] as TaskRun
+      // A handler that was started just before may have taken its time.
+      const moment = at === 0 ? mono : clock.mono()
+      if (run.phase === 'retrying' && run.retryAt <= time.at(moment)) this.#start(run, moment)
       if (run.phase !== 'waiting') continue
       const blocker = this.#blocker(run)
       if (blocker) run.cancel(blocker.canceledBy ?? blocker.name)
-      else if (this.#mayStart(run)) this.#start(run, mono)
+      else if (this.#mayStart(run)) this.#start(run, moment)
     }
   }
 
   /** The predecessor whose bad end means that this task will not run. */
   #blocker(run: TaskRun): TaskRun | undefined {
     if (!run.isVital) return undefined
-    return this.#predecessors(run).find((before) => before.phase === 'canceled' || (before.hasFailed && before.isVital))
+    for (const name of run.after) {
+      const before = this.#runOf(name)
+      if (before.phase === 'canceled' || (before.hasFailed && before.isVital)) return before
+    }
+    return undefined
   }
 
   #mayStart(run: TaskRun): boolean {
-    return this.#predecessors(run).every((before) => before.isFinished) && !this.#runs.some((other) => other.holdsOthers)
+    return run.after.every((name) => this.#runOf(name).isFinished) && !this.#runs.some((other) => other.holdsOthers)
   }
 
   /** Whether a task that waits for nothing is left. */
   #canGoOn(): boolean {
     return this.#runs.some((run) => run.phase === 'waiting' && this.#mayStart(run))
-  }
-
-  #predecessors(run: TaskRun): TaskRun[] {
-    return run.after.map((name) => this.#runOf(name))
   }
 
   #runOf(name: string): TaskRun {
@@ -140,34 +143,17 @@ export class TaskRunner implements AttemptListener {
   attemptEnded({ run, startedAt }: Attempt, outcome: AttemptOutcome): void {
     run.attempt = null
     if (this.#isOver || this.#stopping === 'lost') return
-    const endedAt = this.#execution.env.time.now()
+    const { clock, time } = this.#execution.env
+    const mono = clock.mono()
+    const endedAt = time.at(mono)
     run.durationMs += endedAt - startedAt
     const state = this.#judge(run, outcome, endedAt)
-    if (!run.isCommitted) this.#unsaved.push(this.#attemptRecord(run, state, startedAt, endedAt))
+    if (!run.isCommitted)
+      this.#unsaved = [...this.#unsaved, run.attemptRecord({ turn: this.#execution.member.turn, state, startedAt, endedAt })]
     if (run.hasFailed && run.isVital) this.#cancelPeers(run)
     // The only attempt of a turn is written with its end.
-    if (this.#unsaved.length === 0 || this.#runs.length === 1 || this.#runs.every((other) => other.isFinished)) this.#pump()
+    if (this.#unsaved.length === 0 || this.#runs.length === 1 || this.#runs.every((other) => other.isFinished)) this.#pump(mono)
     else this.#save(run).catch((error: unknown) => this.#giveUp(error))
-  }
-
-  #attemptRecord(
-    { name, attempts, phase, result, error, retryAt }: TaskRun,
-    state: AttemptState,
-    startedAt: number,
-    endedAt: number,
-  ): AttemptRecord {
-    const failed = phase === 'failed' || phase === 'timeout' || phase === 'retrying'
-    return {
-      turn: this.#execution.member.turn,
-      task: name,
-      n: attempts,
-      state,
-      startedAt,
-      endedAt,
-      result: phase === 'succeeded' ? result : null,
-      error: failed ? error : null,
-      retryAt: phase === 'retrying' ? retryAt : null,
-    }
   }
 
   /** Sets where the task stands now, and says how its attempt is recorded. */
@@ -259,26 +245,32 @@ export class TaskRunner implements AttemptListener {
 
   /** While others run, a retry that comes due runs in the same turn. */
   #awaitRetry(): void {
-    const retries = this.#runs.filter((run) => run.phase === 'retrying').map((run) => run.retryAt)
-    if (retries.length === 0 || this.#stopping) return
+    const retryAt = this.#nextRetryAt()
+    if (retryAt === null || this.#stopping) return
     const { env } = this.#execution
-    this.#cancelTimer = env.clock.timer(Math.max(1, Math.min(...retries) - env.time.now()), () => this.#pump())
+    this.#cancelTimer = env.clock.timer(Math.max(1, retryAt - env.time.now()), () => this.#pump())
+  }
+
+  #nextRetryAt(): number | null {
+    let next: number | null = null
+    for (const { phase, retryAt } of this.#runs) if (phase === 'retrying' && (next === null || retryAt < next)) next = retryAt
+    return next
   }
 
   /** None runs any more: the turn ends, one way or another. */
   #conclude(): void {
     if (this.#stopping === 'cancel') for (const run of this.#runs) if (!run.isFinished) run.cancel(null)
-    const open = this.#runs.filter((run) => !run.isFinished)
     if (this.#stopping === 'cancel') this.#end('canceled')
-    else if (open.length === 0) this.#end(this.#runs.some((run) => run.hasFailed && run.isVital) ? 'failed' : 'completed')
+    else if (this.#runs.every((run) => run.isFinished))
+      this.#end(this.#runs.some((run) => run.hasFailed && run.isVital) ? 'failed' : 'completed')
     else if (this.#stopping === 'shutdown' && this.#canGoOn()) this.#end('released')
-    else this.#end('parked', this.#parkMs(open))
+    else this.#end('parked', this.#parkMs())
   }
 
   /** How long until the earliest retry. */
-  #parkMs(open: readonly TaskRun[]): number {
-    const retries = open.filter((run) => run.phase === 'retrying').map((run) => run.retryAt)
-    return retries.length === 0 ? 0 : Math.max(0, Math.min(...retries) - this.#execution.env.time.now())
+  #parkMs(): number {
+    const retryAt = this.#nextRetryAt()
+    return retryAt === null ? 0 : Math.max(0, retryAt - this.#execution.env.time.now())
   }
 
   #end(end: TasksOutcome['end'], delayMs = 0): void {
