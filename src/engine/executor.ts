@@ -135,11 +135,20 @@ export class Executor implements TasksListener, Asker<WriteAnswer> {
   }
 
   tasksEnded(outcome: TasksOutcome): void {
-    const { settings, record, runnable, progressing } = this.#execution
     this.#runner = null
     this.#endedAt = this.#env.time.now()
     this.#outcome = outcome
-    this.#listener.handlersEnded()
+    try {
+      // The slot goes to the next turn, whatever may be wrong with that one.
+      this.#listener.handlersEnded()
+      this.#decide(outcome)
+    } catch (error) {
+      this.refused(error)
+    }
+  }
+
+  #decide(outcome: TasksOutcome): void {
+    const { settings, record, runnable, progressing } = this.#execution
     if (outcome.end === 'abandoned') return this.#conclude('abandoned')
     this.#end = outcome.end === 'failed' && goesToDeadLetters(settings, record.source) ? 'dead' : outcome.end
     const isCompleted = runnable.definition.options.onComplete !== undefined && !goesOn(this.#end)
