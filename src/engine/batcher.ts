@@ -1,10 +1,10 @@
 import type { Clock } from '../time/clock.ts'
 import { isTransient } from './transient.ts'
 
-interface Waiting<Item, Answer> {
-  readonly item: Item
-  readonly resolve: (answer: Answer) => void
-  readonly reject: (error: unknown) => void
+/** Who is told what became of an item. */
+export interface Asker<Answer> {
+  answered(answer: Answer): void
+  refused(error: unknown): void
 }
 
 /**
@@ -15,7 +15,9 @@ export class Batcher<Item, Answer> {
   readonly #clock: Clock
   readonly #limit: () => number
   readonly #call: (items: readonly Item[]) => Promise<readonly Answer[]>
-  #waiting: Waiting<Item, Answer>[] = []
+  #items: Item[] = []
+  /** The asker of each item, at the same place. */
+  #askers: Asker<Answer>[] = []
   #isCalling = false
   #isArmed = false
 
@@ -26,13 +28,12 @@ export class Batcher<Item, Answer> {
   }
 
   add(item: Item): Promise<Answer> {
-    return new Promise((resolve, reject) => {
-      this.#waiting.push({ item, resolve, reject })
-      this.#arm()
-    })
+    return new Promise((answered, refused) => this.addFor({ answered, refused }, item))
   }
 
-  #arm(): void {
+  addFor(asker: Asker<Answer>, item: Item): void {
+    this.#items.push(item)
+    this.#askers.push(asker)
     if (this.#isArmed || this.#isCalling) return
     this.#isArmed = true
     this.#clock.soon(() => {
@@ -43,17 +44,25 @@ export class Batcher<Item, Answer> {
 
   async #flush(): Promise<void> {
     this.#isCalling = true
-    while (this.#waiting.length > 0) await this.#callFor(this.#waiting.splice(0, this.#limit()))
+    while (this.#items.length > 0) {
+      const limit = this.#limit()
+      const [items, askers] = [this.#items, this.#askers]
+      this.#items = items.splice(limit)
+      this.#askers = askers.splice(limit)
+      await this.#callFor(items, askers)
+    }
     this.#isCalling = false
   }
 
-  async #callFor(batch: readonly Waiting<Item, Answer>[]): Promise<void> {
+  async #callFor(items: readonly Item[], askers: readonly Asker<Answer>[]): Promise<void> {
+    let answers: readonly Answer[]
     try {
-      const answers = await this.#call(batch.map(({ item }) => item))
-      for (const [at, { resolve }] of batch.entries()) resolve(answers[at] as Answer)
+      answers = await this.#call(items)
     } catch (error) {
-      if (batch.length === 1 || isTransient(error)) for (const { reject } of batch) reject(error)
-      else for (const one of batch) await this.#callFor([one])
+      if (items.length === 1 || isTransient(error)) for (const asker of askers) asker.refused(error)
+      else for (const [at, item] of items.entries()) await this.#callFor([item], [askers[at] as Asker<Answer>])
+      return
     }
+    for (let at = 0; at < askers.length; at++) (askers[at] as Asker<Answer>).answered(answers[at] as Answer)
   }
 }

@@ -4,20 +4,26 @@ import { errorRecord } from '../model/error-record.ts'
 import { uuidV7 } from '../model/ids.ts'
 import type { ClaimMember, ClaimPick, ClaimRef, ClaimRequest } from '../store/store.ts'
 import type { Env } from './env.ts'
-import { Executor, type TurnResult } from './executor.ts'
+import { Execution } from './execution.ts'
+import { Executor, type TurnListener, type TurnResult } from './executor.ts'
+import { LiveTurns } from './live-turns.ts'
 import type { Wait } from './loop.ts'
 import type { Recorder } from './recorder.ts'
 import type { Runnable } from './registry.ts'
 import type { Session } from './session.ts'
 
-interface Queued {
+/** What one claim has brought. */
+interface Batch {
   readonly claim: ClaimRef
-  readonly member: ClaimMember
-  readonly runnable: Runnable
   readonly queuedAt: number
-  readonly isLastOfBatch: boolean
   /** Taken in the hope of a slot, and not because somebody waits for just this node to run it. */
   readonly isAhead: boolean
+  readonly last: ClaimMember | undefined
+}
+
+interface Queued {
+  readonly batch: Batch
+  readonly member: ClaimMember
 }
 
 interface Claimed {
@@ -34,12 +40,12 @@ const longestQueuedMs = 1000
 const suspectRecoveries = 2
 
 /** Claims due occurrences for the free slots of this node and starts them. */
-export class Dispatcher {
+export class Dispatcher implements TurnListener {
   readonly #env: Env
   readonly #recorder: Recorder
   readonly #session: () => Session
   readonly #fence: (reason: string) => void
-  readonly #live = new Map<number, Executor>()
+  readonly #live = new LiveTurns()
   #queue: Queued[] = []
   #suspects: Queued[] = []
   #running = 0
@@ -66,7 +72,7 @@ export class Dispatcher {
     return { running: this.#running, queued: this.#queue.length + this.#suspects.length }
   }
 
-  get live(): ReadonlyMap<number, Executor> {
+  get live(): Iterable<Executor> {
     return this.#live
   }
 
@@ -157,22 +163,22 @@ export class Dispatcher {
   }
 
   abort(ref: number, turn: number, reason: AbortReason, detail: string | null): void {
-    const executor = this.#live.get(ref)
+    const executor = this.#live.find(ref, turn)
     const queued = [...this.#queue, ...this.#suspects].find(({ member }) => member.ref === ref && member.turn === turn)
-    if (executor?.turn === turn) executor.abort(reason, detail)
+    if (executor) executor.abort(reason, detail)
     else if (queued) this.#start(this.#take(queued), (waiting) => waiting.abort(reason, detail))
   }
 
   abortAll(reason: AbortReason): void {
-    for (const executor of this.#live.values()) executor.abort(reason)
+    for (const executor of this.#live) executor.abort(reason)
   }
 
   /** Drops the members of claims that are no longer this node's. */
   abandon(claimIds: ReadonlySet<string>): void {
-    const kept = ({ claim }: Queued) => !claimIds.has(claim.id)
+    const kept = ({ batch }: Queued) => !claimIds.has(batch.claim.id)
     this.#queue = this.#queue.filter(kept)
     this.#suspects = this.#suspects.filter(kept)
-    for (const executor of this.#live.values()) if (claimIds.has(executor.claimId)) executor.abort('lost')
+    for (const executor of this.#live) if (claimIds.has(executor.claimId)) executor.abort('lost')
     this.#checkIdle()
   }
 
@@ -202,18 +208,14 @@ export class Dispatcher {
   }
 
   #enqueue(claim: ClaimRef, members: readonly ClaimMember[], isAhead: boolean): void {
-    const queuedAt = this.#env.clock.mono()
-    members.forEach((member, at) => {
-      const runnable = this.#env.registry.runnable(member.record.definition) as Runnable
-      const queue = member.recoveries >= suspectRecoveries ? this.#suspects : this.#queue
-      queue.push({ claim, member, runnable, queuedAt, isLastOfBatch: at === members.length - 1, isAhead })
-    })
+    const batch: Batch = { claim, queuedAt: this.#env.clock.mono(), isAhead, last: members.at(-1) }
+    for (const member of members) (isSuspect(member) ? this.#suspects : this.#queue).push({ batch, member })
     this.#fill()
     this.#watchQueue()
   }
 
   #watchQueue(): void {
-    const oldest = this.#queue.find(({ isAhead }) => isAhead)
+    const oldest = this.#queue.find(({ batch }) => batch.isAhead)?.batch
     if (!oldest || this.#cancelGiveBack) return
     const { clock, log } = this.#env
     this.#cancelGiveBack = clock.timer(oldest.queuedAt + longestQueuedMs - clock.mono(), () => {
@@ -227,7 +229,7 @@ export class Dispatcher {
 
   async #giveBack(): Promise<void> {
     const since = this.#env.clock.mono() - longestQueuedMs
-    const late = new Set(this.#queue.filter(({ queuedAt, isAhead }) => isAhead && queuedAt <= since))
+    const late = new Set(this.#queue.filter(({ batch }) => batch.isAhead && batch.queuedAt <= since))
     if (late.size === 0) return
     this.#batch = 0
     this.#queue = this.#queue.filter((queued) => !late.has(queued))
@@ -244,40 +246,43 @@ export class Dispatcher {
       this.#start(this.#suspects.shift() as Queued)
   }
 
-  #start({ claim, member, runnable, queuedAt, isLastOfBatch }: Queued, before: (executor: Executor) => void = () => {}): void {
-    if (isLastOfBatch) this.#adjustBatch(queuedAt)
-    const executor = new Executor(this.#env, this.#recorder, claim, member, runnable)
-    const isSuspect = member.recoveries >= suspectRecoveries
-    this.#live.set(member.ref, executor)
+  #start({ batch, member }: Queued, before?: (executor: Executor) => void): void {
+    const env = this.#env
+    if (member === batch.last) this.#adjustBatch(batch.queuedAt)
+    const runnable = env.registry.runnable(member.record.definition) as Runnable
+    const execution = new Execution(env, this.#recorder, batch.claim, member, runnable)
+    const executor = new Executor(execution, this.#recorder, this)
+    this.#live.add(executor)
     this.#running += 1
-    if (isSuspect) this.#runningSuspects += 1
-    executor.onHandlersEnded = () => {
-      this.#running -= 1
-      this.#fill()
-      if (this.#queue.length <= this.#batch / 2) this.onRoom()
-    }
-    before(executor)
-    const ended = (result: TurnResult) => {
-      // Only now, since one whose end is not written yet would go down with the next.
-      if (isSuspect) this.#runningSuspects -= 1
-      this.#ended(member.ref, executor, result)
-      if (isSuspect) this.#fill()
-    }
-    executor.run().then(ended, (error: unknown) => {
-      this.#env.log.error('What an execution did could not be recorded', {
-        error: errorRecord(error),
-        occurrence: member.record.id,
-      })
-      ended('abandoned')
-      // It would stay this node's for ever. Like one that takes its node down it is tried again, and after three times dead.
-      this.#fence('the store refused a record of this node')
-    })
+    if (isSuspect(member)) this.#runningSuspects += 1
+    before?.(executor)
+    executor.run()
   }
 
-  #ended(ref: number, executor: Executor, result: TurnResult): void {
-    if (this.#live.get(ref) === executor) this.#live.delete(ref)
-    this.onTurnEnd(executor.claimId, result)
+  handlersEnded(): void {
+    this.#running -= 1
+    this.#fill()
+    if (this.#queue.length <= this.#batch / 2) this.onRoom()
+  }
+
+  turnEnded(executor: Executor, result: TurnResult): void {
+    const { member, claimId } = executor
+    // Only now, since one whose end is not written yet would go down with the next.
+    if (isSuspect(member)) this.#runningSuspects -= 1
+    this.#live.delete(executor)
+    this.onTurnEnd(claimId, result)
     this.#checkIdle()
+    if (isSuspect(member)) this.#fill()
+  }
+
+  turnRefused(executor: Executor, error: unknown): void {
+    this.#env.log.error('What an execution did could not be recorded', {
+      error: errorRecord(error),
+      occurrence: executor.member.record.id,
+    })
+    this.turnEnded(executor, 'abandoned')
+    // It would stay this node's for ever. Like one that takes its node down it is tried again, and after three times dead.
+    this.#fence('the store refused a record of this node')
   }
 
   #adjustBatch(queuedAt: number): void {
@@ -292,7 +297,7 @@ export class Dispatcher {
     return queued
   }
 
-  async #release({ claim, member: { ref, turn } }: Queued): Promise<void> {
+  async #release({ batch: { claim }, member: { ref, turn } }: Queued): Promise<void> {
     const end = {
       end: 'released',
       startedAt: null,
@@ -311,4 +316,8 @@ export class Dispatcher {
     if (this.#live.size > 0 || this.#queue.length > 0 || this.#suspects.length > 0) return
     for (const resolve of this.#idleWaiters.splice(0)) resolve()
   }
+}
+
+function isSuspect({ recoveries }: ClaimMember): boolean {
+  return recoveries >= suspectRecoveries
 }

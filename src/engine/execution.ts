@@ -3,6 +3,7 @@ import type { HookContext } from '../model/definition.ts'
 import type { OccurrenceEvent, TaskEvent } from '../model/events.ts'
 import { type TaskHistory, taskHistories } from '../model/history.ts'
 import type { AttemptRecord, OccurrenceHistory, OccurrenceRecord } from '../model/occurrence.ts'
+import { decodePayload } from '../model/payload.ts'
 import type { RetryFunction } from '../model/retry.ts'
 import type { Settings, TaskSettings } from '../model/settings.ts'
 import type { CheckpointItem, ClaimMember, ClaimRef, MemberRef, WriteAnswer } from '../store/store.ts'
@@ -21,7 +22,8 @@ export class Execution {
   /** Frozen at the first start: later turns run under the same. */
   readonly held: TurnSettings
   readonly runs: readonly TaskRun[]
-  payload: unknown
+  /** Null until somebody asks for it. */
+  #payload: { readonly value: unknown } | null = null
   readonly #recorder: Recorder
   #progressing: Promise<unknown> | null = null
   #nextProgress: CheckpointItem['progress'] | null = null
@@ -56,6 +58,21 @@ export class Execution {
 
   get record(): OccurrenceRecord {
     return this.member.record
+  }
+
+  /** Decoded when first asked for, and what the schema made of it once it has. */
+  get payload(): unknown {
+    this.#payload ??= { value: decodePayload(this.record.payload) }
+    return this.#payload.value
+  }
+
+  set payload(value: unknown) {
+    this.#payload = { value }
+  }
+
+  /** How long one attempt may take: the only task of an occurrence is bound by the execution's timeout, too. */
+  timeoutMs({ settings }: TaskRun): number {
+    return this.runs.length > 1 ? settings.timeoutMs : Math.min(settings.timeoutMs, this.settings.executionTimeoutMs)
   }
 
   get memberRef(): MemberRef {

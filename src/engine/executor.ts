@@ -1,47 +1,64 @@
 import type { AbortReason } from '../model/context.ts'
 import { errorRecord } from '../model/error-record.ts'
-import type { OccurrenceEvent } from '../model/events.ts'
 import type { Source, TurnEnd } from '../model/lifecycle.ts'
-import type { TurnRecord } from '../model/occurrence.ts'
-import { decodePayload, validatePayload } from '../model/payload.ts'
-import type { ErrorRecord, ExecutionReport } from '../model/report.ts'
+import type { AttemptRecord, TurnRecord } from '../model/occurrence.ts'
+import { validatePayload } from '../model/payload.ts'
+import type { ExecutionReport } from '../model/report.ts'
 import type { Settings } from '../model/settings.ts'
-import type { ClaimMember, ClaimRef } from '../store/store.ts'
+import type { ClaimMember, WriteAnswer } from '../store/store.ts'
+import { pauseAfterFailures } from './auto-pause.ts'
+import type { Asker } from './batcher.ts'
 import type { Env } from './env.ts'
-import { Execution } from './execution.ts'
+import type { Execution } from './execution.ts'
 import { type HookRun, runHook } from './hooks.ts'
 import type { Recorder } from './recorder.ts'
-import type { Runnable } from './registry.ts'
-import { TaskRunner, type TasksOutcome } from './task-runner.ts'
+import { ReportedTurn } from './reported-turn.ts'
+import { TaskRunner, type TasksListener, type TasksOutcome } from './task-runner.ts'
 import { announceUnattendedEnd } from './unattended-end.ts'
 
 /** How a turn was settled, for those who count. */
 export type TurnResult = TurnEnd | 'abandoned'
 
-/** One member of a claim on its way: resolve → begin → run tasks → decide → settle → announce. */
-export class Executor {
+/** Who hears how a turn goes on this node. */
+export interface TurnListener {
+  /** The handlers have ended and the slot is free; the settlement has not been written yet. */
+  handlersEnded(): void
+  turnEnded(executor: Executor, result: TurnResult): void
+  /** What the turn did could not be recorded. */
+  turnRefused(executor: Executor, error: unknown): void
+}
+
+/**
+ * One member of a claim on its way: resolve → begin → run tasks → decide → settle → announce. Each step calls the next, and only
+ * one that has something to wait for, such as a hook, is a promise: thousands of turns pass here in a second.
+ */
+export class Executor implements TasksListener, Asker<WriteAnswer> {
   readonly #execution: Execution
   readonly #env: Env
   readonly #recorder: Recorder
+  readonly #listener: TurnListener
+  /** Where it stands among the live turns. */
+  place = 0
   #runner: TaskRunner | null = null
   #abort: { reason: AbortReason; detail: string | null } | null = null
   #startedAt: number | null = null
   #endedAt = 0
-  /** Called when the handlers have ended and the slot is free, before the settlement has been written. */
-  onHandlersEnded: () => void = () => {}
+  #end: TurnEnd = 'released'
+  #outcome: TasksOutcome = ending('released')
 
-  constructor(env: Env, recorder: Recorder, claim: ClaimRef, member: ClaimMember, runnable: Runnable) {
-    this.#env = env
+  constructor(execution: Execution, recorder: Recorder, listener: TurnListener) {
+    this.#execution = execution
+    this.#env = execution.env
     this.#recorder = recorder
-    this.#execution = new Execution(env, recorder, claim, member, runnable)
+    this.#listener = listener
   }
 
   get claimId(): string {
     return this.#execution.claim.id
   }
 
-  get turn(): number {
-    return this.#execution.member.turn
+  get member(): ClaimMember {
+    return this.#execution.member
   }
 
   get startedAt(): number | null {
@@ -59,43 +76,32 @@ export class Executor {
     this.#runner?.abort(reason, detail)
   }
 
-  async run(): Promise<TurnResult> {
-    let outcome: TasksOutcome
-    try {
-      outcome = this.#aborted() ?? (this.#begin() ? await this.#prepare() : null) ?? this.#aborted() ?? (await this.#runTasks())
-    } finally {
-      this.#runner = null
-      this.onHandlersEnded()
-    }
-    const result = await this.#settle(outcome)
-    if ((result === 'parked' || result === 'released') && (await this.#wasCanceled())) return 'canceled'
-    this.#announce(result, outcome)
-    if (result === 'failed' || result === 'dead') await this.#pauseAfterFailures()
-    return result
+  run(): void {
+    const mono = this.#env.clock.mono()
+    const aborted = this.#aborted()
+    if (aborted) this.tasksEnded(aborted)
+    else if (this.#begin(mono)) this.#prepareAndRun().catch((error: unknown) => this.tasksRefused(error))
+    else this.#runTasks(mono)
   }
 
-  /** Pauses the job once it has failed as often in a row as it may. A crash before this leaves it to the next failure. */
-  async #pauseAfterFailures(): Promise<void> {
-    const { settings, record, env } = this.#execution
-    if (settings.autoPause === null) return
-    const { tenant, job } = record
-    try {
-      const { failuresInRow } = await env.store.counts({ tenant, job })
-      if (failuresInRow < settings.autoPause) return
-      const reason = `${failuresInRow} failures in a row`
-      const { outcome } = await env.store.pause({ tenant, job, open: { until: null, reason, by: 'punctual' } })
-      if (outcome === 'paused') env.events.emit('job.paused', { tenant, job, reason })
-    } catch (error) {
-      env.log.error('A job could not be paused after its failures', { tenant, job, error: String(error) })
-    }
+  async #prepareAndRun(): Promise<void> {
+    const ended = (await this.#prepare()) ?? this.#aborted()
+    if (ended) this.tasksEnded(ended)
+    else this.#runTasks(this.#env.clock.mono())
+  }
+
+  /** What is left to do when the signal came before any handler ran. */
+  #aborted(): TasksOutcome | null {
+    if (!this.#abort) return null
+    if (this.#abort.reason === 'lost') return ending('abandoned')
+    return ending(this.#abort.reason === 'cancel' ? 'canceled' : 'released')
   }
 
   /** Notes the start. True when something has to be done before the first handler may run. */
-  #begin(): boolean {
+  #begin(mono: number): boolean {
     const { member, record, env, runnable } = this.#execution
-    this.#startedAt = env.time.now()
-    this.#execution.payload = decodePayload(record.payload)
-    env.events.has('occurrence.started') &&
+    this.#startedAt = env.time.at(mono)
+    if (env.events.has('occurrence.started'))
       env.events.emit('occurrence.started', { ...this.#execution.event(), latenessMs: this.#startedAt - member.dueAt })
     const { payload, onStart } = runnable.definition.options
     return member.recoveries > 0 || payload !== undefined || onStart !== undefined || record.replay?.tasks != null
@@ -123,42 +129,95 @@ export class Executor {
     return null
   }
 
-  /** What is left to do when the signal came before any handler ran. */
-  #aborted(): TasksOutcome | null {
-    if (!this.#abort) return null
-    if (this.#abort.reason === 'lost') return ending('abandoned')
-    return ending(this.#abort.reason === 'cancel' ? 'canceled' : 'released')
+  #runTasks(mono: number): void {
+    this.#runner = new TaskRunner(this.#execution, this)
+    this.#runner.run(mono)
   }
 
-  #runTasks(): Promise<TasksOutcome> {
-    this.#runner = new TaskRunner(this.#execution)
-    return this.#runner.run()
+  tasksEnded(outcome: TasksOutcome): void {
+    this.#runner = null
+    this.#endedAt = this.#env.time.now()
+    this.#outcome = outcome
+    try {
+      // The slot goes to the next turn, whatever may be wrong with that one.
+      this.#listener.handlersEnded()
+      this.#decide(outcome)
+    } catch (error) {
+      this.refused(error)
+    }
+  }
+
+  #decide(outcome: TasksOutcome): void {
+    const { settings, record, runnable, progressing } = this.#execution
+    if (outcome.end === 'abandoned') return this.#conclude('abandoned')
+    this.#end = outcome.end === 'failed' && goesToDeadLetters(settings, record.source) ? 'dead' : outcome.end
+    const isCompleted = runnable.definition.options.onComplete !== undefined && !goesOn(this.#end)
+    if (isCompleted || progressing) this.#finishUp(isCompleted).catch((error: unknown) => this.refused(error))
+    else this.#settle()
+  }
+
+  /** The store refused to record what the tasks did. */
+  tasksRefused(error: unknown): void {
+    this.#runner = null
+    this.#listener.handlersEnded()
+    this.refused(error)
+  }
+
+  /** Runs `onComplete`, and lets the newest progress reach the store, before the end does. */
+  async #finishUp(isCompleted: boolean): Promise<void> {
+    const { onComplete } = this.#execution.runnable.definition.options
+    if (isCompleted) await runHook(this.#env.clock, this.#hookRun('onComplete'), () => onComplete?.(this.report(this.#end)))
+    await this.#execution.progressing
+    this.#settle()
   }
 
   /** Writes the end row. Whatever the store refuses has been ended by another, and is dropped. */
-  async #settle(outcome: TasksOutcome): Promise<TurnResult> {
-    if (outcome.end === 'abandoned') return 'abandoned'
-    const execution = this.#execution
-    this.#endedAt = this.#env.time.now()
-    const end = outcome.end === 'failed' && goesToDeadLetters(execution.settings, execution.record.source) ? 'dead' : outcome.end
-    const { onComplete } = execution.runnable.definition.options
-    if (onComplete && end !== 'parked' && end !== 'released')
-      await runHook(this.#env.clock, this.#hookRun('onComplete'), () => onComplete(this.#report(end)))
-    if (execution.progressing) await execution.progressing
-    const answer = await this.#recorder.settle({
-      ...execution.memberRef,
-      end: this.#endRow(end, outcome),
-      attempts: execution.runs.length === 1 ? [] : outcome.attempts,
-      delayMs: outcome.delayMs,
+  #settle(): void {
+    const { claim, member } = this.#execution
+    const { attempts, delayMs } = this.#outcome
+    const only = this.#onlyAttempt()
+    this.#recorder.settleFor(this, {
+      claim,
+      ref: member.ref,
+      turn: member.turn,
+      end: this.#endRow(only),
+      attempts: only ? [] : attempts,
+      delayMs,
     })
-    return answer === 'ok' ? end : 'abandoned'
+  }
+
+  answered(answer: WriteAnswer): void {
+    const result = answer === 'ok' ? this.#end : 'abandoned'
+    if (this.#hasSequel(result)) this.#concludeWithSequel(result).catch((error: unknown) => this.refused(error))
+    else this.#conclude(result)
+  }
+
+  refused(error: unknown): void {
+    this.#listener.turnRefused(this, error)
+  }
+
+  #conclude(result: TurnResult): void {
+    this.#announce(result)
+    this.#listener.turnEnded(this, result)
+  }
+
+  /** Whether the end of this turn may bring about more in the store. */
+  #hasSequel(result: TurnResult): boolean {
+    const { settings, runnable } = this.#execution
+    if (goesOn(result)) return runnable.definition.options.onComplete !== undefined
+    return (result === 'failed' || result === 'dead') && settings.autoPause !== null
+  }
+
+  async #concludeWithSequel(result: TurnResult): Promise<void> {
+    if (goesOn(result) && (await this.#wasCanceled())) return this.#listener.turnEnded(this, 'canceled')
+    this.#announce(result)
+    if (!goesOn(result)) await pauseAfterFailures(this.#execution)
+    this.#listener.turnEnded(this, result)
   }
 
   /** Whether what was to go on has ended, since a cancel came in meanwhile; if so, that is announced. */
   async #wasCanceled(): Promise<boolean> {
-    const { record, runnable } = this.#execution
-    if (!runnable.definition.options.onComplete) return false
-    return announceUnattendedEnd(this.#env, { id: record.id }).catch((error: unknown) => {
+    return announceUnattendedEnd(this.#env, { id: this.#execution.record.id }).catch((error: unknown) => {
       this.#execution.log.warn('It could not be read whether a cancel came in between', { error: String(error) })
       return false
     })
@@ -168,23 +227,31 @@ export class Executor {
     return { name, timeoutMs: this.#execution.settings.timeoutMs, log: this.#execution.log }
   }
 
-  #endRow(end: TurnEnd, { error, result, attempts }: TasksOutcome): Omit<TurnRecord, 'turn' | 'node'> {
+  /** The attempt that the turn also is, so that it needs no record of its own: the only one of the only task. */
+  #onlyAttempt(): AttemptRecord | null {
+    const { runs } = this.#execution
+    const [first] = this.#outcome.attempts
+    // One that was tried again at once in the same turn is not the last.
+    return runs.length === 1 && first?.n === runs[0]?.attempts ? (first as AttemptRecord) : null
+  }
+
+  #endRow(only: AttemptRecord | null): Omit<TurnRecord, 'turn' | 'node'> {
     const { runs, held } = this.#execution
-    const isSolo = runs.length === 1
+    const { error, result } = this.#outcome
     return {
-      end,
+      end: this.#end,
       startedAt: this.#startedAt,
       endedAt: this.#endedAt,
-      result: end === 'completed' ? result : null,
+      result: this.#end === 'completed' ? result : null,
       error,
-      attempt: isSolo ? (attempts[0]?.state ?? null) : null,
+      attempt: only?.state ?? null,
       settings: held.kept,
-      tasks: isSolo ? null : runs.map((run) => run.report()),
-      reason: end === 'canceled' ? (this.#abort?.detail ?? null) : null,
+      tasks: runs.length === 1 ? null : runs.map((run) => run.report()),
+      reason: this.#end === 'canceled' ? (this.#abort?.detail ?? null) : null,
     }
   }
 
-  #report(outcome: TurnEnd): ExecutionReport {
+  report(outcome: TurnEnd): ExecutionReport {
     const { record, member, settings, runs, isGraph } = this.#execution
     const endedAt = this.#endedAt
     const startedAt = this.#startedAt ?? endedAt
@@ -204,11 +271,12 @@ export class Executor {
     }
   }
 
-  #announce(result: TurnResult, { error, delayMs }: TasksOutcome): void {
+  #announce(result: TurnResult): void {
     const { events } = this.#env
+    const { error, delayMs } = this.#outcome
     const execution = this.#execution
     if (result === 'completed' || result === 'failed' || result === 'dead') {
-      const event = new Reported(execution, error, () => this.#report(result))
+      const event = new ReportedTurn(this, result, error)
       if (result === 'completed') events.emit('occurrence.completed', event)
       else events.emit(result === 'failed' ? 'occurrence.failed' : 'occurrence.dead', event)
     } else if (result === 'abandoned') events.emit('occurrence.lost', execution.event())
@@ -219,33 +287,8 @@ export class Executor {
   }
 }
 
-/** An event whose report is made when somebody reads it: at full speed most are read by nobody. */
-class Reported implements OccurrenceEvent {
-  readonly id: string
-  readonly tenant: string
-  readonly job: string
-  readonly key: string | null
-  readonly source: Source
-  readonly turn: number
-  readonly error: ErrorRecord | null
-  readonly #make: () => ExecutionReport
-  #report: ExecutionReport | null = null
-
-  constructor({ record, member }: Execution, error: ErrorRecord | null, make: () => ExecutionReport) {
-    this.id = record.id
-    this.tenant = record.tenant
-    this.job = record.job
-    this.key = record.key
-    this.source = record.source
-    this.turn = member.turn
-    this.error = error
-    this.#make = make
-  }
-
-  get report(): ExecutionReport {
-    this.#report ??= this.#make()
-    return this.#report
-  }
+function goesOn(result: TurnResult): boolean {
+  return result === 'parked' || result === 'released'
 }
 
 /** Whether work out of retries waits for a person: enqueued work does, unless told otherwise. */

@@ -147,8 +147,7 @@ export class Keeper {
   #longTurns() {
     const { time, options } = this.#env
     const since = time.now() - options.beatMs
-    return [...this.#dispatcher.live].flatMap(([ref, executor]) => {
-      const { startedAt, turn, deadlineAt } = executor
+    return [...this.#dispatcher.live].flatMap(({ startedAt, member: { ref, turn }, deadlineAt }) => {
       return startedAt !== null && startedAt <= since ? [{ ref, turn, startedAt, deadlineAt }] : []
     })
   }

@@ -1,6 +1,6 @@
 import type { CheckpointItem, SettleItem, WriteAnswer } from '../store/store.ts'
 import { sleep } from '../time/clock.ts'
-import { Batcher } from './batcher.ts'
+import { type Asker, Batcher } from './batcher.ts'
 import type { Env } from './env.ts'
 import type { Session } from './session.ts'
 import { isTransient } from './transient.ts'
@@ -14,54 +14,69 @@ const longestWaitMs = 2000
 export class Recorder {
   readonly #env: Env
   readonly #session: () => Session
-  readonly #settlements: Batcher<{ item: SettleItem; session: Session }, WriteAnswer>
-  readonly #checkpoints: Batcher<{ item: CheckpointItem; session: Session }, WriteAnswer>
+  #writer: SessionWriter
 
   constructor(env: Env, session: () => Session) {
     this.#env = env
     this.#session = session
-    const limit = () => env.store.batchLimit
-    this.#settlements = new Batcher(env.clock, limit, (batch) =>
-      this.#insist(batch, (items, session) => this.#settle(items, session)),
-    )
-    this.#checkpoints = new Batcher(env.clock, limit, (batch) => this.#insist(batch, (items) => env.store.checkpoint(items)))
+    this.#writer = new SessionWriter(env, session())
   }
 
   settle(item: SettleItem): Promise<WriteAnswer> {
-    return this.#settlements.add({ item, session: this.#session() })
+    return this.#current().settlements.add(item)
+  }
+
+  settleFor(asker: Asker<WriteAnswer>, item: SettleItem): void {
+    this.#current().settlements.addFor(asker, item)
   }
 
   checkpoint(item: CheckpointItem): Promise<WriteAnswer> {
-    return this.#checkpoints.add({ item, session: this.#session() })
+    return this.#current().checkpoints.add(item)
   }
 
   /** Writes one item by itself, since what is done within its commit must not be repeated for the sake of others. */
   async commit(item: CheckpointItem): Promise<WriteAnswer> {
-    const [answer] = await this.#insist([{ item, session: this.#session() }], (items) => this.#env.store.checkpoint(items))
+    const [answer] = await this.#current().checkpoint([item])
     return answer as WriteAnswer
   }
 
-  async #settle(items: readonly SettleItem[], session: Session): Promise<readonly WriteAnswer[]> {
-    const answers = await this.#env.store.settle(items, session.lastOf(items))
-    for (const { claim } of items) session.drop(claim.id)
+  #current(): SessionWriter {
+    const session = this.#session()
+    if (this.#writer.session !== session) this.#writer = new SessionWriter(this.#env, session)
+    return this.#writer
+  }
+}
+
+/** What is written under one session. */
+class SessionWriter {
+  readonly #env: Env
+  readonly session: Session
+  readonly settlements: Batcher<SettleItem, WriteAnswer>
+  readonly checkpoints: Batcher<CheckpointItem, WriteAnswer>
+
+  constructor(env: Env, session: Session) {
+    this.#env = env
+    this.session = session
+    const limit = () => env.store.batchLimit
+    this.settlements = new Batcher(env.clock, limit, (items) => this.#insist(items, () => this.#settle(items)))
+    this.checkpoints = new Batcher(env.clock, limit, (items) => this.checkpoint(items))
+  }
+
+  checkpoint(items: readonly CheckpointItem[]): Promise<readonly WriteAnswer[]> {
+    return this.#insist(items, () => this.#env.store.checkpoint(items))
+  }
+
+  async #settle(items: readonly SettleItem[]): Promise<readonly WriteAnswer[]> {
+    const answers = await this.#env.store.settle(items, this.session.lastOf(items))
+    for (const { claim } of items) this.session.drop(claim.id)
     return answers
   }
 
-  async #insist<Item>(
-    batch: readonly { item: Item; session: Session }[],
-    call: (items: readonly Item[], session: Session) => Promise<readonly WriteAnswer[]>,
-  ): Promise<readonly WriteAnswer[]> {
-    const session = this.#session()
-    const current = batch.filter((one) => one.session === session)
+  async #insist(items: readonly unknown[], call: () => Promise<readonly WriteAnswer[]>): Promise<readonly WriteAnswer[]> {
     for (let waitMs = 50; ; waitMs = Math.min(waitMs * 2, longestWaitMs)) {
-      if (session.isFenced) return batch.map(() => 'lost')
+      if (this.session.isFenced) return items.map(() => 'lost')
       try {
-        const answers = await call(
-          current.map(({ item }) => item),
-          session,
-        )
-        let at = 0
-        return batch.map((one) => (one.session === session ? (answers[at++] as WriteAnswer) : 'lost'))
+        return await call()
       } catch (error) {
         if (!isTransient(error)) throw error
         await sleep(this.#env.clock, waitMs)

@@ -41,6 +41,11 @@ export class StoreTime {
   }
 
   now(): number {
-    return Math.floor(this.#best.told + this.#clock.mono() - this.#best.at)
+    return this.at(this.#clock.mono())
+  }
+
+  /** The store's time at a moment of the monotonic clock. */
+  at(mono: number): number {
+    return Math.floor(this.#best.told + mono - this.#best.at)
   }
 }

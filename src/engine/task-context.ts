@@ -15,17 +15,16 @@ export interface ContextSource {
   readonly attempt: number
   readonly startedAt: number
   readonly lastRunAt: number | null
-  log(): Logger
-  signal(): AbortSignal
+  readonly log: Logger
+  readonly signal: AbortSignal
   progress(done: number, message: string | null): void
   transaction<Tx, Value>(work: (tx: Tx) => Value): Promise<Value>
 }
 
-/** The context of one attempt. Ids, dates, functions and the signal are made when asked for, since most handlers ask for few. */
+/** The context of one attempt. What has to be made for it is made when asked for, since most handlers ask for little. */
 export class TaskContext implements Context {
   readonly #source: ContextSource
-  readonly payload: unknown
-  readonly results: Readonly<Record<string, unknown>>
+  #results: Readonly<Record<string, unknown>> | null = null
   readonly tenant: string
   readonly job: string
   readonly task: string
@@ -39,8 +38,6 @@ export class TaskContext implements Context {
   constructor(source: ContextSource) {
     const { record } = source
     this.#source = source
-    this.payload = source.payload
-    this.results = source.results
     this.task = source.task
     this.attempt = source.attempt
     this.tenant = record.tenant
@@ -52,6 +49,13 @@ export class TaskContext implements Context {
     this.occurrenceId = record.id
   }
 
+  get payload(): unknown {
+    return this.#source.payload
+  }
+  get results(): Readonly<Record<string, unknown>> {
+    this.#results ??= this.#source.results
+    return this.#results
+  }
   get taskRunId(): string {
     return taskRunId(this.occurrenceId, this.task)
   }
@@ -81,10 +85,10 @@ export class TaskContext implements Context {
     return this.#source.lastRunAt === null ? null : new Date(this.#source.lastRunAt)
   }
   get signal(): AbortSignal {
-    return this.#source.signal()
+    return this.#source.signal
   }
   get log(): Logger {
-    return this.#source.log()
+    return this.#source.log
   }
 
   get progress(): Context['progress'] {

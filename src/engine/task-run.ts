@@ -1,5 +1,6 @@
 import type { TaskHistory } from '../model/history.ts'
 import type { TaskRunState } from '../model/lifecycle.ts'
+import type { AttemptRecord } from '../model/occurrence.ts'
 import type { ErrorRecord, TaskReport } from '../model/report.ts'
 import type { TaskSettings } from '../model/settings.ts'
 import type { Attempt } from './attempt.ts'
@@ -80,6 +81,27 @@ export class TaskRun {
   cancel(by: string | null): void {
     this.phase = 'canceled'
     this.canceledBy = by
+  }
+
+  /** The record of the attempt that has just ended. */
+  attemptRecord({
+    turn,
+    state,
+    startedAt,
+    endedAt,
+  }: Pick<AttemptRecord, 'turn' | 'state' | 'startedAt' | 'endedAt'>): AttemptRecord {
+    const { phase } = this
+    return {
+      turn,
+      task: this.name,
+      n: this.attempts,
+      state,
+      startedAt,
+      endedAt,
+      result: phase === 'succeeded' ? this.result : null,
+      error: this.hasFailed || phase === 'retrying' ? this.error : null,
+      retryAt: phase === 'retrying' ? this.retryAt : null,
+    }
   }
 
   report(): TaskReport {

@@ -1,4 +1,4 @@
-import { PunctualError } from '../errors.ts'
+import type { PunctualError } from '../errors.ts'
 import type { AbortReason } from '../model/context.ts'
 import { errorRecord } from '../model/error-record.ts'
 import type { AttemptState } from '../model/lifecycle.ts'
@@ -6,10 +6,8 @@ import type { AttemptRecord } from '../model/occurrence.ts'
 import { encodeResult } from '../model/payload.ts'
 import type { ErrorRecord } from '../model/report.ts'
 import { retryDelay } from '../model/retry.ts'
-import { Aborted } from './aborted.ts'
-import { Attempt, type AttemptOutcome } from './attempt.ts'
+import { Attempt, type AttemptListener, type AttemptOutcome } from './attempt.ts'
 import type { Execution } from './execution.ts'
-import { TaskContext } from './task-context.ts'
 import type { TaskRun } from './task-run.ts'
 
 /** How a turn's tasks came out. `abandoned`: the occurrence is no longer this node's, and nothing may be written. */
@@ -24,35 +22,39 @@ export interface TasksOutcome {
   readonly attempts: readonly AttemptRecord[]
 }
 
+export interface TasksListener {
+  tasksEnded(outcome: TasksOutcome): void
+  /** What was done could not be recorded. */
+  tasksRefused(error: unknown): void
+}
+
 /** Runs the tasks of one turn: starts what may start, takes in what ended, until all have finished or none can go on. */
-export class TaskRunner {
+export class TaskRunner implements AttemptListener {
   readonly #execution: Execution
   readonly #runs: readonly TaskRun[]
+  readonly #listener: TasksListener
   #byName: ReadonlyMap<string, TaskRun> | null = null
-  #unsaved: AttemptRecord[] = []
+  #unsaved: readonly AttemptRecord[] = []
   #stopping: AbortReason | null = null
   #cancelTimer: (() => void) | null = null
   #cancelDeadline: (() => void) | null = null
-  #resolve: ((outcome: TasksOutcome) => void) | null = null
-  #reject: ((error: unknown) => void) | null = null
+  #isOver = false
 
-  constructor(execution: Execution) {
+  constructor(execution: Execution, listener: TasksListener) {
     this.#execution = execution
     this.#runs = execution.runs
+    this.#listener = listener
   }
 
-  run(): Promise<TasksOutcome> {
-    const { env, settings } = this.#execution
+  /** @param mono Now, by the monotonic clock. */
+  run(mono: number): void {
+    const { env, settings, member } = this.#execution
     if (this.#runs.length > 1)
       this.#cancelDeadline = env.clock.timer(settings.executionTimeoutMs, () =>
         this.abort('timeout', `execution, ${settings.executionTimeoutMs} ms`),
       )
-    return new Promise((resolve, reject) => {
-      this.#resolve = resolve
-      this.#reject = reject
-      if (this.#execution.member.turn > 1) this.#makeRetryDue()
-      this.#pump()
-    })
+    if (member.turn > 1) this.#makeRetryDue()
+    this.#pump(mono)
   }
 
   /** The occurrence came due, and so did its earliest retry: a person may have moved it, and this node's time is an estimate. */
@@ -63,42 +65,50 @@ export class TaskRunner {
 
   /** Signals every running task and starts no other. */
   abort(reason: AbortReason, detail?: string | null): void {
-    if (!this.#resolve || this.#stopping === 'lost' || (this.#stopping === 'cancel' && reason !== 'lost')) return
+    if (this.#isOver || this.#stopping === 'lost' || (this.#stopping === 'cancel' && reason !== 'lost')) return
     this.#stopping = reason
-    if (reason === 'lost') this.#end('abandoned')
     for (const run of this.#runs) run.attempt?.abort(reason, detail)
-    this.#pump()
+    // Whoever aborts is in the middle of something: what follows comes after it.
+    queueMicrotask(() => this.#pump())
   }
 
-  #pump(): void {
-    if (!this.#resolve) return
+  #pump(mono = this.#execution.env.clock.mono()): void {
+    if (this.#isOver) return
+    if (this.#stopping === 'lost') return this.#end('abandoned')
     this.#cancelTimer?.()
     const failed = this.#runs.find((run) => run.hasFailed && run.isVital)
     if (failed) this.#cancelPeers(failed)
-    if (!this.#stopping) this.#startWhatMay()
+    if (!this.#stopping) this.#startWhatMay(mono)
     if (this.#runs.some((run) => run.isActive)) this.#awaitRetry()
     else this.#conclude()
   }
 
-  #startWhatMay(): void {
-    const now = this.#execution.env.time.now()
-    for (const run of this.#runs) {
-      if (run.phase === 'retrying' && run.retryAt <= now) this.#start(run)
+  #startWhatMay(mono: number): void {
+    const { clock, time } = this.#execution.env
+    for (let at = 0; at < this.#runs.length; at++) {
+      const run = this.#runs[at] as TaskRun
+      // A handler that was started just before may have taken its time.
+      const moment = at === 0 ? mono : clock.mono()
+      if (run.phase === 'retrying' && run.retryAt <= time.at(moment)) this.#start(run, moment)
       if (run.phase !== 'waiting') continue
       const blocker = this.#blocker(run)
       if (blocker) run.cancel(blocker.canceledBy ?? blocker.name)
-      else if (this.#mayStart(run)) this.#start(run)
+      else if (this.#mayStart(run)) this.#start(run, moment)
     }
   }
 
   /** The predecessor whose bad end means that this task will not run. */
   #blocker(run: TaskRun): TaskRun | undefined {
     if (!run.isVital) return undefined
-    return this.#predecessors(run).find((before) => before.phase === 'canceled' || (before.hasFailed && before.isVital))
+    for (const name of run.after) {
+      const before = this.#runOf(name)
+      if (before.phase === 'canceled' || (before.hasFailed && before.isVital)) return before
+    }
+    return undefined
   }
 
   #mayStart(run: TaskRun): boolean {
-    return this.#predecessors(run).every((before) => before.isFinished) && !this.#runs.some((other) => other.holdsOthers)
+    return run.after.every((name) => this.#runOf(name).isFinished) && !this.#runs.some((other) => other.holdsOthers)
   }
 
   /** Whether a task that waits for nothing is left. */
@@ -106,48 +116,21 @@ export class TaskRunner {
     return this.#runs.some((run) => run.phase === 'waiting' && this.#mayStart(run))
   }
 
-  #predecessors(run: TaskRun): TaskRun[] {
-    return run.after.map((name) => this.#runOf(name))
-  }
-
   #runOf(name: string): TaskRun {
     this.#byName ??= new Map(this.#runs.map((run) => [run.name, run]))
     return this.#byName.get(name) as TaskRun
   }
 
-  #start(run: TaskRun): void {
-    const { env, record, member, settings } = this.#execution
-    const startedAt = env.time.now()
-    const attempt = new Attempt(env.timeouts, env.options.writeOffMs)
+  #start(run: TaskRun, mono: number): void {
+    const { events } = this.#execution.env
     run.phase = 'running'
-    run.attempt = attempt
     run.attempts += 1
-    const context = new TaskContext({
-      record,
-      payload: this.#execution.payload,
-      results: this.#resultsFor(run),
-      task: run.name,
-      attempt: run.attempts,
-      startedAt,
-      lastRunAt: member.lastRunAt,
-      log: () => this.#execution.log,
-      signal: () => attempt.signal,
-      // A handler that was written off has no say any more, also when the same task is being tried again.
-      progress: (done, message) => run.attempt === attempt && this.#execution.progress(run, done, message),
-      transaction: (work) =>
-        run.attempt === attempt ? this.#transaction(run, startedAt, work) : Promise.reject(new Aborted('lost')),
-    })
-    env.events.has('task.started') && env.events.emit('task.started', this.#execution.taskEvent(run))
-    const timeoutMs =
-      this.#runs.length > 1 ? run.settings.timeoutMs : Math.min(run.settings.timeoutMs, settings.executionTimeoutMs)
-    const ended = (outcome: AttemptOutcome) => this.#ended(run, startedAt, outcome)
-    // Whether a handler that was written off in the middle of its commit has succeeded, only the store can tell.
-    attempt
-      .run(() => run.task.handler(context), timeoutMs)
-      .then((outcome) => (run.committing ? run.committing.then(() => ended(outcome)) : ended(outcome)))
+    run.attempt = new Attempt(this.#execution, run, this, mono)
+    if (events.has('task.started')) events.emit('task.started', this.#execution.taskEvent(run))
+    run.attempt.start()
   }
 
-  #resultsFor(run: TaskRun): Readonly<Record<string, unknown>> {
+  resultsFor(run: TaskRun): Readonly<Record<string, unknown>> {
     const results: Record<string, unknown> = {}
     for (const name of run.task.after ?? []) {
       const { phase, result } = this.#runOf(name)
@@ -157,30 +140,19 @@ export class TaskRunner {
   }
 
   /** Takes in the end of an attempt: record it, decide what it means, go on once the store has it. */
-  #ended(run: TaskRun, startedAt: number, outcome: AttemptOutcome): void {
+  attemptEnded({ run, startedAt }: Attempt, outcome: AttemptOutcome): void {
     run.attempt = null
-    if (!this.#resolve) return
-    const endedAt = this.#execution.env.time.now()
+    if (this.#isOver || this.#stopping === 'lost') return
+    const { clock, time } = this.#execution.env
+    const mono = clock.mono()
+    const endedAt = time.at(mono)
     run.durationMs += endedAt - startedAt
     const state = this.#judge(run, outcome, endedAt)
-    const { result, error, retryAt, phase } = run
-    if (!run.isCommitted) {
-      const failed = phase === 'failed' || phase === 'timeout' || phase === 'retrying'
-      this.#unsaved.push({
-        turn: this.#execution.member.turn,
-        task: run.name,
-        n: run.attempts,
-        state,
-        startedAt,
-        endedAt,
-        result: phase === 'succeeded' ? result : null,
-        error: failed ? error : null,
-        retryAt: phase === 'retrying' ? retryAt : null,
-      })
-    }
+    if (!run.isCommitted)
+      this.#unsaved = [...this.#unsaved, run.attemptRecord({ turn: this.#execution.member.turn, state, startedAt, endedAt })]
     if (run.hasFailed && run.isVital) this.#cancelPeers(run)
     // The only attempt of a turn is written with its end.
-    if (this.#unsaved.length === 0 || this.#runs.length === 1 || this.#runs.every((other) => other.isFinished)) this.#pump()
+    if (this.#unsaved.length === 0 || this.#runs.length === 1 || this.#runs.every((other) => other.isFinished)) this.#pump(mono)
     else this.#save(run).catch((error: unknown) => this.#giveUp(error))
   }
 
@@ -257,7 +229,7 @@ export class TaskRunner {
     this.#unsaved = []
     run.phase = 'saving'
     const answer = await this.#execution.checkpoint({ attempts })
-    if (!this.#resolve) return
+    if (this.#isOver) return
     run.phase = phase
     if (answer === 'lost') this.#end('abandoned')
     else this.#pump()
@@ -265,92 +237,58 @@ export class TaskRunner {
 
   /** The store refuses to record what was done, and not because it is away: nothing that follows could be recorded either. */
   #giveUp(error: unknown): void {
-    this.#reject?.(error)
-    this.#end('abandoned')
+    if (this.#isOver) return
+    this.#stop()
+    this.#listener.tasksRefused(error)
     for (const run of this.#runs) run.attempt?.abort('lost')
-  }
-
-  async #transaction<Tx, Value>(run: TaskRun, startedAt: number, work: (tx: Tx) => Value): Promise<Value> {
-    const { env, member } = this.#execution
-    if (!env.store.abilities.has('tx'))
-      throw new PunctualError(
-        'transaction.unsupported',
-        `The ${env.store.name} store has no transactions to share; use a store with the ability tx, such as sqlite`,
-        { store: env.store.name },
-      )
-    if (run.isCommitted || run.committing)
-      throw new PunctualError(
-        'transaction.invalid',
-        'ctx.transaction was used before in this attempt; it ends the task and can be used once',
-        { task: run.name },
-      )
-    let value!: Value
-    const attempt: AttemptRecord = {
-      turn: member.turn,
-      task: run.name,
-      n: run.attempts,
-      state: 'succeeded',
-      startedAt,
-      endedAt: env.time.now(),
-      result: null,
-      error: null,
-      retryAt: null,
-    }
-    const committed = this.#execution.commit(attempt, (tx) => {
-      value = work(tx as Tx)
-      run.result = encodeResult(value)
-      return run.result
-    })
-    run.committing = committed.then(
-      (answer) => {
-        run.isCommitted = answer === 'ok'
-      },
-      () => {},
-    )
-    try {
-      if ((await committed) !== 'ok') throw new Aborted('lost')
-      return value
-    } finally {
-      run.committing = null
-    }
   }
 
   /** While others run, a retry that comes due runs in the same turn. */
   #awaitRetry(): void {
-    const retries = this.#runs.filter((run) => run.phase === 'retrying').map((run) => run.retryAt)
-    if (retries.length === 0 || this.#stopping) return
+    const retryAt = this.#nextRetryAt()
+    if (retryAt === null || this.#stopping) return
     const { env } = this.#execution
-    this.#cancelTimer = env.clock.timer(Math.max(1, Math.min(...retries) - env.time.now()), () => this.#pump())
+    this.#cancelTimer = env.clock.timer(Math.max(1, retryAt - env.time.now()), () => this.#pump())
+  }
+
+  #nextRetryAt(): number | null {
+    let next: number | null = null
+    for (const { phase, retryAt } of this.#runs) if (phase === 'retrying' && (next === null || retryAt < next)) next = retryAt
+    return next
   }
 
   /** None runs any more: the turn ends, one way or another. */
   #conclude(): void {
     if (this.#stopping === 'cancel') for (const run of this.#runs) if (!run.isFinished) run.cancel(null)
-    const open = this.#runs.filter((run) => !run.isFinished)
     if (this.#stopping === 'cancel') this.#end('canceled')
-    else if (open.length === 0) this.#end(this.#runs.some((run) => run.hasFailed && run.isVital) ? 'failed' : 'completed')
+    else if (this.#runs.every((run) => run.isFinished))
+      this.#end(this.#runs.some((run) => run.hasFailed && run.isVital) ? 'failed' : 'completed')
     else if (this.#stopping === 'shutdown' && this.#canGoOn()) this.#end('released')
-    else this.#end('parked', this.#parkMs(open))
+    else this.#end('parked', this.#parkMs())
   }
 
   /** How long until the earliest retry. */
-  #parkMs(open: readonly TaskRun[]): number {
-    const retries = open.filter((run) => run.phase === 'retrying').map((run) => run.retryAt)
-    return retries.length === 0 ? 0 : Math.max(0, Math.min(...retries) - this.#execution.env.time.now())
+  #parkMs(): number {
+    const retryAt = this.#nextRetryAt()
+    return retryAt === null ? 0 : Math.max(0, retryAt - this.#execution.env.time.now())
   }
 
   #end(end: TasksOutcome['end'], delayMs = 0): void {
-    this.#cancelTimer?.()
-    this.#cancelDeadline?.()
+    this.#stop()
     const failed = this.#runs.find((run) => run.hasFailed && run.isVital) ?? this.#runs.find((run) => run.phase === 'retrying')
     const last = this.#runs.at(-1) as TaskRun
-    this.#resolve?.({
+    this.#listener.tasksEnded({
       end,
       delayMs,
       error: end === 'completed' ? null : (failed?.error ?? null),
       result: last.phase === 'succeeded' ? last.result : null,
       attempts: this.#unsaved,
     })
-    this.#resolve = null
+  }
+
+  #stop(): void {
+    this.#isOver = true
+    this.#cancelTimer?.()
+    this.#cancelDeadline?.()
   }
 }

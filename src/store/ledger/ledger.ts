@@ -235,8 +235,15 @@ export class Ledger {
   }
 }
 
+/** Names hold no line breaks, so that no two jobs share a key. */
 export function jobKey(tenant: string, name: string): string {
-  return JSON.stringify([tenant, name])
+  return `${tenant}\n${name}`
+}
+
+/** The job that a key stands for. */
+export function jobOf(key: string): { tenant: string; job: string } {
+  const [tenant, job] = key.split('\n') as [string, string]
+  return { tenant, job }
 }
 
 export function liveKey({ tenant, job, key }: { tenant: string; job: string; key: string | null }): string {

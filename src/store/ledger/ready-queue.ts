@@ -27,10 +27,11 @@ export class ReadyQueue<T extends Queued> {
 
   /** What comes first of all that is due, by priority, then due, then age. It stays first until its ticket is void. */
   first(kinds: readonly string[], now: number): T | null {
+    const byKind = this.#byKind(kinds)
     for (let priority = 0; priority < 10; priority++) {
-      const heaps = kinds.flatMap((kind) => this.#heaps.get(kind)?.slice(priority, priority + 1) ?? [])
-      const head = this.#first(heaps)?.[0]
-      if (head && head.dueAt <= now) return head.value
+      let first: Item<T> | undefined
+      for (const heaps of byKind) first = earlier(first, standingHead(heaps[priority] as Item<T>[]))
+      if (first && first.dueAt <= now) return first.value
     }
     return null
   }
@@ -58,19 +59,30 @@ export class ReadyQueue<T extends Queued> {
   }
 
   nextDue(kinds: readonly string[]): number | null {
-    const first = this.#first(kinds.flatMap((kind) => this.#heaps.get(kind) ?? []))
-    return first ? (first[0] as Item<T>).dueAt : null
+    let first: Item<T> | undefined
+    for (const heaps of this.#byKind(kinds)) for (const heap of heaps) first = earlier(first, standingHead(heap))
+    return first?.dueAt ?? null
   }
 
-  /** The heap whose head comes first, after dropping heads that no longer stand. */
-  #first(heaps: readonly Item<T>[][]): Item<T>[] | null {
-    let first: Item<T>[] | null = null
-    for (const heap of heaps) {
-      while (heap[0] && heap[0].ticket !== heap[0].value.ticket) down(heap)
-      if (heap[0] && (!first || before(heap[0], first[0] as Item<T>))) first = heap
+  /** The heaps of each kind, by priority. */
+  #byKind(kinds: readonly string[]): Item<T>[][][] {
+    const byKind: Item<T>[][][] = []
+    for (const kind of kinds) {
+      const heaps = this.#heaps.get(kind)
+      if (heaps) byKind.push(heaps)
     }
-    return first
+    return byKind
   }
+}
+
+/** The head of a heap, after dropping heads that no longer stand. */
+function standingHead<T extends Queued>(heap: Item<T>[]): Item<T> | undefined {
+  while (heap[0] && heap[0].ticket !== heap[0].value.ticket) down(heap)
+  return heap[0]
+}
+
+function earlier<T>(a: Item<T> | undefined, b: Item<T> | undefined): Item<T> | undefined {
+  return a && b ? (before(b, a) ? b : a) : (a ?? b)
 }
 
 function before(a: Item<unknown>, b: Item<unknown>): boolean {

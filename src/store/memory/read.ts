@@ -1,7 +1,7 @@
 import { type OccurrenceState, occurrenceStates } from '../../model/lifecycle.ts'
 import type { OccurrenceHistory, OccurrenceSummary } from '../../model/occurrence.ts'
 import { find } from '../ledger/find.ts'
-import { type Entry, type Ledger, stateOf } from '../ledger/ledger.ts'
+import { type Entry, jobOf, type Ledger, stateOf } from '../ledger/ledger.ts'
 import { decodeCursor, encodeCursor, type OccurrenceFilter, type Page } from '../query.ts'
 import type { JobCounts, NodesAnswer, RangeRecord, Which } from '../store.ts'
 
@@ -97,10 +97,7 @@ export function listRanges(
 }
 
 function ofJobs(values: ReadonlyMap<string, number>, asked: { tenant?: string; job?: string }): number[] {
-  return [...values].flatMap(([key, value]) => {
-    const [tenant, job] = JSON.parse(key) as [string, string]
-    return isAsked(asked, { tenant, job }) ? [value] : []
-  })
+  return [...values].flatMap(([key, value]) => (isAsked(asked, jobOf(key)) ? [value] : []))
 }
 
 function isAsked({ tenant, job }: { tenant?: string; job?: string }, of: { tenant: string; job: string }): boolean {

@@ -1,0 +1,16 @@
+import type { Execution } from './execution.ts'
+
+/** Pauses the job once it has failed as often in a row as it may. A crash before this leaves it to the next failure. */
+export async function pauseAfterFailures({ settings, record, env }: Execution): Promise<void> {
+  if (settings.autoPause === null) return
+  const { tenant, job } = record
+  try {
+    const { failuresInRow } = await env.store.counts({ tenant, job })
+    if (failuresInRow < settings.autoPause) return
+    const reason = `${failuresInRow} failures in a row`
+    const { outcome } = await env.store.pause({ tenant, job, open: { until: null, reason, by: 'punctual' } })
+    if (outcome === 'paused') env.events.emit('job.paused', { tenant, job, reason })
+  } catch (error) {
+    env.log.error('A job could not be paused after its failures', { tenant, job, error: String(error) })
+  }
+}
