@@ -9,7 +9,8 @@ export interface Asker<Answer> {
 
 /**
  * Makes one call of what many ask for at the same time: items gather while a call is under way, or until the current burst
- * of work is done. When a call of several fails by one of them, each is tried on its own, so that everyone gets their own answer.
+ * of work is done. When a call of several fails by one of them, each is tried on its own, so that everyone gets their own answer;
+ * others do not wait for that.
  */
 export class Batcher<Item, Answer> {
   readonly #clock: Clock
@@ -60,7 +61,7 @@ export class Batcher<Item, Answer> {
       answers = await this.#call(items)
     } catch (error) {
       if (items.length === 1 || isTransient(error)) for (const asker of askers) asker.refused(error)
-      else for (const [at, item] of items.entries()) await this.#callFor([item], [askers[at] as Asker<Answer>])
+      else for (const [at, item] of items.entries()) void this.#callFor([item], [askers[at] as Asker<Answer>])
       return
     }
     for (let at = 0; at < askers.length; at++) (askers[at] as Asker<Answer>).answered(answers[at] as Answer)

@@ -1,10 +1,11 @@
+import { PunctualError } from '../../errors.ts'
 import { defaultTenant } from '../../model/job.ts'
 import { create as createInLedger } from '../ledger/plan.ts'
 import type { CreateAnswer, Hint, NewOccurrence } from '../store.ts'
 import { column } from './arrays.ts'
 import type { Context } from './context.ts'
 import type { Session } from './database.ts'
-import { isDuplicate } from './failure.ts'
+import { isDuplicate, isLockTimeout } from './failure.ts'
 import { flush } from './flush.ts'
 import { type Drafted, JobsInForce } from './in-force.ts'
 import { toJson } from './records.ts'
@@ -36,10 +37,22 @@ export async function create(context: Context, rows: readonly NewOccurrence[], j
   // A single statement is a commit of its own; what may move or replace another needs its lock.
   if (!isShared && rows.every(({ onConflict, unique }) => onConflict === 'keep' && unique === 'ever'))
     return rows.every(({ key }) => key === null) ? createUnkeyed(context, rows) : createIn(context, db, rows)
-  return db.transaction(async (session) => {
-    if (isShared) await session.all(`SET LOCAL lock_timeout = '${sharedWait}'`)
-    return createIn(context, session, rows)
-  })
+  return isShared ? createTogether(context, rows) : db.transaction((session) => createIn(context, session, rows))
+}
+
+/** Somebody's open transaction may have one of these ids. Who waits for that is to be alone with it. */
+async function createTogether(context: Context, rows: readonly NewOccurrence[]): Promise<Created> {
+  try {
+    return await context.db.transaction(async (session) => {
+      await session.all(`SET LOCAL lock_timeout = '${sharedWait}'`)
+      return createIn(context, session, rows)
+    })
+  } catch (error) {
+    const cause = (error as { cause?: unknown } | null)?.cause
+    if (!isLockTimeout(cause)) throw error
+    const message = 'One of these occurrences is in a transaction that has not ended; each is to be tried on its own'
+    throw new PunctualError('occurrence.conflict', message, { rows: rows.length }, { cause })
+  }
 }
 
 /** Ids made for this very call are new, unless the call is said again: looking first would cost a good part of the insert. */
