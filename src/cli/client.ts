@@ -3,7 +3,7 @@ import { openSharedStoreUrl } from './store-url.ts'
 
 /** Gives `use` a client on a store that other processes work on, and lets go of the store afterwards. */
 export async function withClient<Value>(storeUrl: string, use: (punctual: Punctual) => Promise<Value>): Promise<Value> {
-  const punctual = createPunctual({ store: openSharedStoreUrl(storeUrl) })
+  const punctual = createPunctual({ store: await openSharedStoreUrl(storeUrl) })
   try {
     return await use(punctual)
   } finally {

@@ -2,7 +2,10 @@
 import { InvalidArgumentError, Option } from 'commander'
 
 export function storeOption(): Option {
-  return new Option('--store <url>', 'where the work is kept: sqlite:./file.db, or memory: for a trial')
+  return new Option(
+    '--store <url>',
+    'where the work is kept: postgres://user@host/database, sqlite:./file.db, or memory: for a trial',
+  )
     .env('PUNCTUAL_STORE')
     .makeOptionMandatory()
 }

@@ -7,6 +7,7 @@ import { addDead } from './commands/dead.ts'
 import { addEnqueue } from './commands/enqueue.ts'
 import { addExplain } from './commands/explain.ts'
 import { addJobs } from './commands/jobs.ts'
+import { addMigrate } from './commands/migrate.ts'
 import { addNext } from './commands/next.ts'
 import { addNodes } from './commands/nodes.ts'
 import { addOccurrences } from './commands/occurrences.ts'
@@ -33,6 +34,7 @@ const commands = [
   addReplay,
   addBackfill,
   addDead,
+  addMigrate,
 ]
 
 const exit = { refused: 1, usage: 2 } as const

@@ -9,7 +9,7 @@ import { type HttpServer, listen } from './http-server.ts'
 import { type JobsFile, loadJobsFile } from './jobs-file.ts'
 import { lineLogger } from './log.ts'
 import { bold, print } from './print.ts'
-import { openStoreUrl } from './store-url.ts'
+import { openStoreUrl, shownStoreUrl } from './store-url.ts'
 
 const setupRetryMs = 1000
 
@@ -27,7 +27,7 @@ export async function serve(options: ServeOptions): Promise<void> {
   const log = lineLogger()
   const file = await loadJobsFile(options.jobs)
   const punctual = createPunctual({
-    store: openStoreUrl(store),
+    store: await openStoreUrl(store),
     jobs: file.definitions,
     log,
     ...(concurrency !== undefined && { concurrency }),
@@ -78,17 +78,20 @@ function aborted(signal: AbortSignal): Promise<void> {
 
 function welcome({ url }: HttpServer, { store, jobs }: ServeOptions, { definitions }: JobsFile): string {
   const [first] = definitions
+  const shown = shownStoreUrl(store)
   const lines = [
     `${bold(`Punctual ${version}`)} runs at ${bold(url)}`,
     '',
-    `  store  ${store}`,
+    `  store  ${shown}`,
     `  jobs   ${definitions.map(({ name }) => name).join(', ')} (${jobs})`,
     '',
     'Try next:',
     `  curl ${url}api/v1/jobs`,
     `  curl '${url}api/v1/occurrences?limit=5'`,
     `  curl ${url}readyz`,
-    ...(store === 'memory:' ? [] : [`  npx punctual trigger ${first?.name} --store ${store}`]),
+    ...(store === 'memory:'
+      ? []
+      : [`  npx punctual trigger ${first?.name} --store ${/[?&]/.test(shown) ? `'${shown}'` : shown}`]),
     '',
     'Ctrl-C stops it.',
   ]

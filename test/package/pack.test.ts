@@ -1,4 +1,4 @@
-import { execFileSync } from 'node:child_process'
+import { execFileSync, spawnSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -29,6 +29,16 @@ describe('the packed package, installed into an empty project', () => {
     const { version, bin } = JSON.parse(readFileSync('package.json', 'utf8'))
     const main = join(project, 'node_modules', 'punctual', bin.punctual)
     expect(execFileSync(process.execPath, [main, '--version'], { encoding: 'utf8' }).trim()).toBe(version)
+  })
+
+  test('works without the driver of PostgreSQL, and says how to get it', () => {
+    const { bin } = JSON.parse(readFileSync('package.json', 'utf8'))
+    const main = join(project, 'node_modules', 'punctual', bin.punctual)
+    const args = [main, 'jobs', '--store', 'postgres://ada:hunter2@localhost/app']
+    const { status, stderr } = spawnSync(process.execPath, args, { cwd: project, encoding: 'utf8' })
+    expect(status).toBe(1)
+    expect(stderr).toContain('needs the package pg, which is not installed; run: npm install pg (config.invalid)')
+    expect(stderr).not.toContain('hunter2')
   })
 })
 

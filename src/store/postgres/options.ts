@@ -1,5 +1,6 @@
 import { PunctualError } from '../../errors.ts'
 import { checkOptions } from '../../model/limits.ts'
+import type { Source } from './database.ts'
 
 export interface PostgresOptions {
   /** The schema that holds the tables; made when missing. Default `punctual`. */
@@ -30,7 +31,7 @@ const names = ['schema', 'prepare', 'listenUrl', 'createTables', 'compat'] as co
 export function checkPostgresOptions(options: PostgresOptions): Omit<CheckedOptions, 'listenUrl'> & PostgresOptions {
   checkOptions(options, names, 'postgres')
   const { schema = 'punctual', listenUrl } = options
-  if (listenUrl !== undefined && listenUrl !== false && typeof listenUrl !== 'string')
+  if (listenUrl !== undefined && listenUrl !== false && !(typeof listenUrl === 'string' && isUrl(listenUrl)))
     throw new PunctualError('option.invalid', 'postgres.listenUrl must be a postgres:// URL or false', { field: 'listenUrl' })
   return {
     ...options,
@@ -39,6 +40,22 @@ export function checkPostgresOptions(options: PostgresOptions): Omit<CheckedOpti
     createTables: checkFlag(options.createTables, 'createTables', true),
     compat: checkFlag(options.compat, 'compat', false),
   }
+}
+
+/** A URL is checked before the driver sees it, whose error would hold all of it, the password included. */
+export function checkSource(source: Source): Source {
+  const isText = typeof source === 'string'
+  if (isText ? isUrl(source) : typeof source?.connect === 'function') return source
+  throw new PunctualError(
+    'option.invalid',
+    'postgres needs a URL such as postgres://user:password@host:5432/database, with %40 for @ in a password, or a Pool of pg',
+    { field: 'source' },
+  )
+}
+
+/** The driver takes a URL without a host, for a socket named by `?host=`; the standard does not where there is a user. */
+function isUrl(text: string): boolean {
+  return /^postgres(ql)?:\/\//.test(text) && URL.canParse(text.replace('@/', '@host/'))
 }
 
 /** Allowed are names that need no quoting anywhere, so that none can ever break out of a statement. */

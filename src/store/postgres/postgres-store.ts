@@ -37,8 +37,8 @@ import { putJob } from './jobs.ts'
 import { KnownClaims } from './known-claims.ts'
 import { list } from './list.ts'
 import { Hints } from './listen.ts'
-import { migrate } from './migrate.ts'
-import { checkPostgresOptions, type PostgresOptions } from './options.ts'
+import { bringUp } from './migrate.ts'
+import { checkPostgresOptions, checkSource, type PostgresOptions } from './options.ts'
 import { pause } from './pauses.ts'
 import { plan } from './plan.ts'
 import { type PruneRequest, prune } from './prune.ts'
@@ -71,13 +71,13 @@ export class PostgresStore implements Store {
 
   constructor(source: Source, options: PostgresOptions) {
     this.#options = checkPostgresOptions(options)
-    this.#source = source
+    this.#source = checkSource(source)
   }
 
   async open(env: StoreEnv) {
     const opened = this.#opened ?? this.#connect(env)
     try {
-      await this.#underWay(opened.clock, () => migrate(opened.context.db, this.#options))
+      await this.#underWay(opened.clock, () => bringUp(opened.context.db, this.#options))
     } catch (error) {
       if (this.#users.size === 0) await opened.context.db.close()
       throw error
