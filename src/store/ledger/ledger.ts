@@ -43,6 +43,8 @@ export interface Journal {
   ended(entry: Entry, end: TurnRecord): void
   /** One more start under a limited rate. */
   started(key: string, at: number, until: number): void
+  /** A key was freed that nobody waits for here. */
+  noneWaits(key: string): void
 }
 
 export interface LedgerOptions {
@@ -205,18 +207,19 @@ export class Ledger {
   free(entry: Entry, key: string): void {
     entry.holding.delete(key)
     this.holders.get(key)?.delete(entry)
-    this.#wake(key)
+    this.wake(key)
   }
 
   /** One that was let try for a key and does not take it leaves the chance to the next. */
   passOn(entry: Entry): void {
     for (const { key, perMs } of entry.record.holds ?? [])
-      if (perMs === undefined && !entry.holding.has(key) && entry.wait?.key !== key) this.#wake(key)
+      if (perMs === undefined && !entry.holding.has(key) && entry.wait?.key !== key) this.wake(key)
   }
 
   /** Lets the oldest that waits for the key try again, if there is room for it. */
-  #wake(key: string): void {
+  wake(key: string): void {
     const [next] = [...this.waiting].filter(({ wait }) => wait?.key === key).sort((a, b) => a.dueAt - b.dueAt || a.ref - b.ref)
+    if (!next) this.#options.journal?.noneWaits(key)
     const limit = next?.record.holds?.find((hold) => hold.key === key)?.limit ?? 0
     if (!next || this.holderCount(key) >= limit) return
     this.makeReady(next, next.dueAt)

@@ -20,46 +20,90 @@ const look = `SELECT t.now, m.alive_since, EXISTS (SELECT 1 FROM punctual.node W
   NOT EXISTS (SELECT 1 FROM punctual.node WHERE beat_at + ttl_ms >= t.now) AS is_break
   FROM (SELECT ${storeNow} AS now) t, punctual.meta m`
 
+// Nobody declares the node gone while it beats. From one that leaves no claim is taken any more, however late it comes.
+const lockToStay = 'SELECT boot FROM punctual.node WHERE boot = $1 FOR NO KEY UPDATE'
+const lockToLeave = 'SELECT boot FROM punctual.node WHERE boot = $1 FOR UPDATE'
+
 export async function beat(context: Context, one: Beat): Promise<Beaten> {
   const { db, dictionary } = context
   const { node, claims, phase } = one
   const boot = await dictionary.addBoot(node.boot)
-  if (node.picks) await dictionary.addKinds(node.kinds.map((kind) => ({ kind, priority: 5 })))
+  if (node.picks) {
+    await dictionary.addKinds(node.kinds.map((kind) => ({ kind, priority: 5 })))
+    await layLanes(context, node.kinds)
+  }
   return db.transaction(async (session) => {
-    const [seen] = (await session.all<Look>(look, [context.now(), boot])) as [Look]
-    const [now, before, isKnown, isBreak] = seen
+    const [, [seen]] = await Promise.all([
+      session.all(phase === 'leave' ? lockToLeave : lockToStay, [boot]),
+      session.all<Look>(look, [context.now(), boot]),
+    ])
+    const [now, before, isKnown, isBreak] = seen as Look
     context.noteNow(now)
     if (!isKnown && phase !== 'join')
       return { answer: { now, aliveSince: before, known: false, lost: claims, cancels: [] }, hints: [] }
-    const broken = isBreak ? await noteBreak(session, context, boot) : null
-    const { hints, held } = await reconcile(session, context, boot, one)
-    if (node.picks) await layLanes(await Slice.begin(session, context), dictionary.kindRefs(node.kinds))
-    if (phase === 'leave' && held.length === 0) await session.all('DELETE FROM punctual.node WHERE boot = $1', [boot])
+    const broken = isBreak ? await noteBreak(session, context, boot) : nothingBroken
+    const stray = await strayClaims(session, boot, one)
+    const hints = await setRight(session, context, broken.limited, stray)
+    const held = await heldBy(session, boot)
+    await noteLong(session, held, one)
+    if (phase === 'leave' && held.length === 0) await removeNode(session, boot)
     else await putNode(session, boot, node, now, held.length)
     const lost = await lostOf(session, boot, claims)
     const cancels = await cancelNotices(session, held)
-    const answer = { now, aliveSince: broken?.aliveSince ?? before, known: true, lost, cancels }
-    return { answer, hints: [...(broken?.hints ?? []), ...hints] }
+    return { answer: { now, aliveSince: broken.aliveSince ?? before, known: true, lost, cancels }, hints }
   })
 }
 
+interface Broken {
+  readonly aliveSince: number | null
+  /** What was held back and had a chance at a key. */
+  readonly limited: readonly number[]
+}
+
+const nothingBroken: Broken = { aliveSince: null, limited: [] }
+
 /** Nobody was there until now: what was planned and came due meanwhile waits for the planner's word. */
-async function noteBreak(session: Session, context: Context, boot: number) {
+async function noteBreak(session: Session, context: Context, boot: number): Promise<Broken> {
   // Of several nodes that come at once the first says so.
   await session.all('SELECT alive_since FROM punctual.meta FOR UPDATE')
   const [seen] = (await session.all<Look>(look, [context.now(), boot])) as [Look]
   const [now, aliveSince, , isBreak] = seen
-  if (!isBreak) return { aliveSince, hints: [] }
+  if (!isBreak) return { aliveSince, limited: [] }
   await session.all('UPDATE punctual.meta SET alive_since = $1', [now])
-  const limited = await strand(session, now)
+  return { aliveSince: now, limited: await strand(session, now) }
+}
+
+/** Claims of the node that it does not know: their answers never reached it. */
+async function strayClaims(session: Session, boot: number, { claims, inFlight }: Beat): Promise<readonly string[]> {
+  const rows = await session.all<[string]>('SELECT id FROM punctual.claim WHERE node = $1 ORDER BY seq', [boot])
+  const known = new Set([...claims, ...inFlight])
+  return rows.map(([id]) => id).filter((id) => !known.has(id))
+}
+
+/** Passes on the chances of what is held back, and gives back what is in stray claims. */
+async function setRight(
+  session: Session,
+  context: Context,
+  limited: readonly number[],
+  stray: readonly string[],
+): Promise<readonly Hint[]> {
+  if (limited.length === 0 && stray.length === 0) return []
   const slice = await Slice.begin(session, context)
-  await slice.gather(limited)
+  const members = await session.all<[number]>(
+    'SELECT DISTINCT m.ref FROM punctual.claim c CROSS JOIN unnest(c.refs) m (ref) WHERE c.id = ANY($1::text[])',
+    [column(stray)],
+  )
+  await slice.gather([...limited, ...members.map(([ref]) => ref)], { claims: stray })
   for (const ref of limited) {
     const entry = slice.ledger.entries.get(ref)
     if (entry) slice.ledger.passOn(entry)
   }
+  for (const id of stray) {
+    const claim = slice.ledger.claims.get(id)
+    if (claim) release(slice.ledger, claim, slice.now)
+  }
   await flush(slice)
-  return { aliveSince: now, hints: slice.hints }
+  return slice.hints
 }
 
 interface Held {
@@ -67,47 +111,29 @@ interface Held {
   readonly turn: number
 }
 
-/** Gives back the claims whose answer never reached the node, and notes how long the others run. */
-async function reconcile(
-  session: Session,
-  context: Context,
-  boot: number,
-  { claims, inFlight, long }: Beat,
-): Promise<{ readonly hints: readonly Hint[]; readonly held: readonly Held[] }> {
-  const rows = await session.all<[string]>('SELECT id FROM punctual.claim WHERE node = $1 ORDER BY seq', [boot])
-  const stray = rows.map(([id]) => id).filter((id) => !claims.includes(id) && !inFlight.includes(id))
-  const hints = stray.length === 0 ? [] : await giveBack(session, context, stray)
+async function heldBy(session: Session, boot: number): Promise<readonly Held[]> {
   const members = await session.all<[number, number]>(
     `SELECT m.ref, m.turn FROM punctual.claim c CROSS JOIN unnest(c.refs, c.turns) m (ref, turn) WHERE c.node = $1
       AND NOT EXISTS (SELECT 1 FROM punctual.turn t WHERE t.ref = m.ref AND t.turn = m.turn)
       AND EXISTS (SELECT 1 FROM punctual.occurrence o WHERE o.ref = m.ref)`,
     [boot],
   )
-  const held = members.map(([ref, turn]) => ({ ref, turn }))
+  return members.map(([ref, turn]) => ({ ref, turn }))
+}
+
+/** Notes since when turns run that have run for long. One that ends just now leaves a note behind, which rescue sweeps. */
+async function noteLong(session: Session, held: readonly Held[], { long }: Beat): Promise<void> {
   const running = new Map(held.map(({ ref, turn }) => [ref, turn]))
   await writeStarts(
     session,
     long.filter(({ ref, turn }) => running.get(ref) === turn),
   )
-  return { hints, held }
 }
 
-async function giveBack(session: Session, context: Context, ids: readonly string[]): Promise<readonly Hint[]> {
-  const slice = await Slice.begin(session, context)
-  const members = await session.all<[number]>(
-    'SELECT DISTINCT m.ref FROM punctual.claim c CROSS JOIN unnest(c.refs) m (ref) WHERE c.id = ANY($1::text[])',
-    [column(ids)],
-  )
-  await slice.gather(
-    members.map(([ref]) => ref),
-    { claims: ids },
-  )
-  for (const id of ids) {
-    const claim = slice.ledger.claims.get(id)
-    if (claim) release(slice.ledger, claim, slice.now)
-  }
-  await flush(slice)
-  return slice.hints
+/** With the claims that have no members left. */
+async function removeNode(session: Session, boot: number): Promise<void> {
+  await session.all('DELETE FROM punctual.claim WHERE node = $1', [boot])
+  await session.all('DELETE FROM punctual.node WHERE boot = $1', [boot])
 }
 
 async function lostOf(session: Session, boot: number, claims: readonly string[]): Promise<readonly string[]> {

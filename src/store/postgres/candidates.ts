@@ -1,6 +1,7 @@
 // What is due and might be taken, page by page, in the order in which a claim wants to try it.
 import type { ClaimPick, ClaimRequest, Quota } from '../store.ts'
 import { column } from './arrays.ts'
+import type { Context } from './context.ts'
 import type { Slice } from './slice.ts'
 
 /** The due rows of one kind and priority, and where nodes pick, of one job. */
@@ -24,7 +25,6 @@ export async function candidates(
   { dueBy, limit, seen }: Want,
 ): Promise<Page> {
   const kinds = slice.context.dictionary.kindRefs(names)
-  if (pick) await layLanes(slice, kinds)
   const found =
     slice.laned.size > 0
       ? await inLanes(slice, kinds, pick, { dueBy, limit, seen })
@@ -90,13 +90,20 @@ async function lock(slice: Slice, refs: readonly number[]): Promise<number[]> {
   return rows.map(([ref]) => ref)
 }
 
-/** From the first pick on the rows of a kind are kept by job, so that a flood of one is never walked to reach another. */
-export async function layLanes({ session, laned }: Slice, kinds: readonly number[]): Promise<void> {
-  const fresh = kinds.filter((kind) => !laned.has(kind))
-  if (fresh.length > 0) await session.all('UPDATE punctual.kind SET laned = true WHERE ref = ANY($1::int[])', [column(fresh)])
-  for (const kind of fresh) laned.add(kind)
-  // Somebody who did not know yet may have put some beside the lanes.
-  await session.all('UPDATE punctual.ready SET lane = series WHERE kind = ANY($1::int[]) AND lane = 0', [column(kinds)])
+/**
+ * From the first pick on the rows of a kind are kept by job, so that a flood of one is never walked to reach another. Each statement
+ * is a commit of its own: it locks many rows, and must not wait for anything with them.
+ */
+export async function layLanes({ db, dictionary, isCompat }: Context, names: readonly string[]): Promise<void> {
+  await dictionary.lookUpKinds(db, names)
+  const kinds = [column(dictionary.kindRefs(names))]
+  await db.all('UPDATE punctual.kind SET laned = true WHERE ref = ANY($1::int[]) AND NOT laned', kinds)
+  // Somebody who did not know yet may have put some beside the lanes. What others have locked comes next time.
+  await db.all(
+    `UPDATE punctual.ready SET lane = series WHERE (series, ref) IN (
+      SELECT series, ref FROM punctual.ready WHERE kind = ANY($1::int[]) AND lane = 0 ${isCompat ? '' : 'FOR UPDATE SKIP LOCKED'})`,
+    kinds,
+  )
 }
 
 /** The lanes with anything due, by skipping from the head of one to the next. */

@@ -5,9 +5,9 @@ import { member, take, unended } from '../ledger/claim.ts'
 import { type Entry, jobKey } from '../ledger/ledger.ts'
 import type { ClaimAnswer, ClaimRequest, PassedOccurrence } from '../store.ts'
 import { column } from './arrays.ts'
-import { candidates } from './candidates.ts'
+import { candidates, layLanes } from './candidates.ts'
 import type { Claimed } from './claim.ts'
-import type { Context } from './context.ts'
+import { type Context, storeNow } from './context.ts'
 import type { Session } from './database.ts'
 import { nextDue, nextDueLater } from './due.ts'
 import { flush } from './flush.ts'
@@ -24,6 +24,8 @@ const clusterKey = '["cluster"]'
 export async function claimLimited(context: Context, known: KnownClaims, request: ClaimRequest): Promise<Claimed> {
   const { db, dictionary } = context
   await dictionary.lookUpBoots(db, [request.node])
+  if (request.pick) await layLanes(context, request.kinds)
+  await wakeTimely(context, request)
   const { answer, hints, members } = await db.transaction((session) => claimIn(session, context, request))
   known.add({
     id: request.id,
@@ -43,11 +45,26 @@ export async function claimLimited(context: Context, known: KnownClaims, request
   return { answer, hints }
 }
 
+/**
+ * Lets those try again whose time has come. It is a commit of its own: who holds one of their keys may be waiting for their rows,
+ * so that they must not be locked while the claim waits for keys.
+ */
+async function wakeTimely({ db, dictionary, now, isCompat }: Context, { id, node }: ClaimRequest): Promise<void> {
+  await moveToReady(
+    db,
+    `(series, ref) IN (SELECT series, ref FROM punctual.waiting WHERE wake_at <= ${storeNow} ORDER BY wake_at LIMIT ${mostMoved}
+        ${isCompat ? '' : 'FOR UPDATE SKIP LOCKED'})
+      AND EXISTS (SELECT 1 FROM punctual.node WHERE boot = $2::int) AND NOT EXISTS (SELECT 1 FROM punctual.claim WHERE id = $3)`,
+    [now(), dictionary.boot(node) ?? null, id],
+  )
+}
+
 type Taken = Claimed & { readonly members: readonly Entry[] }
 
 async function claimIn(session: Session, context: Context, request: ClaimRequest): Promise<Taken> {
   const { clusterLimit, kinds } = request
   const slice = await Slice.begin(session, context)
+  await slice.countOnPauses()
   const { now, ledger } = slice
   if (clusterLimit !== undefined) await slice.keys.lock(clusterKey)
   const left = clusterLimit === undefined ? Number.POSITIVE_INFINITY : clusterLimit - (await runningIn(session))
@@ -79,16 +96,20 @@ async function runningIn(session: Session): Promise<number> {
 /** The members of the claim that are left, when it was made before. */
 async function findStanding(slice: Slice, { id, token, node }: ClaimRequest): Promise<readonly Entry[] | null> {
   const { context, ledger, session } = slice
-  const [[claim], joined] = await Promise.all([
-    slice.lockClaims([id]),
-    session.all('SELECT 1 AS one FROM punctual.node WHERE boot = $1', [context.dictionary.boot(node) ?? null]),
-  ])
+  const members = await session.all<[number]>('SELECT unnest(refs) AS ref FROM punctual.claim WHERE id = $1', [id])
+  await slice.gather(
+    members.map(([ref]) => ref),
+    { claims: [id], withAttempts: true },
+  )
+  const claim = ledger.claims.get(id)
   if (claim) {
     if (claim.token !== token || claim.node !== node)
       throw new PunctualError('claim.lost', `Claim ${id} belongs to another`, { claim: id })
-    await slice.gather(claim.refs, { withAttempts: true })
     return unended(ledger, claim)
   }
+  const boot = context.dictionary.boot(node)
+  const lockNode = 'SELECT boot FROM punctual.node WHERE boot = $1 FOR KEY SHARE'
+  const joined = boot === undefined ? [] : await session.all(lockNode, [boot])
   if (joined.length === 0)
     throw new PunctualError('claim.lost', `Node ${node} is not known to the store and cannot claim`, { node })
   return null
@@ -102,13 +123,8 @@ interface Take {
 }
 
 async function takeDue(slice: Slice, request: ClaimRequest, room: number): Promise<Take> {
-  const { session, ledger, now } = slice
+  const { ledger, now } = slice
   const { id, token, node } = request
-  await moveToReady(
-    session,
-    `(series, ref) IN (SELECT series, ref FROM punctual.waiting WHERE wake_at <= $1 ORDER BY wake_at LIMIT ${mostMoved} ${slice.context.isCompat ? '' : 'FOR UPDATE SKIP LOCKED'})`,
-    [now],
-  )
   const dueBy = Math.min(now, request.dueBy ?? now)
   const members: Entry[] = []
   const passed: PassedOccurrence[] = []

@@ -147,7 +147,7 @@ const none: History = { turns: [], attempts: [] }
 
 /** Only a later turn has a history. */
 async function historiesOf({ db, dictionary }: Context, refs: readonly number[]): Promise<ReadonlyMap<number, History>> {
-  const loaded = await readEntries(db, dictionary, refs, true)
+  const loaded = await readEntries(db, dictionary, refs, { withAttempts: true, claims: [] })
   return new Map(loaded.map(({ entry: { ref, turns, attempts } }) => [ref, { turns, attempts }]))
 }
 
@@ -155,12 +155,13 @@ const emptyRow = `NULL::bigint, NULL::uuid, NULL::int, NULL::int, NULL::int, NUL
   NULL::text, NULL::text, NULL::text, NULL::smallint, NULL::text, NULL::text, NULL::text, NULL::float8, NULL::float8, NULL::float8`
 if (emptyRow.split(',').length !== occurrenceWidth - 1) throw new Error('the head must have the columns of an occurrence')
 
-// g: whether this way is open. lane: one range of the index for each kind and priority, bounded below by what is known to be
+// joined: the node, which is not declared gone meanwhile. g: whether this way is open. lane: one range of the index for each kind and priority, bounded below by what is known to be
 // gone. found: the first of all lanes, read without a lock. wanted: how many of them each lane has. taken: so many of each lane,
 // those skipped that another claim is just taking.
-const takeDue = `WITH g AS MATERIALIZED (
+const takeDue = `WITH joined AS MATERIALIZED (SELECT boot FROM punctual.node WHERE boot = $4::int FOR KEY SHARE),
+  g AS MATERIALIZED (
     SELECT t.now, least(t.now, coalesce($6::float8, t.now)) AS due_by, m.pause_revision,
-      EXISTS (SELECT 1 FROM punctual.node WHERE boot = $4::int) AS is_joined,
+      EXISTS (SELECT 1 FROM joined) AS is_joined,
       EXISTS (SELECT 1 FROM punctual.claim WHERE id = $2) AS stands,
       EXISTS (SELECT 1 FROM punctual.kind WHERE ref = ANY($7::int[]) AND laned) AS is_laned,
       (SELECT min(wake_at) FROM punctual.waiting WHERE kind = ANY($7::int[]) AND wake_at IS NOT NULL) AS wake_at

@@ -1,5 +1,7 @@
 import { PunctualError } from '../../errors.ts'
 import { defaultTenant } from '../../model/job.ts'
+import { isEnd } from '../../model/lifecycle.ts'
+import { stateOf } from '../ledger/ledger.ts'
 import { create as createInLedger } from '../ledger/plan.ts'
 import type { CreateAnswer, Hint, NewOccurrence } from '../store.ts'
 import { column } from './arrays.ts'
@@ -178,7 +180,8 @@ const texts = new Map<string, string>()
 
 /**
  * All in one statement: whether what is known of the jobs still holds, the occurrences, and what goes with them. What few rows
- * need is left out of the text where no row needs it.
+ * need is left out of the text where no row needs it. That an id is neither in use nor buried is seen in one look: an insert
+ * alone would wait for who is just burying it, and succeed.
  */
 function insertText({ isLive, mayExpire, areNew }: { isLive: boolean; mayExpire: boolean; areNew: boolean }): string {
   const name = `${isLive} ${mayExpire} ${areNew}`
@@ -194,7 +197,7 @@ function insertText({ isLive, mayExpire, areNew }: { isLive: boolean; mayExpire:
     FROM g, unnest(${types.map((type, at) => `$${at + 7}::${type}[]`).join(', ')}) n (id, series, kind, version, source, key, uniqueness,
       entity, refs, settings, priority, holds, replay, start_within_ms, payload, due_at, due_in)
     WHERE g.is_current AND NOT EXISTS (SELECT 1 FROM punctual.tombstone x WHERE x.id = n.id)
-      ${isLive ? 'AND NOT EXISTS (SELECT 1 FROM punctual.occurrence x WHERE x.id = n.id)' : ''}),
+      ${areNew ? '' : 'AND NOT EXISTS (SELECT 1 FROM punctual.occurrence x WHERE x.id = n.id)'}),
   ${
     isLive
       ? `l AS (INSERT INTO punctual.live_key (series, key, ref) SELECT series, key, ref FROM i WHERE uniqueness = 'live' AND key IS NOT NULL
@@ -252,7 +255,13 @@ async function resolve(context: Context, session: Session, rows: readonly NewOcc
   if (toMove.length === 0) return { answers, hints: [] }
   const slice = await Slice.begin(session, context)
   await slice.gather(toMove.map(({ ref }) => ref))
-  const movable = toMove.filter(({ ref }) => slice.ledger.entries.has(ref)).map(({ row }) => row)
+  const { ledger } = slice
+  // One that has ended meanwhile has left its key to others.
+  const isInTheWay = ({ row: { id }, ref }: (typeof toMove)[number]) => {
+    const entry = ledger.entries.get(ref)
+    return entry !== undefined && (entry.record.id === id || !isEnd(stateOf(entry)))
+  }
+  const movable = toMove.filter(isInTheWay).map(({ row }) => row)
   for (const [at, answer] of createInLedger(slice.ledger, movable).entries()) answers.set(movable[at] as NewOccurrence, answer)
   await context.dictionary.addKinds(
     [...slice.ledger.entries.values()].map(({ record }) => ({ kind: record.kind, priority: record.priority })),

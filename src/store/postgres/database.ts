@@ -8,6 +8,8 @@ import { inSchema } from './schema.ts'
 /** What runs statements: a connection of ours, or a transaction of the caller's. Rows are arrays in the order of the columns. */
 export interface Session {
   all<Row extends readonly unknown[]>(sql: string, values?: readonly unknown[]): Promise<Row[]>
+  /** Keys that an earlier try of the same transaction turned out to need. Undefined where a transaction is not tried again. */
+  readonly neededKeys?: Set<string>
 }
 
 /** The part of a caller's client that is needed to take part in its transaction. */
@@ -115,9 +117,10 @@ export class Database {
   }
 
   async #insist<Answer>(act: (session: Session, client: pg.PoolClient) => Promise<Answer>): Promise<Answer> {
+    const neededKeys = new Set<string>()
     for (let tries = 1; ; tries++) {
       try {
-        return await this.#attempt(act)
+        return await this.#attempt((session, client) => act({ ...session, neededKeys }, client))
       } catch (error) {
         if (!isConflict(error) || tries >= mostTries) throw storeFailure(error)
         await sleep(systemClock, tries * 5 * Math.random())

@@ -58,12 +58,19 @@ const selectEntries = `SELECT ${occurrenceColumns}, r.turn AS ready_turn, r.due_
   LEFT JOIN punctual.cancel_request c ON c.ref = o.ref
   WHERE o.ref = ANY($1::bigint[]) ORDER BY o.ref`
 
-/** The entries of these handles, the oldest first; `withAttempts` also reads the tries of their tasks. */
+export interface ReadOptions {
+  /** Also reads the tries of their tasks. */
+  readonly withAttempts?: boolean
+  /** The claims that those that run are looked for in. Default: all, which are walked one by one. */
+  readonly claims?: readonly string[]
+}
+
+/** The entries of these handles, the oldest first. */
 export async function readEntries(
   session: Session,
   dictionary: Dictionary,
   refs: readonly number[],
-  withAttempts = false,
+  { withAttempts = false, claims }: ReadOptions = {},
 ): Promise<Loaded[]> {
   if (refs.length === 0) return []
   const wanted = [column(refs)]
@@ -74,7 +81,11 @@ export async function readEntries(
       wanted,
     ),
     session.all<[number, string]>('SELECT ref, key FROM punctual.hold WHERE ref = ANY($1::bigint[]) ORDER BY seq', wanted),
-    session.all<MemberRow>(membersOf, wanted),
+    claims === undefined
+      ? session.all<MemberRow>(membersOf('true'), wanted)
+      : claims.length === 0
+        ? []
+        : session.all<MemberRow>(membersOf('c.id = ANY($2::text[])'), [...wanted, column(claims)]),
     withAttempts
       ? session.all<AttemptRow>(
           `SELECT ${attemptColumns} FROM punctual.attempt WHERE ref = ANY($1::bigint[]) ORDER BY seq`,
@@ -91,22 +102,26 @@ export async function readEntries(
     turns: Map.groupBy(turns, ([ref]) => Number(ref)),
     attempts: Map.groupBy(attempts, ([ref]) => Number(ref)),
     keys: Map.groupBy(holds, ([ref]) => Number(ref)),
-    members: new Map(members.map((row) => [Number(row[0]), row])),
+    members: new Map(members.map((row) => [memberName(row[0], row[4]), row])),
   }
   return rows.map((row) => loaded(dictionary, row, parts))
 }
 
-/** Which claim a member belongs to, and when it was due. Only the newest can be standing. */
-type MemberRow = [ref: number, claim: string, dueAt: number, node: number]
+/** Which claim a turn belongs to, and when it was due. */
+type MemberRow = [ref: number, claim: string, dueAt: number, node: number, turn: number]
 
-const membersOf = `SELECT m.ref, c.id, m.due_at, c.node FROM punctual.claim c, unnest(c.refs, c.dues) m (ref, due_at)
-  WHERE m.ref = ANY($1::bigint[]) ORDER BY c.seq`
+const membersOf = (where: string) => `SELECT m.ref, c.id, m.due_at, c.node, m.turn
+  FROM punctual.claim c, unnest(c.refs, c.turns, c.dues) m (ref, turn, due_at) WHERE ${where} AND m.ref = ANY($1::bigint[])`
+
+function memberName(ref: number, turn: number): string {
+  return `${ref} ${turn}`
+}
 
 interface Parts {
   readonly turns: ReadonlyMap<number, readonly TurnRow[]>
   readonly attempts: ReadonlyMap<number, readonly AttemptRow[]>
   readonly keys: ReadonlyMap<number, readonly [number, string][]>
-  readonly members: ReadonlyMap<number, MemberRow>
+  readonly members: ReadonlyMap<string, MemberRow>
 }
 
 function loaded(dictionary: Dictionary, row: EntryRow, parts: Parts): Loaded {
@@ -120,7 +135,6 @@ function loaded(dictionary: Dictionary, row: EntryRow, parts: Parts): Loaded {
   const turns = turnRows.map((one) => turnRecord(dictionary, one))
   const last = turnRows.at(-1)
   const lastTurn = last?.[1] ?? 0
-  const member = parts.members.get(ref)
   const base = {
     ref,
     record,
@@ -145,6 +159,7 @@ function loaded(dictionary: Dictionary, row: EntryRow, parts: Parts): Loaded {
   if (last && (isDead || isEnd(stateAfter[last[2]])))
     return { ...known, entry: { ...base, place: 'ended', turn: lastTurn, dueAt: last[12] } }
   const turn = lastTurn + 1
+  const member = parts.members.get(memberName(ref, turn))
   return {
     ...known,
     entry: {

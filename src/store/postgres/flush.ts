@@ -12,6 +12,7 @@ import { writeTurns } from './write-turns.ts'
 const refOnly: Columns = { ref: 'bigint' }
 
 export async function flush(slice: Slice): Promise<void> {
+  await slice.serveWaiting()
   const changes = changesOf(slice)
   tellOfReady(slice, changes)
   const gone = [...slice.before.values()].filter(({ entry }) => !slice.ledger.entries.has(entry.ref))

@@ -1,5 +1,6 @@
 // The keys that limit occurrences, as far as a slice is concerned with them. Who takes, frees or waits for a key locks its row
-// first: keys before claims before places, and keys in order, so that two who need the same ones do not block each other.
+// first: keys before claims before places, and keys in order, so that two who need the same ones do not block each other. The
+// lock of a key also protects who holds it and who waits for it: neither can end or move to a claim meanwhile.
 import type { Hold } from '../../model/hold.ts'
 import { column } from './arrays.ts'
 import type { Session } from './database.ts'
@@ -17,27 +18,30 @@ export interface LimitKey {
   isOverlap: boolean
   /** How many of the occurrences in the slice name the key. */
   users: number
+  /** Whether more may wait for it than were looked at. */
+  hasMoreWaiting: boolean
 }
 
 export class LimitKeys {
   readonly #session: Session
+  readonly #mayWait: boolean
   readonly #known = new Map<string, LimitKey>()
+  readonly #locked = new Set<string>()
+  #isFirst = true
 
-  constructor(session: Session) {
+  /** @param isCompat The server does not know how to lock only what is free. */
+  constructor(session: Session, isCompat: boolean) {
     this.#session = session
+    this.#mayWait = isCompat
   }
 
-  get all(): IterableIterator<LimitKey> {
-    return this.#known.values()
-  }
-
-  get size(): number {
-    return this.#known.size
-  }
-
-  /** Locks a key by its name. */
+  /** Locks a key by its name, before any that `lockFor` locks. */
   async lock(key: string): Promise<void> {
-    await this.#lock([key])
+    await this.#session.all(lockInOrder, [column([key])])
+  }
+
+  get(key: string): LimitKey | undefined {
+    return this.#known.get(key)
   }
 
   /** Locks the keys that these occurrences name or hold, and returns those that were not locked before. */
@@ -52,7 +56,8 @@ export class LimitKeys {
     ])
     const fresh = new Map<string, LimitKey>()
     const note = (key: string) => {
-      const known = this.#known.get(key) ?? fresh.get(key) ?? { key, rateLimit: 0, isOverlap: false, users: 0 }
+      const known = this.#known.get(key) ??
+        fresh.get(key) ?? { key, rateLimit: 0, isOverlap: false, users: 0, hasMoreWaiting: false }
       known.users += 1
       if (!this.#known.has(key)) fresh.set(key, known)
       return known
@@ -65,44 +70,59 @@ export class LimitKeys {
       }
     }
     for (const [key] of held) note(key)
-    await this.#lock([...fresh.keys()].sort())
+    await this.#lock([...fresh.keys()].filter((key) => !this.#locked.has(key)))
     for (const [key, one] of fresh) this.#known.set(key, one)
     return [...fresh.values()]
   }
 
+  /**
+   * The first keys are waited for, in order. Later ones, whose need shows only then, are not, since others may wait for what is
+   * locked by now: where one is not free, the whole transaction is tried again and begins with all of them.
+   */
   async #lock(keys: readonly string[]): Promise<void> {
+    const { neededKeys } = this.#session
+    const isFirst = this.#isFirst
+    this.#isFirst = false
     if (keys.length === 0) return
-    const values = [column(keys)]
-    const [, locked] = await Promise.all([
-      this.#session.all(
-        `INSERT INTO punctual.limit_key (key) SELECT k FROM unnest($1::text[]) k
-          WHERE NOT EXISTS (SELECT 1 FROM punctual.limit_key l WHERE l.key = k) ORDER BY k ON CONFLICT DO NOTHING`,
-        values,
-      ),
-      this.#session.all('SELECT key FROM punctual.limit_key WHERE key = ANY($1::text[]) ORDER BY key FOR UPDATE', values),
-    ])
-    // Rows that nobody needed are swept: one may have gone just now.
-    if (locked.length < keys.length) await this.#lock(keys)
+    if (isFirst || neededKeys === undefined || this.#mayWait) {
+      const all = [...new Set([...keys, ...(neededKeys ?? [])])]
+      await this.#session.all(lockInOrder, [column(all)])
+      for (const key of all) this.#locked.add(key)
+      return
+    }
+    const free = await this.#session.all<[string]>(lockFree, [column(keys)])
+    for (const [key] of free) this.#locked.add(key)
+    if (free.length === keys.length) return
+    for (const key of [...this.#locked, ...keys]) neededKeys.add(key)
+    throw Object.assign(new Error('another transaction has the keys that this one turned out to need'), { code: '40001' })
   }
 
-  /** The occurrences that these keys bring into play: who holds one that overlaps, and who would be next for one. */
-  async related(keys: readonly LimitKey[]): Promise<number[]> {
-    if (keys.length === 0) return []
+  /** Who holds those of these keys that overlap. */
+  async holdersOf(keys: readonly LimitKey[]): Promise<number[]> {
     const overlaps = keys.filter(({ isOverlap }) => isOverlap).map(({ key }) => key)
-    const [holders, waiting] = await Promise.all([
-      this.#session.all<[number]>(
-        `SELECT h.ref FROM unnest($1::text[]) k, LATERAL
-          (SELECT ref FROM punctual.hold WHERE key = k ORDER BY seq LIMIT ${holdersSeen}) h`,
-        [column(overlaps)],
-      ),
-      this.#session.all<[number]>(
-        `SELECT w.ref FROM unnest($1::text[], $2::int[]) k (key, next), LATERAL (
-          (SELECT ref FROM punctual.waiting WHERE key = k.key ORDER BY due_at, ref LIMIT k.next)
+    if (overlaps.length === 0) return []
+    const rows = await this.#session.all<[number]>(
+      `SELECT DISTINCT h.ref FROM unnest($1::text[]) k, LATERAL
+        (SELECT ref FROM punctual.hold WHERE key = k ORDER BY seq LIMIT ${holdersSeen}) h`,
+      [column(overlaps)],
+    )
+    return rows.map(([ref]) => Number(ref))
+  }
+
+  /** Who would be next for these keys, beside those that are known already: as many as there are occurrences that may let go. */
+  async nextFor(keys: readonly LimitKey[], known: readonly number[]): Promise<number[]> {
+    if (keys.length === 0) return []
+    const rows = await this.#session.all<[string, number]>(
+      `SELECT k.key, w.ref FROM unnest($1::text[], $2::int[]) k (key, next), LATERAL (
+          (SELECT ref FROM punctual.waiting WHERE key = k.key AND NOT ref = ANY($3::bigint[]) ORDER BY due_at, ref LIMIT k.next)
           UNION (SELECT ref FROM punctual.waiting WHERE key = k.key ORDER BY seq LIMIT 1)) w`,
-        [column(keys.map(({ key }) => key)), column(keys.map(({ users }) => users + 1))],
-      ),
-    ])
-    return [...new Set([...holders, ...waiting].map(([ref]) => Number(ref)))]
+      [column(keys.map(({ key }) => key)), column(keys.map(({ users }) => users + 1)), column(known)],
+    )
+    const found = Map.groupBy(rows, ([key]) => key)
+    for (const key of keys) key.hasMoreWaiting = (found.get(key.key)?.length ?? 0) > key.users
+    const refs = new Set(rows.map(([, ref]) => Number(ref)))
+    for (const ref of known) refs.delete(ref)
+    return [...refs]
   }
 
   /** Who of the given holds these keys, in the order in which they got them, and how many do in all. */
@@ -140,3 +160,9 @@ export class LimitKeys {
     return new Map([...starts].map(([key, found]) => [key, found.map(([, at]) => at)]))
   }
 }
+
+// A row that is there is locked and stays as it is; one that is not is made. Both in one order, so that who makes a key while
+// another waits for it does not wait for that one.
+const lockInOrder = `INSERT INTO punctual.limit_key (key) SELECT k FROM unnest($1::text[]) k ORDER BY k
+  ON CONFLICT (key) DO UPDATE SET key = excluded.key WHERE false`
+const lockFree = 'SELECT key FROM punctual.limit_key WHERE key = ANY($1::text[]) ORDER BY key FOR UPDATE SKIP LOCKED'

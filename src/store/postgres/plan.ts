@@ -21,7 +21,7 @@ export async function plan(context: Context, plans: readonly JobPlan[]) {
   await dictionary.addKinds(known.flatMap((one) => kindsOf(context, one)))
   return db.transaction(async (session) => {
     // A pause that comes in between would not be in the plans.
-    await session.all('SELECT pause_revision FROM punctual.meta FOR SHARE')
+    await session.all('SELECT pause_revision FROM punctual.meta FOR KEY SHARE')
     const slice = await Slice.begin(
       session,
       context,

@@ -13,6 +13,8 @@ import { Tallies } from './tallies.ts'
 const span = 20_000
 /** How many looks without a find one call takes beside the one at the bottom. */
 const looks = 2
+/** How many rows of each other table one call deletes. */
+const mostSwept = 10_000
 /** Starts that count for no rate any more are kept for as long as a clock may be set back. */
 const startsKeptMs = 3_600_000
 
@@ -30,27 +32,34 @@ export interface PruneCursor {
 const ends = endStates.map((end) => `'${end}'`).join(', ')
 
 export async function prune(context: Context, cursor: PruneCursor, request: PruneRequest) {
+  await sweep(context)
   return context.db.transaction(async (session) => {
     const [row] = await session.all<[number]>(`SELECT ${storeNow} AS now`, [context.now()])
     const [now] = row as [number]
-    await sweep(session, now)
-    const ended = await find(session, cursor, request)
+    const ended = await find(session, context, cursor, request)
     const hints = await remove(session, context, ended, now + request.keyRetentionMs)
     return { answer: { pruned: ended.length }, hints }
   })
 }
 
-/** What other tables keep beyond its time. */
-async function sweep(session: Session, now: number): Promise<void> {
-  await Promise.all([
-    session.all('DELETE FROM punctual.tombstone WHERE until < $1', [now]),
-    session.all('DELETE FROM punctual.rate_start WHERE until < $1', [now - startsKeptMs]),
-    session.all(
-      `DELETE FROM punctual.limit_key WHERE key IN (
-        SELECT k.key FROM punctual.limit_key k WHERE NOT EXISTS (SELECT 1 FROM punctual.hold h WHERE h.key = k.key)
-          AND NOT EXISTS (SELECT 1 FROM punctual.waiting w WHERE w.key = k.key) LIMIT 1000)`,
-    ),
-  ])
+/** What other tables keep beyond its time. Each is a commit of its own, so that keys are not kept from others for longer. */
+async function sweep({ db, now, isCompat }: Context): Promise<void> {
+  const skipLocked = isCompat ? '' : 'FOR UPDATE SKIP LOCKED'
+  await db.all(
+    `DELETE FROM punctual.tombstone WHERE id IN
+      (SELECT id FROM punctual.tombstone WHERE until < ${storeNow} LIMIT ${mostSwept} ${skipLocked})`,
+    [now()],
+  )
+  await db.all(
+    `DELETE FROM punctual.rate_start WHERE seq IN
+      (SELECT seq FROM punctual.rate_start WHERE until < ${storeNow} - ${startsKeptMs} LIMIT ${mostSwept} ${skipLocked})`,
+    [now()],
+  )
+  await db.all(
+    `DELETE FROM punctual.limit_key WHERE key IN (
+      SELECT k.key FROM punctual.limit_key k WHERE NOT EXISTS (SELECT 1 FROM punctual.hold h WHERE h.key = k.key)
+        AND NOT EXISTS (SELECT 1 FROM punctual.waiting w WHERE w.key = k.key) LIMIT ${mostSwept} ${skipLocked})`,
+  )
 }
 
 interface Ended {
@@ -59,7 +68,13 @@ interface Ended {
   readonly state: OccurrenceState
 }
 
-async function find(session: Session, cursor: PruneCursor, { endedBefore, limit }: PruneRequest): Promise<Ended[]> {
+/** Locks what has ended long enough ago; what another node is just pruning is left to it. */
+async function find(
+  session: Session,
+  { isCompat }: Context,
+  cursor: PruneCursor,
+  { endedBefore, limit }: PruneRequest,
+): Promise<Ended[]> {
   const [bounds] = await session.all<[number | null, number | null]>('SELECT min(ref), max(ref) AS last FROM punctual.turn')
   const [first, last] = bounds ?? [null, null]
   if (first === null || last === null) return []
@@ -67,7 +82,7 @@ async function find(session: Session, cursor: PruneCursor, { endedBefore, limit 
   const lookAt = async (from: number) => {
     const rows = await session.all<[number, number, TurnEnd]>(
       `SELECT ref, series, "end" FROM punctual.turn WHERE ref >= $1 AND ref < $2 AND "end" IN (${ends}) AND ended_at < $3
-        ORDER BY ref LIMIT $4::int`,
+        ORDER BY ref LIMIT $4::int FOR UPDATE ${isCompat ? '' : 'SKIP LOCKED'}`,
       [from, from + span, endedBefore, limit - found.size],
     )
     for (const [ref, series, end] of rows) found.set(ref, { ref, series, state: stateAfter[end] })
@@ -110,7 +125,7 @@ async function remove(session: Session, context: Context, ended: readonly Ended[
         ON CONFLICT (id) DO UPDATE SET until = excluded.until`,
       [refs, until],
     ),
-    ...['turn', 'attempt', 'progress'].map((table) =>
+    ...['turn', 'attempt', 'progress', 'start', 'cancel_request'].map((table) =>
       session.all(`DELETE FROM punctual.${table} WHERE ref = ANY($1::bigint[])`, [refs]),
     ),
     tallies.write(session),

@@ -17,7 +17,7 @@ export async function get(context: Context, which: Which): Promise<OccurrenceHis
     const ref = await findRef(session, context, which)
     if (ref === null) return null
     const [[loaded], progress] = await Promise.all([
-      readEntries(session, context.dictionary, [ref], true),
+      readEntries(session, context.dictionary, [ref], { withAttempts: true }),
       readProgress(session, ref),
     ])
     if (!loaded) return null

@@ -38,6 +38,8 @@ export class Slice {
   readonly claimsBefore = new Set<string>()
   readonly keys: LimitKeys
   readonly #newRefs: number[]
+  /** Keys that one who waits could try for, of whom none is known here yet. */
+  readonly #unserved = new Set<string>()
   #prepared: LimitKey[] = []
 
   static async begin(session: Session, context: Context, newRefs = 0): Promise<Slice> {
@@ -84,16 +86,26 @@ export class Slice {
     this.aliveSince = at.aliveSince
     this.laned = at.laned
     this.#newRefs = at.newRefs
-    this.keys = new LimitKeys(session)
+    this.keys = new LimitKeys(session, context.isCompat)
     this.ledger = new Ledger({
       now: () => this.now,
       newRef: () => this.#newRefs.shift() as number,
       journal: {
         ended: (entry, end) => this.ended.push({ entry, end, dueAt: entry.dueAt }),
         started: (key, at, until) => this.started.push({ key, at, until }),
+        noneWaits: (key) => {
+          if (this.keys.get(key)?.hasMoreWaiting) this.#unserved.add(key)
+        },
       },
     })
     this.ledger.listeners.add((hint) => this.hints.push(hint))
+  }
+
+  /** Sees to it that none of the pauses in force ends before what is held back for its sake can be found by who ends it. */
+  async countOnPauses(): Promise<void> {
+    if (!this.ledger.pauses.some(({ to }) => to === null || to > this.now)) return
+    const [row] = await this.session.all<[number]>('SELECT pause_revision FROM punctual.meta FOR KEY SHARE')
+    if (Number(row?.[0]) !== this.pauseRevision) throw Object.assign(new Error('pauses have changed'), { code: '40001' })
   }
 
   /** Reads what these jobs say. */
@@ -108,9 +120,10 @@ export class Slice {
   }
 
   /** Locks claims by their ids and makes them known; those that no longer stand are left out. */
-  async lockClaims(ids: readonly string[]): Promise<readonly Claim[]> {
+  async lockClaims(ids: readonly string[], { onlyFree = false } = {}): Promise<readonly Claim[]> {
     if (ids.length === 0) return []
-    return this.#noteClaims(await this.session.all<ClaimTuple>(claimsById, [column(ids)]))
+    const lock = onlyFree && !this.context.isCompat ? `${claimsById} SKIP LOCKED` : claimsById
+    return this.#noteClaims(await this.session.all<ClaimTuple>(lock, [column(ids)]))
   }
 
   /** Locks the keys of what is about to be locked and loaded. */
@@ -120,39 +133,57 @@ export class Slice {
 
   /** Locks and loads entries, with all that their limits bring into play. */
   async gather(refs: readonly number[], options: LoadOptions = {}): Promise<void> {
-    if (refs.length === 0) await this.lockClaims(options.claims ?? [])
-    let fresh = refs.filter((ref) => !this.before.has(ref))
-    const keys: LimitKey[] = []
-    const loaded: Loaded[] = []
-    while (fresh.length > 0) {
-      const isPrepared = options.isReady && loaded.length === 0
-      const locked = isPrepared ? this.#prepared.splice(0) : await this.keys.lockFor(fresh)
-      keys.push(...locked)
-      if (options.claims && loaded.length === 0) await this.lockClaims(options.claims)
-      // What the limits bring into play can stand anywhere.
-      loaded.push(...(await this.#load(fresh, loaded.length === 0 ? options : {})))
-      const seen = new Set(loaded.map(({ entry }) => entry.ref))
-      fresh = (await this.keys.related(locked)).filter((ref) => !seen.has(ref) && !this.before.has(ref))
-    }
+    const fresh = refs.filter((ref) => !this.before.has(ref))
+    const keys = options.isReady ? this.#prepared.splice(0) : fresh.length === 0 ? [] : [...(await this.keys.lockFor(fresh))]
+    if (options.claims) await this.lockClaims(options.claims, options)
+    const loaded = await this.#load(fresh, options)
+    await this.#gatherRelated(loaded, keys, options)
     await this.#seat(loaded, keys)
   }
 
-  async #load(refs: readonly number[], { isReady = false, withAttempts = false }: LoadOptions): Promise<Loaded[]> {
+  /** Loads those next for the keys. Who claims may come to try them and to cancel who holds a key, and needs all of their keys too. */
+  async #gatherRelated(loaded: Loaded[], keys: LimitKey[], { isReady = false }: LoadOptions): Promise<void> {
+    for (let more: readonly LimitKey[] = keys; more.length > 0; ) {
+      const known = new Set([...this.before.keys(), ...loaded.map(({ entry }) => entry.ref)])
+      const holders = isReady ? await this.keys.holdersOf(more) : []
+      const next = await this.keys.nextFor(more, [...known])
+      const related = [...new Set([...holders, ...next])].filter((ref) => !known.has(ref))
+      if (related.length === 0) return
+      more = isReady ? await this.keys.lockFor(related) : []
+      keys.push(...more)
+      loaded.push(...(await this.#load(related, { isProtected: true, withAttempts: isReady })))
+    }
+  }
+
+  /** Lets those try for a freed key who were not known when it was freed: a verb may free it more often than could be foreseen. */
+  async serveWaiting(): Promise<void> {
+    for (const key of this.#unserved) {
+      this.#unserved.delete(key)
+      const next = await this.keys.nextFor([this.keys.get(key) as LimitKey], [...this.before.keys()])
+      await this.#seat(await this.#load(next, { isProtected: true }), [])
+      if (next.length > 0) this.ledger.wake(key)
+    }
+  }
+
+  async #load(refs: readonly number[], options: LoadOptions & { readonly isProtected?: boolean }): Promise<Loaded[]> {
     const { session, context } = this
-    for (let tries = 1; ; tries++) {
-      // Rows of ready that a claim has locked can be nowhere else.
-      if (isReady) return readEntries(session, context.dictionary, refs, withAttempts)
-      const claims = await this.#noteClaims(await session.all<ClaimTuple>(claimsOver, [column(refs)]))
+    const { isReady = false, isProtected = false, onlyFree = false, withAttempts = false } = options
+    if (isReady) return readEntries(session, context.dictionary, refs, { withAttempts, claims: [] })
+    let areClaimsKnown = isProtected || options.claims !== undefined
+    for (let tries = 1; refs.length > 0; tries++) {
+      if (!areClaimsKnown) await this.#noteClaims(await session.all<ClaimTuple>(claimsOver, [column(refs)]))
       const places = await session.all<[number]>(lockPlaces, [column(refs)])
-      const loaded = await readEntries(session, context.dictionary, refs, withAttempts)
+      const claims = isProtected ? [] : [...this.ledger.claims.keys()]
+      const loaded = await readEntries(session, context.dictionary, refs, { withAttempts, claims })
       const locked = new Set(places.map(([ref]) => Number(ref)))
-      const standing = new Set([...claims.map(({ id }) => id), ...this.ledger.claims.keys()])
       // Between two statements one may have gone from a claim to a place, or the other way.
       const isFixed = ({ entry }: Loaded) =>
-        entry.place === 'claimed' ? entry.claim === null || standing.has(entry.claim) : isOver(entry) || locked.has(entry.ref)
-      if (loaded.every(isFixed)) return loaded
+        entry.place === 'claimed' ? isProtected || onlyFree || entry.claim !== null : isOver(entry) || locked.has(entry.ref)
+      if (loaded.every(isFixed)) return onlyFree ? loaded.filter(({ entry }) => !isElsewhere(entry)) : loaded
+      areClaimsKnown = isProtected
       if (tries >= mostTries) throw Object.assign(new Error('rows keep moving'), { code: '40001' })
     }
+    return []
   }
 
   async #seat(loaded: readonly Loaded[], keys: readonly LimitKey[]): Promise<void> {
@@ -173,6 +204,8 @@ export class Slice {
       ledger.waiting.delete(entry)
       ledger.waiting.add(entry)
     }
+    const fresh = new Set(keys.map(({ key }) => key))
+    for (const { entry } of loaded) for (const key of entry.holding) if (!fresh.has(key)) this.#see(entry, key)
     if (keys.length === 0) return
     const [{ held, counts }, starts] = await Promise.all([
       this.keys.holders(keys, [...this.before.keys()]),
@@ -184,6 +217,15 @@ export class Slice {
     }
     for (const { key } of keys) ledger.unseenHolders.set(key, (counts.get(key) ?? 0) - (ledger.holders.get(key)?.size ?? 0))
     for (const [key, ats] of starts) ledger.starts.set(key, ats)
+  }
+
+  /** One that was only counted among those who hold a key is known now. */
+  #see(entry: Entry, key: string): void {
+    const { holders, unseenHolders } = this.ledger
+    const unseen = unseenHolders.get(key)
+    if (unseen === undefined || holders.get(key)?.has(entry)) return
+    holders.set(key, (holders.get(key) ?? new Set()).add(entry))
+    unseenHolders.set(key, unseen - 1)
   }
 
   async #noteClaims(rows: readonly ClaimTuple[]): Promise<readonly Claim[]> {
@@ -201,9 +243,15 @@ export class Slice {
 export interface LoadOptions {
   /** Claims to lock first, by their ids. */
   readonly claims?: readonly string[]
-  /** They are rows of ready, which are locked already, and so are their keys. */
+  /** They are rows of ready that are to be claimed; they are locked already, and so are their keys. */
   readonly isReady?: boolean
+  /** Claims that others have locked are left out, and with them what is claimed by any but the given ones. */
+  readonly onlyFree?: boolean
   readonly withAttempts?: boolean
+}
+
+function isElsewhere({ place, claim }: Entry): boolean {
+  return place === 'claimed' && claim === null
 }
 
 function isOver(entry: Entry): boolean {

@@ -36,7 +36,7 @@ const foldSome = `WITH taken AS (
 /** Moves the oldest tallies into their series, one node at a time. The answer is how many; 0 also when another is at it. */
 export async function fold({ db, isCompat }: Context): Promise<number> {
   return db.transaction(async (session) => {
-    const lock = await session.all(`SELECT one FROM punctual.meta FOR UPDATE ${isCompat ? '' : 'SKIP LOCKED'}`)
+    const lock = await session.all(`SELECT one FROM punctual.meta FOR NO KEY UPDATE ${isCompat ? '' : 'SKIP LOCKED'}`)
     if (lock.length === 0) return 0
     const [[folded]] = (await session.all<[number]>(foldSome)) as [[number]]
     return folded
