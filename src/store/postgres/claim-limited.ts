@@ -20,6 +20,8 @@ import { isLimited } from './write-places.ts'
 const mostMoved = 1000
 /** Who limits how much runs in the whole cluster waits for this key. */
 const clusterKey = '["cluster"]'
+/** Who picks looks at more than it takes: two at once would leave each other what the other has looked at. */
+const pickKey = '["pick"]'
 
 export async function claimLimited(context: Context, known: KnownClaims, request: ClaimRequest): Promise<Claimed> {
   const { db, dictionary } = context
@@ -67,6 +69,7 @@ async function claimIn(session: Session, context: Context, request: ClaimRequest
   await slice.countOnPauses()
   const { now, ledger } = slice
   if (clusterLimit !== undefined) await slice.keys.lock(clusterKey)
+  if (request.pick) await slice.keys.lock(pickKey)
   const left = clusterLimit === undefined ? Number.POSITIVE_INFINITY : clusterLimit - (await runningIn(session))
   const standing = await findStanding(slice, request)
   const isRepeat = standing !== null
@@ -76,11 +79,8 @@ async function claimIn(session: Session, context: Context, request: ClaimRequest
   const refs = context.dictionary.kindRefs(kinds)
   // At the cluster's limit nothing can be claimed before something ends, so that no due instant is worth waking for.
   const isFull = (isRepeat ? 0 : members.length) >= left
-  const [, , next] = await Promise.all([
-    describe(slice, members),
-    flush(slice),
-    isFull ? null : isCut ? now : (request.pick ? nextDueLater : nextDue)(session, context, refs, now),
-  ])
+  await Promise.all([describe(slice, members), flush(slice)])
+  const next = isFull ? null : isCut ? now : await (request.pick ? nextDueLater : nextDue)(session, context, refs, now)
   const answer: ClaimAnswer = { now, members: members.map((entry) => member(ledger, entry)), passed, nextDue: next }
   return { answer, hints: slice.hints, members }
 }

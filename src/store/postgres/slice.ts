@@ -176,9 +176,11 @@ export class Slice {
       const claims = isProtected ? [] : [...this.ledger.claims.keys()]
       const loaded = await readEntries(session, context.dictionary, refs, { withAttempts, claims })
       const locked = new Set(places.map(([ref]) => Number(ref)))
-      // Between two statements one may have gone from a claim to a place, or the other way.
+      // Between two statements one may have gone from a claim to a place, or the other way. One that no claim holds, wherever it
+      // was looked for, was left behind by who gave up the claim.
+      const isKnown = isProtected || onlyFree || !areClaimsKnown
       const isFixed = ({ entry }: Loaded) =>
-        entry.place === 'claimed' ? isProtected || onlyFree || entry.claim !== null : isOver(entry) || locked.has(entry.ref)
+        entry.place === 'claimed' ? isKnown || entry.claim !== null : isOver(entry) || locked.has(entry.ref)
       if (loaded.every(isFixed)) return onlyFree ? loaded.filter(({ entry }) => !isElsewhere(entry)) : loaded
       areClaimsKnown = isProtected
       if (tries >= mostTries) throw Object.assign(new Error('rows keep moving'), { code: '40001' })
