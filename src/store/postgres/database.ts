@@ -38,9 +38,15 @@ export class Database {
   readonly #pool: pg.Pool
   readonly #isOwn: boolean
   readonly #prepare: boolean
+  /** Spreads the tries of those that were in each other's way. */
+  readonly #random: () => number
   readonly #texts = new Map<string, { readonly text: string; readonly name: string }>()
 
-  constructor(source: Source, { schema, prepare }: { schema: string; prepare: boolean }) {
+  constructor(
+    source: Source,
+    { schema, prepare, random = () => 0.5 }: { schema: string; prepare: boolean; random?: () => number },
+  ) {
+    this.#random = random
     this.schema = schema
     this.#prepare = prepare
     this.#isOwn = typeof source === 'string'
@@ -123,7 +129,7 @@ export class Database {
         return await this.#attempt((session, client) => act({ ...session, neededKeys }, client))
       } catch (error) {
         if (!isConflict(error) || tries >= mostTries) throw storeFailure(error)
-        await sleep(systemClock, tries * 5 * Math.random())
+        await sleep(systemClock, tries * 5 * this.#random())
       }
     }
   }

@@ -59,7 +59,7 @@ function isUrl(text: string): boolean {
 }
 
 /** Allowed are names that need no quoting anywhere, so that none can ever break out of a statement. */
-export function checkSchemaName(schema: unknown): string {
+function checkSchemaName(schema: unknown): string {
   if (typeof schema === 'string' && /^[a-z_][a-z0-9_]{0,47}$/.test(schema) && !schema.startsWith('pg_')) return schema
   throw new PunctualError(
     'option.invalid',

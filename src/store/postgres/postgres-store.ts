@@ -208,9 +208,9 @@ export class PostgresStore implements Store {
     throw new PunctualError('store.closed', 'The PostgreSQL store is not open; open it first')
   }
 
-  #connect({ clock }: StoreEnv): Opened {
+  #connect({ clock, random }: StoreEnv): Opened {
     const { schema, prepare, compat, listenUrl } = this.#options
-    const db = new Database(this.#source, { schema, prepare })
+    const db = new Database(this.#source, { schema, prepare, random })
     const isReal = clock === systemClock
     let told = { now: clock.wall(), at: clock.mono() }
     const context: Context = {
