@@ -205,6 +205,7 @@ onEachStore('JS-4 reads', (newDatabase) => {
       id: two.id,
       outcome: 'existing',
     })
+    await clock.settle()
     await punctual.idle()
     expect((await occurrence(punctual, two.id)).result).toBe('manual other')
     await clock.advance('1h')
