@@ -1,3 +1,5 @@
+import { once } from 'node:events'
+import { type AddressInfo, connect, createServer } from 'node:net'
 import { Client } from 'pg'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { freshSchemaName, sharedPostgresUrl } from '../support/postgres-database.ts'
@@ -21,6 +23,19 @@ describe('a proxy before a server', () => {
     await expect(queryOnce(proxy.url, 'SELECT 1')).rejects.toThrow('ECONNREFUSED')
     await proxy.heal()
     expect(await queryOnce(proxy.url, 'SELECT 1 AS n')).toEqual([{ n: 1 }])
+  })
+
+  it('leads new connections to another server when it is told to', async () => {
+    const { proxy, client } = await proxied()
+    const other = createServer((socket) => socket.end('elsewhere'))
+    other.listen(0, '127.0.0.1')
+    onTestFinished(() => void other.close())
+    await once(other, 'listening')
+    proxy.leadTo({ url: `tcp://127.0.0.1:${(other.address() as AddressInfo).port}` })
+    expect((await client.query('SELECT 1 AS n')).rows, 'who is connected stays').toEqual([{ n: 1 }])
+    const { hostname, port } = new URL(proxy.url)
+    const [said] = await once(connect({ host: hostname, port: Number(port) }), 'data')
+    expect(String(said)).toBe('elsewhere')
   })
 
   it('passes nothing while it is stalled, and all of it when it is healed', async () => {

@@ -7,6 +7,8 @@ export class TcpProxy implements AsyncDisposable {
   readonly url: string
   readonly #server: Server
   readonly #port: number
+  readonly #defaultPort: number
+  #target: { readonly host: string; readonly port: number }
   readonly #links = new Set<Link>()
   #line: Line = { state: 'whole' }
 
@@ -17,13 +19,14 @@ export class TcpProxy implements AsyncDisposable {
   }
 
   private constructor(url: string, defaultPort: number, port: number) {
-    const { hostname, port: serverPort } = new URL(url)
+    this.#defaultPort = defaultPort
+    this.#target = this.#targetOf(url)
     const through = new URL(url)
     through.host = `127.0.0.1:${port}`
     this.url = through.href
     this.#port = port
     this.#server = createServer({ allowHalfOpen: true }, (client) => {
-      const server = connect({ host: hostname, port: Number(serverPort) || defaultPort, allowHalfOpen: true })
+      const server = connect({ ...this.#target, allowHalfOpen: true })
       const link = new Link(client, server, () => this.#line)
       this.#links.add(link)
       link.onClose(() => this.#links.delete(link))
@@ -74,6 +77,11 @@ export class TcpProxy implements AsyncDisposable {
     return over.promise
   }
 
+  /** Leads new connections to another server, as after a failover; those that stand stay where they are. */
+  leadTo(server: { readonly url: string }): void {
+    this.#target = this.#targetOf(server.url)
+  }
+
   async heal(): Promise<void> {
     for (const link of this.#links) if (link.hasHoles) link.destroy()
     this.#change({ state: 'whole' })
@@ -86,6 +94,11 @@ export class TcpProxy implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.close()
+  }
+
+  #targetOf(url: string): { readonly host: string; readonly port: number } {
+    const { hostname, port } = new URL(url)
+    return { host: hostname, port: Number(port) || this.#defaultPort }
   }
 
   #change(line: Line): void {
