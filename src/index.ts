@@ -1,4 +1,5 @@
 export type {
+  CancelOptions,
   CancelOutcome,
   CancelTarget,
   EnqueueOptions,
@@ -51,7 +52,7 @@ export { type RRuleOptions, rrule } from './schedule/rrule.ts'
 export type { Schedule, ScheduleJson } from './schedule/schedule.ts'
 export { union } from './schedule/union.ts'
 export type { Page } from './store/query.ts'
-export type { NodeRecord, Store } from './store/store.ts'
+export type { NodeRecord, Queryable, Store } from './store/store.ts'
 export type { Clock } from './time/clock.ts'
 export type { DurationInput } from './time/duration.ts'
 export type { InstantInput } from './time/instant.ts'

@@ -1,6 +1,6 @@
 // What changes something: each command checks what it is given before anything is written.
-import { Batcher } from '../engine/batcher.ts'
 import { defaultTenant, type Engine } from '../engine/engine.ts'
+import { isTransient } from '../engine/transient.ts'
 import { announceUnattendedEnd, isEndNoticed } from '../engine/unattended-end.ts'
 import { PunctualError } from '../errors.ts'
 import type { Refs } from '../model/context.ts'
@@ -14,9 +14,12 @@ import { type OccurrenceRecord, type Replay, type UniqueKind, uniqueKinds } from
 import { decodePayload, encodePayload, validatePayload } from '../model/payload.ts'
 import { retryStrategies } from '../model/retry.ts'
 import { cascade, parseSettings, type SettingsDiff, type SettingsOptions, type TaskSettingsOptions } from '../model/settings.ts'
-import type { CancelRequest, CreateAnswer, MoveAnswer, NewOccurrence, OnConflict, Which } from '../store/store.ts'
+import type { CancelRequest, CreateAnswer, MoveAnswer, NewOccurrence, OnConflict, Queryable, Which } from '../store/store.ts'
+import { checkJoin } from './caller-transaction.ts'
+import { Creations } from './creations.ts'
 import type { FillRow } from './operations.ts'
 import { parseRunAt, type RunAt } from './run-at.ts'
+import { UntoldEnds } from './untold-ends.ts'
 
 export interface EnqueueOptions
   extends TaskSettingsOptions,
@@ -36,10 +39,12 @@ export interface EnqueueOptions
   unique?: UniqueKind
   /** What a key that is taken means: `keep` what is there (default), `reschedule` it, or `replace` its payload too. */
   onConflict?: OnConflict
+  /** A transaction of the caller's: the work is there when it commits. Needs a store with the ability `join`; see also `wake`. */
+  tx?: Queryable | undefined
 }
 
 /** One of several in a bulk enqueue. */
-export interface EnqueueRequest extends EnqueueOptions {
+export interface EnqueueRequest extends Omit<EnqueueOptions, 'tx'> {
   job: AnyDefinition | string
   payload?: unknown
 }
@@ -55,6 +60,11 @@ export type CancelTarget =
   | string
   | { tenant?: string; job: AnyDefinition | string; key: string }
   | { tenant?: string; job: AnyDefinition | string; entity: string }
+export interface CancelOptions {
+  reason?: string
+  /** A transaction of the caller's: the work is canceled when it commits. Needs a store with the ability `join`; see also `wake`. */
+  tx?: Queryable | undefined
+}
 export type CancelOutcome = 'canceled' | 'canceling' | 'ended' | 'unknown'
 export type OccurrenceTarget = string | { tenant?: string; job: AnyDefinition | string; key: string }
 
@@ -82,37 +92,38 @@ export interface Origin {
 
 export class Commands {
   readonly #engine: Engine
-  readonly #creations: Batcher<NewOccurrence, CreateAnswer>
+  readonly #creations: Creations
+  readonly #untold: UntoldEnds
 
   constructor(engine: Engine) {
     this.#engine = engine
-    const { clock, store } = engine.env
-    this.#creations = new Batcher(
-      clock,
-      () => store.batchLimit,
-      (rows) => store.create(rows),
-    )
+    this.#creations = new Creations(engine.env)
+    this.#untold = new UntoldEnds(engine.env)
   }
 
-  async enqueue(request: EnqueueRequest): Promise<EnqueueResult> {
+  async enqueue(request: EnqueueRequest, tx?: Queryable): Promise<EnqueueResult> {
+    if (tx !== undefined) checkJoin(this.#engine.env.store, tx)
     const row = await this.newOccurrence(request)
     await this.#engine.open()
-    return this.#creations.add(row)
+    if (tx === undefined) return this.#creations.add(row)
+    const [answer] = await this.#creations.addAll([row], tx)
+    return answer as EnqueueResult
   }
 
   /** All or none are valid; the store takes them in as few calls as its limit allows. */
-  async enqueueAll(requests: readonly EnqueueRequest[]): Promise<EnqueueResult[]> {
+  async enqueueAll(requests: readonly EnqueueRequest[], options: { tx?: Queryable | undefined } = {}): Promise<EnqueueResult[]> {
+    checkObject(options, 'options of enqueue')
+    checkOptions(options, ['tx'], 'options of a bulk enqueue')
+    const { tx } = options
+    const { store } = this.#engine.env
+    if (tx !== undefined) checkJoin(store, tx)
     const rows: NewOccurrence[] = []
     for (const [at, request] of requests.entries()) {
       checkObject(request, `requests[${at}]`)
       rows.push(await this.newOccurrence(request))
     }
     await this.#engine.open()
-    const { store } = this.#engine.env
-    const answers: EnqueueResult[] = []
-    for (let at = 0; at < rows.length; at += store.batchLimit)
-      answers.push(...(await store.create(rows.slice(at, at + store.batchLimit))))
-    return answers
+    return this.#creations.addAll(rows, tx)
   }
 
   /** Runs a job once, now, whatever its schedule says. */
@@ -181,18 +192,33 @@ export class Commands {
         ],
       })
     }
-    return store.create(created)
+    return this.#creations.addAll(created)
   }
 
-  async cancel(target: CancelTarget, options: { reason?: string } = {}): Promise<CancelOutcome> {
-    const request = { which: cancelTarget(target), reason: reasonOf(options, 'options of cancel') }
+  async cancel(target: CancelTarget, options: CancelOptions = {}): Promise<CancelOutcome> {
+    checkObject(options, 'options of cancel')
+    const { tx, ...rest } = options
+    const request = { which: cancelTarget(target), reason: reasonOf(rest, 'options of cancel') }
+    const { env } = this.#engine
+    if (tx !== undefined) checkJoin(env.store, tx)
     await this.#engine.open()
-    const answers = await this.#engine.env.store.cancel(request)
-    const canceled = answers.filter(({ outcome }) => outcome === 'canceled')
-    if (canceled.length > 0 && isEndNoticed(this.#engine.env))
-      for (const { id } of canceled) await announceUnattendedEnd(this.#engine.env, { id }, { unlessRun: true })
+    const answers = await env.store.cancel(request, tx)
+    const canceled = answers.filter(({ outcome }) => outcome === 'canceled').map(({ id }) => id)
+    if (tx !== undefined) this.#untold.add(canceled)
+    else if (isEndNoticed(env)) for (const id of canceled) await announceUnattendedEnd(env, { id }, { unlessRun: true })
     const outcomes = answers.map((answer) => answer.outcome)
     return (['canceling', 'canceled', 'ended'] as const).find((outcome) => outcomes.includes(outcome)) ?? 'unknown'
+  }
+
+  /** Tells of what was committed in transactions of the caller's. A store that is away need not be told: everybody will look. */
+  async wake(): Promise<void> {
+    try {
+      await this.#engine.open()
+      await this.#engine.env.store.wake()
+      await this.#untold.announce()
+    } catch (error) {
+      if (!isTransient(error)) throw error
+    }
   }
 
   /** Moves pending work to another time. */

@@ -11,11 +11,12 @@ import { checkName, checkObject, checkOneOf, checkOptions, checkWhole } from '..
 import type { ExecutionReport } from '../model/report.ts'
 import type { Schedule } from '../schedule/schedule.ts'
 import type { Page } from '../store/query.ts'
-import type { NodeRecord } from '../store/store.ts'
+import type { NodeRecord, Queryable } from '../store/store.ts'
 import { systemClock } from '../time/clock.ts'
 import { type DurationInput, parseDuration } from '../time/duration.ts'
 import { type InstantInput, parseInstant } from '../time/instant.ts'
 import {
+  type CancelOptions,
   type CancelOutcome,
   type CancelTarget,
   Commands,
@@ -127,16 +128,18 @@ export class Punctual implements AsyncDisposable {
   /** Creates work for one entity, once or later. The payload is checked against the job's schema where this process knows it. */
   enqueue<Input>(job: DefinitionTaking<Input>, ...work: EnqueueArguments<NoInfer<Input>>): Promise<EnqueueResult>
   enqueue(job: string, payload?: unknown, options?: EnqueueOptions): Promise<EnqueueResult>
-  enqueue(requests: readonly EnqueueRequest[]): Promise<EnqueueResult[]>
+  enqueue(requests: readonly EnqueueRequest[], options?: { tx?: Queryable | undefined }): Promise<EnqueueResult[]>
   async enqueue(
     job: AnyDefinition | string | readonly EnqueueRequest[],
     payload?: unknown,
     options: EnqueueOptions = {},
   ): Promise<EnqueueResult | EnqueueResult[]> {
     this.#checkOpen()
-    if (Array.isArray(job)) return this.#commands.enqueueAll(job as readonly EnqueueRequest[])
+    if (Array.isArray(job))
+      return this.#commands.enqueueAll(job as readonly EnqueueRequest[], payload as { tx?: Queryable } | undefined)
     checkOptions(options, Object.keys(options ?? {}), 'options of enqueue')
-    return this.#commands.enqueue({ ...options, job: job as AnyDefinition | string, payload })
+    const { tx, ...rest } = options
+    return this.#commands.enqueue({ ...rest, job: job as AnyDefinition | string, payload }, tx)
   }
 
   /** Gives a job its schedule. Saying the same again writes nothing. */
@@ -231,9 +234,18 @@ export class Punctual implements AsyncDisposable {
   }
 
   /** Cancels pending work at once and signals running work (`canceling`). */
-  async cancel(target: CancelTarget, options?: { reason?: string }): Promise<CancelOutcome> {
+  async cancel(target: CancelTarget, options?: CancelOptions): Promise<CancelOutcome> {
     this.#checkOpen()
     return this.#commands.cancel(target, options)
+  }
+
+  /**
+   * To call after the commit of a transaction in which work was created or canceled (`tx`): nodes look at once, here and elsewhere.
+   * Without it they find out within about a second, and of a running occurrence that is canceled at their next beat.
+   */
+  async wake(): Promise<void> {
+    this.#checkOpen()
+    await this.#commands.wake()
   }
 
   /** Moves pending work to another time. */

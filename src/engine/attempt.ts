@@ -112,7 +112,7 @@ export class Attempt implements ContextSource, Timed {
     if (this.#isCurrent) this.#execution.progress(this.run, done, message)
   }
 
-  transaction<Tx, Value>(work: (tx: Tx) => Value): Promise<Value> {
+  transaction<Tx, Value>(work: (tx: Tx) => Value | Promise<Value>): Promise<Value> {
     return this.#isCurrent ? transaction(this.#execution, this.run, this.startedAt, work) : Promise.reject(new Aborted('lost'))
   }
 

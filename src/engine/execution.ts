@@ -120,8 +120,8 @@ export class Execution {
   }
 
   /** Records the end of an attempt in one commit with the handler's own writes. */
-  commit(attempt: AttemptRecord, within: NonNullable<CheckpointItem['within']>): Promise<WriteAnswer> {
-    return this.#recorder.commit({ ...this.memberRef, attempts: [attempt], within })
+  commit(attempt: AttemptRecord, work: Required<Pick<CheckpointItem, 'within' | 'recorded'>>): Promise<WriteAnswer> {
+    return this.#recorder.commit({ ...this.memberRef, attempts: [attempt], ...work })
   }
 
   /** Records progress without making the handler wait; of what is reported meanwhile only the newest is written. */

@@ -18,7 +18,7 @@ export interface ContextSource {
   readonly log: Logger
   readonly signal: AbortSignal
   progress(done: number, message: string | null): void
-  transaction<Tx, Value>(work: (tx: Tx) => Value): Promise<Value>
+  transaction<Tx, Value>(work: (tx: Tx) => Value | Promise<Value>): Promise<Value>
 }
 
 /** The context of one attempt. What has to be made for it is made when asked for, since most handlers ask for little. */

@@ -1,6 +1,6 @@
 import { PunctualError } from '../errors.ts'
 import type { AttemptRecord } from '../model/occurrence.ts'
-import { encodeResult } from '../model/payload.ts'
+import { decodePayload, encodeResult } from '../model/payload.ts'
 import { Aborted } from './aborted.ts'
 import type { Execution } from './execution.ts'
 import type { TaskRun } from './task-run.ts'
@@ -10,26 +10,38 @@ export async function transaction<Tx, Value>(
   execution: Execution,
   run: TaskRun,
   startedAt: number,
-  work: (tx: Tx) => Value,
+  work: (tx: Tx) => Value | Promise<Value>,
 ): Promise<Value> {
   const { env, member } = execution
   checkUse(execution, run)
-  let value!: Value
-  const attempt: AttemptRecord = {
+  const attempt = {
     turn: member.turn,
     task: run.name,
     n: run.attempts,
-    state: 'succeeded',
+    state: 'succeeded' as const,
     startedAt,
     endedAt: env.time.now(),
     result: null,
     error: null,
     retryAt: null,
-  }
-  const committed = execution.commit(attempt, (tx) => {
-    value = work(tx as Tx)
-    run.result = encodeResult(value)
+  } satisfies AttemptRecord
+  let value!: Value
+  const take = (given: Value): string | null => {
+    value = given
+    // Read by the store once the work is done.
+    attempt.endedAt = env.time.now()
+    run.result = encodeResult(given)
     return run.result
+  }
+  const committed = execution.commit(attempt, {
+    within: (tx) => {
+      const given = work(tx as Tx)
+      return isPromise(given) ? whileWanted(run, given).then(take) : take(given)
+    },
+    recorded: (result) => {
+      run.result = result
+      value = decodePayload(result) as Value
+    },
   })
   run.committing = committed.then(
     (answer) => {
@@ -45,11 +57,26 @@ export async function transaction<Tx, Value>(
   }
 }
 
+/** Rejects as soon as nothing that the handler still does can count: its transaction would stay open for as long as it likes. */
+function whileWanted<Value>(run: TaskRun, given: Promise<Value>): Promise<Value> {
+  const signal = run.attempt?.signal
+  if (!signal) return given
+  return new Promise((resolve, reject) => {
+    const look = () => {
+      // What is finished while the process stops does count.
+      if (signal.aborted && signal.reason.code !== 'shutdown') reject(signal.reason)
+    }
+    signal.addEventListener('abort', look)
+    given.then(resolve, reject).finally(() => signal.removeEventListener('abort', look))
+    look()
+  })
+}
+
 function checkUse({ env: { store } }: Execution, run: TaskRun): void {
   if (!store.abilities.has('tx'))
     throw new PunctualError(
       'transaction.unsupported',
-      `The ${store.name} store has no transactions to share; use a store with the ability tx, such as sqlite`,
+      `The ${store.name} store has no transactions to share; use a store with the ability tx, such as sqlite or postgres`,
       { store: store.name },
     )
   if (run.isCommitted || run.committing)
@@ -58,4 +85,8 @@ function checkUse({ env: { store } }: Execution, run: TaskRun): void {
       'ctx.transaction was used before in this attempt; it ends the task and can be used once',
       { task: run.name },
     )
+}
+
+function isPromise<Value>(given: Value | Promise<Value>): given is Promise<Value> {
+  return typeof (given as { then?: unknown } | null | undefined)?.then === 'function'
 }

@@ -62,9 +62,10 @@ export interface Context<Payload = unknown, Results = Readonly<Record<string, un
   fail(message: string, options?: FailOptions): never
   /**
    * Runs `work` in a transaction of the store's own database and commits its writes together with the success of this task.
-   * The value of `work` becomes the task's result. Needs a store with the ability `tx`.
+   * The value of `work` becomes the task's result. Needs a store with the ability `tx`: on SQLite `tx` is a `DatabaseSync` and the
+   * work must be synchronous, on PostgreSQL it is a client of `pg`. Work that was undone may be run again in the same attempt.
    */
-  transaction<Tx, Value>(work: (tx: Tx) => Value): Promise<Value>
+  transaction<Tx, Value>(work: (tx: Tx) => Value | Promise<Value>): Promise<Value>
 }
 
 export type Handler<Payload = unknown, Results = Readonly<Record<string, unknown>>, Result = unknown> = (

@@ -45,7 +45,11 @@ export interface Store {
   jobsToPlan(query: { horizonMs: number; limit: number }): Promise<PlanWork>
   /** Creates planned occurrences and moves cursors, each job on its own: a job that has changed meanwhile is left alone. */
   plan(plans: readonly JobPlan[]): Promise<readonly PlanAnswer[]>
-  create(rows: readonly NewOccurrence[]): Promise<readonly CreateAnswer[]>
+  /**
+   * With `tx`, of a store with the ability `join`: in a transaction of the caller's. See `Queryable`. Without, what somebody's open
+   * transaction holds up for more than a moment is refused with `store.busy` and `isHeld` in its details, and nothing is created.
+   */
+  create(rows: readonly NewOccurrence[], tx?: Queryable): Promise<readonly CreateAnswer[]>
 
   /** The next due instant of these kinds, and the store's time: a hint for when to wake. */
   peek(query: { kinds: readonly string[] }): Promise<{ now: number; nextDue: number | null }>
@@ -60,7 +64,8 @@ export interface Store {
   checkpoint(items: readonly CheckpointItem[]): Promise<readonly WriteAnswer[]>
   /** Ends turns. `done` names claims none of whose members is left. */
   settle(items: readonly SettleItem[], done: readonly ClaimRef[]): Promise<readonly WriteAnswer[]>
-  cancel(request: CancelRequest): Promise<readonly CancelAnswer[]>
+  /** With `tx`, of a store with the ability `join`: in a transaction of the caller's. See `Queryable`. */
+  cancel(request: CancelRequest, tx?: Queryable): Promise<readonly CancelAnswer[]>
   /** Moves one occurrence by a person's wish: another time, another chance, or the end of a dead one. */
   move(request: MoveRequest): Promise<MoveAnswer>
 
@@ -78,6 +83,8 @@ export interface Store {
   /** All nodes, and the definitions of which something is due that none of them can run. */
   nodes(): Promise<NodesAnswer>
 
+  /** Tells everybody that something may be due or canceled of which nobody was told, as in a transaction of a caller's. */
+  wake(): Promise<void>
   /** Hints about changes that others made. Missing one costs time, never work. */
   subscribe(listener: (hint: Hint) => void): () => void
 }
@@ -86,6 +93,15 @@ export interface Store {
 export interface StoreEnv {
   readonly clock: Clock
   readonly random: () => number
+}
+
+/**
+ * A transaction of the caller's. A store that takes part in it neither begins nor ends nor repeats anything, sends no statement
+ * that could fail by what others have written, and tells nobody: only the caller knows whether and when it is committed.
+ */
+export interface Queryable {
+  /** Runs one statement with values for $1, $2 and so on. A row is an object or an array, in the order of the columns. */
+  query(text: string, values: unknown[]): PromiseLike<{ rows: unknown[] }>
 }
 
 /** An instant, or a delay from the store's now. */
@@ -308,11 +324,13 @@ export interface CheckpointItem extends MemberRef {
   /** Records that the handler is about to run, and until when it may. */
   readonly start?: { readonly startedAt: number; readonly deadlineAt: number }
   /**
-   * With the ability `tx`: runs inside the commit, after the fence was checked, with the store's transaction.
-   * Its value is the JSON text of the result of the last of `attempts`. A throw undoes the item. Stores whose transactions are
-   * synchronous refuse a promise.
+   * With the ability `tx`: runs inside the commit, with the store's transaction. The fence is checked before it and holds at the
+   * commit. Its value is the JSON text of the result of the last of `attempts`. A throw undoes the item. Stores whose transactions
+   * are synchronous refuse a promise.
    */
   readonly within?: (tx: unknown) => string | null | Promise<string | null>
+  /** Is told the result when the last of `attempts` turns out to be recorded already: what `within` may have done now is undone. */
+  readonly recorded?: (result: string | null) => void
 }
 
 /** `lost`: the turn is no longer the caller's; nothing of the item was written. */

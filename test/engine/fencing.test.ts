@@ -86,6 +86,7 @@ onEachStore('F17, F20 a node that cannot beat', (newDatabase) => {
       timer: (ms, fn) => clock.timer(ms, fn),
       poll: (ms, fn) => clock.poll(ms, fn),
       soon: (fn) => clock.soon(fn),
+      waitFor: (call) => clock.waitFor?.(call),
     }
     const work = Promise.withResolvers<void>()
     const ran: unknown[] = []

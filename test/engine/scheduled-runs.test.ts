@@ -108,6 +108,7 @@ onEachStore('JB-3 scheduled instants', (newDatabase) => {
     expect(await planner.punctual.counts({ job: 'tick' })).toMatchObject({ pending: 3 })
     const worker = await node({ jobs: [], handlers: { tick: () => ++runs } })
     worker.punctual.define(defineJob('tick', { schedule: interval('PT1M'), overlap: 'allow' }).task('only'))
+    await clock.settle()
     await worker.punctual.idle()
     expect(runs).toBe(3)
   })

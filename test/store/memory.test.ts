@@ -10,6 +10,7 @@ registerStoreSuite({
   },
   lacks: {
     tx: 'memory has no transactions to share with a handler',
+    join: 'memory has no transactions of callers',
     durable: 'memory ends with its process',
     'many-processes': 'memory lives in one process',
   },

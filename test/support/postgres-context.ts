@@ -20,7 +20,7 @@ export async function postgresContext(now = 1_000_000): Promise<Context> {
   })
   return {
     db,
-    dictionary: new Dictionary(db),
+    dictionary: new Dictionary(db.apart),
     facts: new Facts(),
     isCompat: false,
     now: () => now,

@@ -5,7 +5,7 @@ import type { Store, StoreEnv } from '../../src/store/store.ts'
 import { type StoreCase, storeSuite } from '../../src/testing/index.ts'
 import { checkRandomSteps } from '../support/random-steps.ts'
 
-const lacks = { tx: 'not here', durable: 'not here', 'many-processes': 'not here' }
+const lacks = { tx: 'not here', join: 'not here', durable: 'not here', 'many-processes': 'not here' }
 
 /** A memory store that does some verbs its own way. */
 function faulty(fault: (store: MemoryStore) => Partial<Store>) {
@@ -48,7 +48,7 @@ describe('the store suite', () => {
   })
 
   it('fails for an ability that is neither had nor declared as lacking', async () => {
-    const cases = storeSuite({ name: 'mine', open: faulty(() => ({})), lacks: { tx: 'no', durable: 'no' } })
+    const cases = storeSuite({ name: 'mine', open: faulty(() => ({})), lacks: { tx: 'no', join: 'no', durable: 'no' } })
     expect(await failures(cases)).toEqual(['mine: life: every ability is either had or declared as lacking with a reason'])
   })
 

@@ -112,6 +112,9 @@ export class MemoryStore implements Store {
   async nodes() {
     return nodes(this.#ledger)
   }
+  async wake() {
+    this.#ledger.hint({ kind: 'due', at: this.#ledger.now })
+  }
   subscribe(listener: (hint: Hint) => void) {
     this.#ledger.listeners.add(listener)
     return () => this.#ledger.listeners.delete(listener)

@@ -15,12 +15,24 @@ export async function insertRows(
   rows: readonly (readonly Value[])[],
   onConflict = '',
 ): Promise<void> {
-  if (rows.length === 0) return
+  if (rows.length > 0) await session.all(insertText(table, columns, onConflict), arrays(columns, rows))
+}
+
+/** The same for rows some of which may be there already; returns how many were not. */
+export async function insertMissing(
+  session: Session,
+  table: string,
+  columns: Columns,
+  rows: readonly (readonly Value[])[],
+): Promise<number> {
+  if (rows.length === 0) return 0
+  const text = insertText(table, columns, 'ON CONFLICT DO NOTHING RETURNING 1 AS one')
+  return (await session.all(text, arrays(columns, rows))).length
+}
+
+function insertText(table: string, columns: Columns, rest: string): string {
   const names = Object.keys(columns).map((name) => (name === 'end' ? '"end"' : name))
-  await session.all(
-    `INSERT INTO punctual.${table} (${names.join(', ')}) SELECT * FROM ${unnested(columns)} ${onConflict}`,
-    arrays(columns, rows),
-  )
+  return `INSERT INTO punctual.${table} (${names.join(', ')}) SELECT * FROM ${unnested(columns)} ${rest}`
 }
 
 /** Deletes the rows that have these values in these columns. */

@@ -1,9 +1,10 @@
-import { PunctualError } from '../../errors.ts'
 import type { CheckpointItem, WriteAnswer } from '../store.ts'
 import { column } from './arrays.ts'
-import { insertRows } from './batch.ts'
+import { insertMissing, insertRows } from './batch.ts'
 import type { Context } from './context.ts'
-import type { Session } from './database.ts'
+import type { Session, WorkMeans } from './database.ts'
+import { isAborted } from './failure.ts'
+import { lend, workError } from './lend.ts'
 import { toJson } from './records.ts'
 
 /** Records what goes on in turns that have not ended. Items with work of their own are committed one by one. */
@@ -19,7 +20,7 @@ export async function checkpoint(context: Context, items: readonly CheckpointIte
 }
 
 async function record(session: Session, items: readonly CheckpointItem[]): Promise<readonly WriteAnswer[]> {
-  const owned = await ownedOf(session, items)
+  const [, owned] = await Promise.all([lockClaims(session, items), ownedOf(session, items)])
   await write(
     session,
     items.filter((_, at) => owned.has(at)),
@@ -27,33 +28,36 @@ async function record(session: Session, items: readonly CheckpointItem[]): Promi
   return items.map((_, at) => (owned.has(at) ? 'ok' : 'lost'))
 }
 
-/** Which of the items are about turns that their claims still hold. The claims stay locked, so that it remains so. */
-async function ownedOf(session: Session, items: readonly CheckpointItem[]): Promise<ReadonlySet<number>> {
-  const ids = column(items.map(({ claim }) => claim.id))
-  const [, rows] = await Promise.all([
-    // What was read before the lock may be out of date: the next statement looks anew.
-    session.all('SELECT id FROM punctual.claim WHERE id = ANY($1::text[]) ORDER BY id FOR SHARE', [ids]),
-    session.all<[number]>(
-      `SELECT i.at FROM unnest($1::text[], $2::text[], $3::bigint[], $4::int[]) WITH ORDINALITY i (id, token, ref, turn, at)
-        JOIN punctual.claim c ON c.id = i.id AND c.token = i.token
-        WHERE c.turns[array_position(c.refs, i.ref)] = i.turn
-          AND NOT EXISTS (SELECT 1 FROM punctual.turn t WHERE t.ref = i.ref AND t.turn = i.turn)`,
-      [
-        ids,
-        column(items.map(({ claim }) => claim.token)),
-        column(items.map(({ ref }) => ref)),
-        column(items.map(({ turn }) => turn)),
-      ],
-    ),
+/** Nobody takes these claims away from now on. What was read before may be out of date: a later statement looks anew. */
+async function lockClaims(session: Session, items: readonly CheckpointItem[]): Promise<void> {
+  await session.all('SELECT id FROM punctual.claim WHERE id = ANY($1::text[]) ORDER BY id FOR SHARE', [
+    column(items.map(({ claim }) => claim.id)),
   ])
+}
+
+/** Which of the items are about turns that their claims still hold. */
+async function ownedOf(session: Session, items: readonly CheckpointItem[]): Promise<ReadonlySet<number>> {
+  const rows = await session.all<[number]>(
+    `SELECT i.at FROM unnest($1::text[], $2::text[], $3::bigint[], $4::int[]) WITH ORDINALITY i (id, token, ref, turn, at)
+      JOIN punctual.claim c ON c.id = i.id AND c.token = i.token
+      WHERE c.turns[array_position(c.refs, i.ref)] = i.turn
+        AND NOT EXISTS (SELECT 1 FROM punctual.turn t WHERE t.ref = i.ref AND t.turn = i.turn)`,
+    [
+      column(items.map(({ claim }) => claim.id)),
+      column(items.map(({ claim }) => claim.token)),
+      column(items.map(({ ref }) => ref)),
+      column(items.map(({ turn }) => turn)),
+    ],
+  )
   return new Set(rows.map(([at]) => at - 1))
 }
 
-async function write(session: Session, items: readonly CheckpointItem[]): Promise<void> {
+/** Returns how many of the attempts were not recorded before. */
+async function write(session: Session, items: readonly CheckpointItem[]): Promise<number> {
   const progress = new Map(items.flatMap(({ ref, progress: one }) => (one ? [[ref, one]] : [])))
   const starts = new Map(items.flatMap(({ ref, turn, start }) => (start ? [[ref, { turn, ...start }]] : [])))
-  await Promise.all([
-    insertRows(
+  const [added] = await Promise.all([
+    insertMissing(
       session,
       'attempt',
       {
@@ -82,7 +86,6 @@ async function write(session: Session, items: readonly CheckpointItem[]): Promis
           result,
         ]),
       ),
-      'ON CONFLICT DO NOTHING',
     ),
     insertRows(
       session,
@@ -96,6 +99,7 @@ async function write(session: Session, items: readonly CheckpointItem[]): Promis
       [...starts].map(([ref, start]) => ({ ref, ...start })),
     ),
   ])
+  return added
 }
 
 /** Notes since when turns run and until when they may. */
@@ -112,48 +116,74 @@ export async function writeStarts(
   )
 }
 
-/** Runs a handler's work and records its success in one commit. */
-async function commitWithin(
-  { db }: Context,
-  item: CheckpointItem,
-  within: NonNullable<CheckpointItem['within']>,
-): Promise<WriteAnswer> {
-  return db.work(async (session, client) => {
-    const owned = await ownedOf(session, [item])
-    if (owned.size === 0) return 'lost'
-    // The attempt that the work belongs to may have been committed before, and with it the work.
-    if (await isRecorded(session, item)) return 'ok'
-    const result = await runWithin(session, () => within(client))
-    const attempts = item.attempts.map((attempt, at) => (at === item.attempts.length - 1 ? { ...attempt, result } : attempt))
-    await write(session, [{ ...item, attempts }])
-    return 'ok'
+type Within = NonNullable<CheckpointItem['within']>
+
+/** How long a statement of ours may take beside the handler's work. */
+const statementMs = 10_000
+
+/**
+ * Runs a handler's work and records its success in one commit. The claim is not locked while the work goes on: all that its node
+ * has to record of the same claim would have to wait. It is looked at before, and locked after the work.
+ */
+async function commitWithin({ db }: Context, item: CheckpointItem, within: Within): Promise<WriteAnswer> {
+  const { answer } = await db.work((means) => workWithin(means, item, within), {
+    isHandlers: true,
+    statementMs,
+    isKept: ({ isKept }) => isKept,
   })
+  return answer
 }
 
-async function isRecorded(session: Session, { ref, attempts }: CheckpointItem): Promise<boolean> {
+async function workWithin(
+  means: WorkMeans,
+  item: CheckpointItem,
+  within: Within,
+): Promise<{ readonly answer: WriteAnswer; readonly isKept: boolean }> {
+  const { session } = means
+  if ((await ownedOf(session, [item])).size === 0) return { answer: 'lost', isKept: false }
+  const before = await recordedOf(session, item)
+  if (before) {
+    item.recorded?.(before[0])
+    return { answer: 'ok', isKept: false }
+  }
+  const result = await runWithin(means, within)
+  await lockClaims(session, [item])
+  if ((await ownedOf(session, [item])).size === 0) return { answer: 'lost', isKept: false }
+  const attempts = item.attempts.map((attempt, at) => (at === item.attempts.length - 1 ? { ...attempt, result } : attempt))
+  if ((await write(session, [{ ...item, attempts }])) === attempts.length) return { answer: 'ok', isKept: true }
+  // Said before, under a call whose answer was lost, and committed only now: this time must not count as well.
+  const meanwhile = await recordedOf(session, item)
+  item.recorded?.(meanwhile?.[0] ?? null)
+  return { answer: 'ok', isKept: false }
+}
+
+/** The result of the attempt that the work belongs to, if that has been committed before, and with it the work. */
+async function recordedOf(session: Session, { ref, attempts }: CheckpointItem): Promise<readonly [string | null] | undefined> {
   const last = attempts.at(-1)
-  if (!last) return false
-  const rows = await session.all('SELECT 1 AS one FROM punctual.attempt WHERE ref = $1 AND task = $2 AND n = $3', [
-    ref,
-    last.task,
-    last.n,
-  ])
-  return rows.length > 0
+  if (!last) return undefined
+  const [row] = await session.all<[string | null]>(
+    'SELECT result FROM punctual.attempt WHERE ref = $1 AND task = $2 AND n = $3',
+    [ref, last.task, last.n],
+  )
+  return row
 }
 
-/** The transaction stays ours to end: a savepoint tells whether the work has ended it. */
-async function runWithin(session: Session, work: () => string | null | Promise<string | null>): Promise<string | null> {
+/** The transaction stays ours to end, and the client is the handler's only until its work is done. */
+async function runWithin({ session, client, cut, onCall }: WorkMeans, within: Within): Promise<string | null> {
   await session.all('SAVEPOINT punctual_work')
-  const result = await work()
+  const lent = lend(client, onCall)
+  let result: string | null
+  try {
+    result = await Promise.race([within(lent.client), cut])
+  } finally {
+    lent.takeBack()
+  }
   try {
     await session.all('RELEASE SAVEPOINT punctual_work')
   } catch (cause) {
-    throw new PunctualError(
-      'transaction.invalid',
-      'The work of a transaction may not begin, commit or roll back: Punctual commits it with the success of the task',
-      {},
-      { cause },
-    )
+    throw isAborted(cause)
+      ? workError('goes on after a statement that has failed: let the error out, or use a savepoint of its own', cause)
+      : workError('may not begin, commit or roll back: Punctual commits it with the success of the task', cause)
   }
   return result
 }

@@ -1,4 +1,3 @@
-import { PunctualError } from '../../errors.ts'
 import { defaultTenant } from '../../model/job.ts'
 import { isEnd } from '../../model/lifecycle.ts'
 import { stateOf } from '../ledger/ledger.ts'
@@ -7,7 +6,7 @@ import type { CreateAnswer, Hint, NewOccurrence } from '../store.ts'
 import { column } from './arrays.ts'
 import type { Context } from './context.ts'
 import type { Session } from './database.ts'
-import { isDuplicate, isLockTimeout } from './failure.ts'
+import { ConflictError, isDuplicate } from './failure.ts'
 import { flush } from './flush.ts'
 import { type Drafted, JobsInForce } from './in-force.ts'
 import { toJson } from './records.ts'
@@ -19,8 +18,8 @@ export interface Created {
 }
 
 const mostTries = 5
-/** So long may a call that many share wait for somebody's transaction; then each tries on its own. */
-const sharedWait = '100ms'
+/** So long may a call wait for somebody's transaction: many may share it, or the connection that it waits on. */
+const longestWait = '100ms'
 
 /** Creates occurrences; in the caller's transaction when there is one. */
 export async function create(context: Context, rows: readonly NewOccurrence[], joined?: Session): Promise<Created> {
@@ -32,35 +31,28 @@ export async function create(context: Context, rows: readonly NewOccurrence[], j
       { tenant: defaultTenant, job: definition },
     ]),
   )
-  if (joined) return createIn(context, joined, rows)
   const unread = seriesOf(context, rows).filter((series) => facts.versions(series) === undefined)
-  await facts.refresh(db, unread)
-  const isShared = rows.length > 1 && rows.some(({ key }) => key !== null)
+  await facts.refresh(joined ?? db, unread)
+  // Others are told by the caller, after the commit.
+  if (joined) return createIn(context, joined, rows)
   // A single statement is a commit of its own; what may move or replace another needs its lock.
-  if (!isShared && rows.every(({ onConflict, unique }) => onConflict === 'keep' && unique === 'ever'))
-    return rows.every(({ key }) => key === null) ? createUnkeyed(context, rows) : createIn(context, db, rows)
-  return isShared ? createTogether(context, rows) : db.transaction((session) => createIn(context, session, rows))
-}
-
-/** Somebody's open transaction may have one of these ids. Who waits for that is to be alone with it. */
-async function createTogether(context: Context, rows: readonly NewOccurrence[]): Promise<Created> {
-  try {
-    return await context.db.transaction(async (session) => {
-      await session.all(`SET LOCAL lock_timeout = '${sharedWait}'`)
-      return createIn(context, session, rows)
-    })
-  } catch (error) {
-    const cause = (error as { cause?: unknown } | null)?.cause
-    if (!isLockTimeout(cause)) throw error
-    const message = 'One of these occurrences is in a transaction that has not ended; each is to be tried on its own'
-    throw new PunctualError('occurrence.conflict', message, { rows: rows.length }, { cause })
-  }
+  if (rows.every(({ onConflict, unique }) => onConflict === 'keep' && unique === 'ever'))
+    return rows.every(({ key }) => key === null)
+      ? createUnkeyed(context, rows)
+      : createIn(context, db, rows, { isPatient: false })
+  return db.transaction(async (session) => {
+    const [, created] = await Promise.all([
+      session.all(`SET LOCAL lock_timeout = '${longestWait}'`),
+      createIn(context, session, rows),
+    ])
+    return created
+  })
 }
 
 /** Ids made for this very call are new, unless the call is said again: looking first would cost a good part of the insert. */
 async function createUnkeyed(context: Context, rows: readonly NewOccurrence[]): Promise<Created> {
   try {
-    return await createIn(context, context.db, rows, true)
+    return await createIn(context, context.db, rows, { areNew: true })
   } catch (error) {
     if (isDuplicate(error)) return createIn(context, context.db, rows)
     throw error
@@ -78,9 +70,21 @@ function seriesOf({ dictionary }: Context, rows: readonly NewOccurrence[]): numb
   ]
 }
 
-async function createIn(context: Context, session: Session, rows: readonly NewOccurrence[], areNew = false): Promise<Created> {
+interface Manner {
+  /** The ids are known to be new. */
+  readonly areNew?: boolean
+  /** Waits for somebody's transaction for as long as the session allows. Default true. */
+  readonly isPatient?: boolean
+}
+
+async function createIn(
+  context: Context,
+  session: Session,
+  rows: readonly NewOccurrence[],
+  manner: Manner = {},
+): Promise<Created> {
   for (let tries = 1; ; tries++) {
-    const { now, created, drafts } = await insertNew(context, session, rows, areNew)
+    const { now, created, drafts } = await insertNew(context, session, rows, manner)
     const answers = new Map<NewOccurrence, CreateAnswer>()
     for (const { row } of drafts) {
       // Of several with the same id the first has made it.
@@ -116,7 +120,7 @@ interface Inserted {
   readonly drafts: readonly Drafted[]
 }
 
-async function insertNew(context: Context, session: Session, rows: readonly NewOccurrence[], areNew: boolean): Promise<Inserted> {
+async function insertNew(context: Context, session: Session, rows: readonly NewOccurrence[], manner: Manner): Promise<Inserted> {
   const { dictionary, facts } = context
   for (let tries = 1; ; tries++) {
     const jobs = new JobsInForce(context, context.guessNow())
@@ -126,7 +130,7 @@ async function insertNew(context: Context, session: Session, rows: readonly NewO
     const isLive = rows.some(({ unique, key }) => unique === 'live' && key !== null)
     const mayExpire = drafts.some(({ startWithinMs }) => startWithinMs !== null)
     const [answer] = await session.all<[now: number, isCurrent: boolean, count: number, ids: string | null]>(
-      insertText({ isLive, mayExpire, areNew }),
+      insertText({ isLive, mayExpire, areNew: false, isPatient: true, ...manner }),
       [
         context.now(),
         from,
@@ -143,7 +147,7 @@ async function insertNew(context: Context, session: Session, rows: readonly NewO
       const all = Number(count) === rows.length
       return { now, drafts, created: new Set(all ? rows.map(({ id }) => id) : ids === null ? [] : ids.split(',')) }
     }
-    if (tries >= mostTries) throw Object.assign(new Error('the jobs keep changing'), { code: '40001' })
+    if (tries >= mostTries) throw new ConflictError('the jobs keep changing')
     await facts.refresh(session, seriesOf(context, rows))
   }
 }
@@ -178,19 +182,26 @@ const types =
 
 const texts = new Map<string, string>()
 
+interface InsertManner extends Required<Manner> {
+  readonly isLive: boolean
+  readonly mayExpire: boolean
+}
+
 /**
  * All in one statement: whether what is known of the jobs still holds, the occurrences, and what goes with them. What few rows
  * need is left out of the text where no row needs it. That an id is neither in use nor buried is seen in one look: an insert
- * alone would wait for who is just burying it, and succeed.
+ * alone would wait for who is just burying it, and succeed. A caller's transaction may see the tables as they were at its
+ * beginning: then a job may be newer than its row, and the row of a kind not be there yet. Ids and keys are taken in order, so that
+ * two who want the same ones do not block each other.
  */
-function insertText({ isLive, mayExpire, areNew }: { isLive: boolean; mayExpire: boolean; areNew: boolean }): string {
-  const name = `${isLive} ${mayExpire} ${areNew}`
+function insertText({ isLive, mayExpire, areNew, isPatient }: InsertManner): string {
+  const name = `${isLive} ${mayExpire} ${areNew} ${isPatient}`
   const known = texts.get(name)
   if (known) return known
   const text = `WITH g AS MATERIALIZED (
-    SELECT t.now, t.now >= $2::float8 AND t.now < $3::float8 AND NOT EXISTS (
-      SELECT 1 FROM unnest($4::int[], $5::int[]) e (series, newest) LEFT JOIN punctual.job j ON j.series = e.series
-      WHERE coalesce(j.version, 0) <> e.newest) AS is_current
+    SELECT ${isPatient ? '' : `set_config('lock_timeout', '${longestWait}', true),`} t.now, t.now >= $2::float8 AND t.now < $3::float8 AND NOT EXISTS (
+      SELECT 1 FROM unnest($4::int[], $5::int[]) e (series, newest) JOIN punctual.job j ON j.series = e.series
+      WHERE j.version > e.newest) AS is_current
     FROM (SELECT coalesce($1::float8, punctual.now_ms()) AS now) t),
   i AS MATERIALIZED (
     SELECT nextval('punctual.occurrence_ref_seq') AS ref, coalesce(n.due_at, g.now + n.due_in) AS scheduled_at, g.now, n.*
@@ -201,18 +212,18 @@ function insertText({ isLive, mayExpire, areNew }: { isLive: boolean; mayExpire:
   ${
     isLive
       ? `l AS (INSERT INTO punctual.live_key (series, key, ref) SELECT series, key, ref FROM i WHERE uniqueness = 'live' AND key IS NOT NULL
-    ON CONFLICT DO NOTHING RETURNING ref),`
+    ORDER BY series, key, ref ON CONFLICT DO NOTHING RETURNING ref),`
       : ''
   }
   o AS (INSERT INTO punctual.occurrence (ref, id, series, kind, version, source, key, uniqueness, entity, refs, settings, priority, holds,
       replay, start_within_ms, scheduled_at, created_at, payload)
     SELECT i.ref, id, series, kind, version, source, key, uniqueness, entity, refs, settings, priority, holds, replay, start_within_ms,
       scheduled_at, now, payload FROM i ${isLive ? "LEFT JOIN l ON l.ref = i.ref WHERE uniqueness <> 'live' OR key IS NULL OR l.ref IS NOT NULL" : ''}
-    ${areNew ? '' : 'ON CONFLICT (id) DO NOTHING'} RETURNING ref, id, series, kind, priority, scheduled_at, source, holds, start_within_ms),
+    ${areNew ? '' : 'ORDER BY i.id, i.ref ON CONFLICT (id) DO NOTHING'} RETURNING ref, id, series, kind, priority, scheduled_at, source, holds, start_within_ms),
   r AS (INSERT INTO punctual.ready (kind, priority, lane, due_at, ref, series, turn, planned, retrying, limited)
     SELECT o.kind, o.priority, CASE WHEN k.laned THEN o.series ELSE 0 END, o.scheduled_at, o.ref, o.series, 1,
       o.source IN ('schedule', 'recovery'), false, o.holds IS NOT NULL OR o.start_within_ms IS NOT NULL
-    FROM o JOIN punctual.kind k ON k.ref = o.kind),
+    FROM o LEFT JOIN punctual.kind k ON k.ref = o.kind),
   ${
     mayExpire
       ? `e AS (INSERT INTO punctual.expiry (expires_at, ref) SELECT scheduled_at + start_within_ms, ref FROM o
@@ -279,7 +290,7 @@ const inTheWay = `SELECT n.at, o.id, o.payload, o.ref, x.id IS NOT NULL AS is_to
 /** A key without its occurrence is left when the same call came in twice at the same moment. */
 async function dropOrphan({ dictionary }: Context, session: Session, { tenant, job, key }: NewOccurrence): Promise<void> {
   await session.all(
-    `DELETE FROM punctual.live_key l WHERE l.series = $1 AND l.key = $2
+    `DELETE FROM punctual.live_key l WHERE l.series = $1::int AND l.key = $2::text
       AND NOT EXISTS (SELECT 1 FROM punctual.occurrence o WHERE o.ref = l.ref)`,
     [dictionary.series(tenant, job).ref, key],
   )

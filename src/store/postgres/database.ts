@@ -1,27 +1,20 @@
-// Connections, statements and transactions. All that is known of the driver is here and in listen.ts.
+// Connections, statements and transactions. All that is known of the driver is here, in pools.ts and in listen.ts.
 import pg from 'pg'
 import { PunctualError } from '../../errors.ts'
 import { sleep, systemClock } from '../../time/clock.ts'
+import type { Queryable } from '../store.ts'
 import { DeadlineError, isAway, isConflict, storeFailure } from './failure.ts'
+import { joined } from './joined.ts'
+import { makePools, type Pools, type Source } from './pools.ts'
 import { inSchema } from './schema.ts'
+import { inTurn, type Session } from './session.ts'
 
-/** What runs statements: a connection of ours, or a transaction of the caller's. Rows are arrays in the order of the columns. */
-export interface Session {
-  all<Row extends readonly unknown[]>(sql: string, values?: readonly unknown[]): Promise<Row[]>
-  /** Keys that an earlier try of the same transaction turned out to need. Undefined where a transaction is not tried again. */
-  readonly neededKeys?: Set<string>
-}
-
-/** The part of a caller's client that is needed to take part in its transaction. */
-export interface Queryable {
-  query(text: string, values: unknown[]): Promise<{ rows: unknown[] }>
-}
-
-export type Source = string | pg.Pool
+export type { Source } from './pools.ts'
+export type { Session } from './session.ts'
 
 const callMs = 10_000
-const connectMs = 5_000
-const mostConnections = 8
+/** A connection that takes longer to undo what it has done is given up, and the server undoes it. */
+const undoMs = 1_000
 const mostTries = 10
 
 // Handles and counts fit into a number; the driver would give texts.
@@ -33,100 +26,129 @@ const parsers: pg.CustomTypesConfig = {
   }) as typeof pg.types.getTypeParser,
 }
 
+interface DatabaseOptions {
+  readonly schema: string
+  readonly prepare: boolean
+  /** Spreads the tries of those that were in each other's way. */
+  readonly random?: () => number
+  /** Is told of what goes on in `work`, call by call, since nobody knows how long the whole takes. */
+  readonly onCall?: (call: Promise<unknown>) => void
+}
+
+/** A connection for as long as it is ours. */
+interface Held {
+  readonly client: pg.PoolClient
+  readonly session: Session
+  /** Whether it is in an unknown state, and has to be thrown away. */
+  isBroken: boolean
+}
+
+/** What work that takes as long as it likes is given. */
+export interface WorkMeans {
+  readonly session: Session
+  readonly client: pg.PoolClient
+  /** Rejects when the store is closed meanwhile. */
+  readonly cut: Promise<never>
+  readonly onCall: (call: Promise<unknown>) => void
+}
+
+interface WorkOptions<Answer> {
+  /** Takes a connection of those for handlers, so that the verbs never wait for it. */
+  readonly isHandlers?: boolean
+  /** How long one statement of the session may take. Default: as long as it likes. */
+  readonly statementMs?: number
+  /** Whether the answer means that what was done is to stay. Default: always. */
+  readonly isKept?: (answer: Answer) => boolean
+}
+
 export class Database {
   readonly schema: string
-  readonly #pool: pg.Pool
-  readonly #isOwn: boolean
+  readonly #pools: Pools
   readonly #prepare: boolean
-  /** Spreads the tries of those that were in each other's way. */
   readonly #random: () => number
+  readonly #onCall: (call: Promise<unknown>) => void
   readonly #texts = new Map<string, { readonly text: string; readonly name: string }>()
+  readonly #cuts = new Set<(error: unknown) => void>()
 
-  constructor(
-    source: Source,
-    { schema, prepare, random = () => 0.5 }: { schema: string; prepare: boolean; random?: () => number },
-  ) {
-    this.#random = random
+  constructor(source: Source, { schema, prepare, random = () => 0.5, onCall = () => {} }: DatabaseOptions) {
     this.schema = schema
     this.#prepare = prepare
-    this.#isOwn = typeof source === 'string'
-    this.#pool =
-      typeof source === 'string'
-        ? new pg.Pool({
-            connectionString: source,
-            max: mostConnections,
-            connectionTimeoutMillis: connectMs,
-            keepAlive: true,
-            application_name: 'punctual',
-            pipeline: true,
-            // To compile a statement, or to plan it anew for each set of values, takes longer than to run it: what is read and
-            // written here goes by keys, whatever the values. Poolers refuse to be told.
-            ...(prepare && { options: '-c jit=off -c plan_cache_mode=force_generic_plan' }),
-          } as pg.PoolConfig)
-        : source
-    // An idle connection that breaks is replaced when it is next needed; without a listener it would end the process.
-    if (this.#isOwn) this.#pool.on('error', () => {})
+    this.#random = random
+    this.#onCall = onCall
+    this.#pools = makePools(source, { prepare })
   }
 
   /** How another connection to the same server is made. */
   get connectionOptions(): pg.ClientConfig {
-    return this.#pool.options
+    return this.#pools.verbs.options
   }
 
   /** One statement, which is a commit of its own. */
   async all<Row extends readonly unknown[]>(sql: string, values?: readonly unknown[]): Promise<Row[]> {
-    return this.#insist((session) => session.all<Row>(sql, values))
+    return this.#insist(this.#pools.verbs, ({ session }) => session.all<Row>(sql, values))
+  }
+
+  /**
+   * The same on a connection that no caller can hold. Whoever is in a transaction of the caller's must not wait for another
+   * connection of the caller's pool: all of them may be held by others who wait for the same.
+   */
+  readonly apart: Session = {
+    all: (sql, values) => this.#insist(this.#pools.apart, ({ session }) => session.all(sql, values)),
   }
 
   /** Runs `act` in one commit, or changes nothing; it is run again after a conflict with another transaction. */
   async transaction<Answer>(act: (session: Session) => Promise<Answer>): Promise<Answer> {
-    return this.#between('BEGIN', act)
+    return this.#insist(this.#pools.verbs, (held) => inTransaction('BEGIN', held, act))
   }
 
   /** Runs `act` on one state of the database. */
   async snapshot<Answer>(act: (session: Session) => Promise<Answer>): Promise<Answer> {
-    return this.#between('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY', act)
+    const begin = 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY'
+    return this.#insist(this.#pools.verbs, (held) => inTransaction(begin, held, act))
   }
 
   /**
    * Runs work that nobody can say how long it takes, such as a handler's own, in one commit. It is never run again by itself, and
    * has no deadline but its caller's.
    */
-  async work<Answer>(act: (session: Session, client: pg.PoolClient) => Promise<Answer>): Promise<Answer> {
+  async work<Answer>(
+    act: (means: WorkMeans) => Promise<Answer>,
+    { isHandlers = false, statementMs = Number.POSITIVE_INFINITY, isKept }: WorkOptions<Answer> = {},
+  ): Promise<Answer> {
+    const { promise: cut, reject } = Promise.withResolvers<never>()
+    cut.catch(() => {})
+    this.#cuts.add(reject)
+    const onCall = this.#onCall
+    const working = (held: Held) => {
+      const { session: bare } = held
+      const session: Session = { all: (sql, values) => noted(withDeadline(bare.all(sql, values), statementMs), onCall) }
+      const means = { session, client: held.client, cut, onCall }
+      return inTransaction('BEGIN', Object.assign(held, { session }), () => act(means), isKept)
+    }
     try {
-      return await this.#attempt((session, client) => inTransaction('BEGIN', session, client, act), Number.POSITIVE_INFINITY)
+      return await this.#attempt(isHandlers ? this.#pools.works : this.#pools.apart, working, Number.POSITIVE_INFINITY)
     } catch (error) {
       throw storeFailure(error)
+    } finally {
+      this.#cuts.delete(reject)
     }
-  }
-
-  async #between<Answer>(begin: string, act: (session: Session) => Promise<Answer>): Promise<Answer> {
-    return this.#insist((session, client) => inTransaction(begin, session, client, act))
   }
 
   /** A session on a transaction that the caller has begun and will end. */
-  joined(client: Queryable): Session {
-    // One after the other: not every client takes the next statement before it has answered the last.
-    let last: Promise<unknown> = Promise.resolve()
-    return {
-      all: async <Row extends readonly unknown[]>(sql: string, values: readonly unknown[] = []) => {
-        const answer = last.then(() => client.query(this.#text(sql).text, [...values]))
-        last = answer.catch(() => {})
-        const { rows } = await answer
-        return rows.map((row) => (Array.isArray(row) ? row : Object.values(row as object))) as unknown as Row[]
-      },
-    }
+  joined(tx: Queryable): Session {
+    return joined(tx, (sql) => this.#text(sql).text)
   }
 
   async close(): Promise<void> {
-    if (this.#isOwn) await this.#pool.end()
+    for (const cut of this.#cuts) cut(new PunctualError('store.closed', 'The PostgreSQL store was closed meanwhile'))
+    await Promise.all(this.#pools.own.map((pool) => pool.end()))
   }
 
-  async #insist<Answer>(act: (session: Session, client: pg.PoolClient) => Promise<Answer>): Promise<Answer> {
+  async #insist<Answer>(pool: pg.Pool, act: (held: Held) => Promise<Answer>): Promise<Answer> {
     const neededKeys = new Set<string>()
     for (let tries = 1; ; tries++) {
       try {
-        return await this.#attempt((session, client) => act({ ...session, neededKeys }, client))
+        return await this.#attempt(pool, (held) => act(Object.assign(held, { session: { ...held.session, neededKeys } })), callMs)
       } catch (error) {
         if (!isConflict(error) || tries >= mostTries) throw storeFailure(error)
         await sleep(systemClock, tries * 5 * this.#random())
@@ -134,33 +156,23 @@ export class Database {
     }
   }
 
-  async #attempt<Answer>(
-    act: (session: Session, client: pg.PoolClient) => Promise<Answer>,
-    deadlineMs = callMs,
-  ): Promise<Answer> {
-    const client = await this.#pool.connect()
-    let failure: unknown
+  async #attempt<Answer>(pool: pg.Pool, act: (held: Held) => Promise<Answer>, deadlineMs: number): Promise<Answer> {
+    const client = await noted(pool.connect(), this.#onCall)
     let isOver = false
+    const held: Held = { client, session: this.#session(client, () => isOver), isBroken: false }
     try {
-      return await withDeadline(
-        act(
-          this.#session(client, () => isOver),
-          client,
-        ),
-        deadlineMs,
-      )
+      return await withDeadline(act(held), deadlineMs)
     } catch (error) {
-      failure = error
+      if (isAway(error)) held.isBroken = true
       throw error
     } finally {
       isOver = true
-      // A connection in an unknown state is thrown away.
-      client.release(failure !== undefined && isAway(failure))
+      client.release(held.isBroken)
     }
   }
 
   #session(client: pg.PoolClient, isOver: () => boolean): Session {
-    return {
+    const session: Session = {
       all: async <Row extends readonly unknown[]>(sql: string, values: readonly unknown[] = []) => {
         if (isOver()) throw new PunctualError('store.unreachable', 'The call was given up meanwhile')
         const query = { ...this.#text(sql), values: values as unknown[], rowMode: 'array' as const, types: parsers }
@@ -168,6 +180,7 @@ export class Database {
         return rows as unknown as Row[]
       },
     }
+    return (client as { pipeline?: boolean }).pipeline ? session : inTurn(session)
   }
 
   #text(sql: string): { readonly text: string; readonly name?: string } {
@@ -185,22 +198,37 @@ const isSaidOnce = /^\s*(BEGIN|COMMIT|SET|SAVEPOINT|RELEASE|CREATE|ALTER|DROP)/
 
 async function inTransaction<Answer>(
   begin: string,
-  session: Session,
-  client: pg.PoolClient,
-  act: (session: Session, client: pg.PoolClient) => Promise<Answer>,
+  held: Held,
+  act: (session: Session) => Promise<Answer>,
+  isKept: (answer: Answer) => boolean = () => true,
 ): Promise<Answer> {
+  const { session } = held
   // The connection answers in order, so that nothing has to wait for the answer to BEGIN.
   const begun = session.all(begin)
   begun.catch(() => {})
   try {
-    const answer = await act(session, client)
-    await session.all('COMMIT')
+    const answer = await act(session)
+    if (isKept(answer)) await session.all('COMMIT')
+    else await undo(held)
     await begun
     return answer
   } catch (error) {
-    if (!isAway(error)) await client.query('ROLLBACK').catch(() => {})
+    if (!isAway(error)) await undo(held)
     throw error
   }
+}
+
+async function undo(held: Held): Promise<void> {
+  try {
+    await withDeadline(held.client.query('ROLLBACK'), undoMs)
+  } catch {
+    held.isBroken = true
+  }
+}
+
+function noted<Answer>(call: Promise<Answer>, onCall: (call: Promise<unknown>) => void): Promise<Answer> {
+  onCall(call)
+  return call
 }
 
 function withDeadline<Answer>(call: Promise<Answer>, ms: number): Promise<Answer> {

@@ -1,6 +1,6 @@
 import { slotOf } from '../../model/ids.ts'
 import { column } from './arrays.ts'
-import type { Database, Session } from './database.ts'
+import type { Session } from './database.ts'
 
 export interface Series {
   readonly ref: number
@@ -14,7 +14,7 @@ export interface Series {
  * them begins: nobody waits for somebody else's transaction to use a name.
  */
 export class Dictionary {
-  readonly #db: Database
+  readonly #db: Session
   readonly #kinds = new Names()
   readonly #boots = new Names()
   readonly #series = new Map<string, Map<string, Series>>()
@@ -22,7 +22,8 @@ export class Dictionary {
   /** By kind, the priorities that are known to be in use. */
   readonly #priorities = new Map<number, Set<number>>()
 
-  constructor(db: Database) {
+  /** `db` must not need a connection that a caller may be holding. */
+  constructor(db: Session) {
     this.#db = db
   }
 

@@ -40,7 +40,12 @@ export function isDuplicate(error: unknown): boolean {
   return codeOf(error) === '23505'
 }
 
-export function isLockTimeout(error: unknown): boolean {
+/** The transaction takes no more statements, since one of its has failed. */
+export function isAborted(error: unknown): boolean {
+  return codeOf(error) === '25P02'
+}
+
+function isLockTimeout(error: unknown): boolean {
   return codeOf(error) === lockTimeout
 }
 
@@ -64,6 +69,11 @@ export function isAway(error: unknown): boolean {
   )
 }
 
+/** A conflict that we have noticed ourselves, and that goes the way of those that the server does. */
+export class ConflictError extends Error {
+  readonly code = '40001'
+}
+
 /** A call that had no answer in time. What it did is not known, and every verb may be said again. */
 export class DeadlineError extends Error {
   constructor(ms: number) {
@@ -76,7 +86,8 @@ export function storeFailure(error: unknown): unknown {
   if (error instanceof PunctualError) return error
   const message = messageOf(error)
   const code = codeOf(error)
-  const failure = (kind: ErrorCode, text: string) => new PunctualError(kind, text, code === '' ? {} : { code }, { cause: error })
+  const details = { ...(code !== '' && { code }), ...(isLockTimeout(error) && { isHeld: true }) }
+  const failure = (kind: ErrorCode, text: string) => new PunctualError(kind, text, details, { cause: error })
   if (strangeNames.includes(code) || strangeParameter.test(message))
     return failure(
       'store.unsupported',

@@ -96,8 +96,8 @@ function writeOccurrences(slice: Slice, changes: readonly Change[], gone: readon
     ),
     ...changed.map(async ({ entry: { ref, record } }) => {
       await session.all(
-        `UPDATE punctual.occurrence SET scheduled_at = $2, priority = $3, payload = $4, source = $5::text::punctual.source, holds = $6, span = $7
-          WHERE ref = $1`,
+        `UPDATE punctual.occurrence SET scheduled_at = $2::float8, priority = $3::smallint, payload = $4::text,
+          source = $5::text::punctual.source, holds = $6::text, span = $7::text WHERE ref = $1::bigint`,
         [ref, record.scheduledAt, record.priority, record.payload, record.source, toJson(record.holds), toJson(record.span)],
       )
     }),

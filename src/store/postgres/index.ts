@@ -3,6 +3,8 @@ import type { Store } from '../store.ts'
 import type { PostgresOptions } from './options.ts'
 import { PostgresStore } from './postgres-store.ts'
 
+export type { Queryable } from '../store.ts'
+export { fromDrizzle, fromKysely, fromPrisma } from './adapters.ts'
 export { type Migrated, migrate } from './migrate.ts'
 export type { PostgresOptions } from './options.ts'
 

@@ -4,6 +4,7 @@
 import type { Hold } from '../../model/hold.ts'
 import { column } from './arrays.ts'
 import type { Session } from './database.ts'
+import { ConflictError } from './failure.ts'
 import { fromJson } from './records.ts'
 
 /** How many of those that hold a key are looked at: enough for all that overlap, which is one. */
@@ -94,7 +95,7 @@ export class LimitKeys {
     for (const [key] of free) this.#locked.add(key)
     if (free.length === keys.length) return
     for (const key of [...this.#locked, ...keys]) neededKeys.add(key)
-    throw Object.assign(new Error('another transaction has the keys that this one turned out to need'), { code: '40001' })
+    throw new ConflictError('another transaction has the keys that this one turned out to need')
   }
 
   /** Who holds those of these keys that overlap. */

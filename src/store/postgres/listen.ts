@@ -81,6 +81,18 @@ export class Hints {
     }
   }
 
+  /** The same, and waits until it is said. */
+  async announceNow(hints: readonly Hint[]): Promise<void> {
+    this.tell(hints)
+    if (this.#listenUrl === false || !this.#isStarted) return
+    const said: Gathered = { due: null, cancel: false, job: false }
+    for (const hint of hints) {
+      if (hint.kind === 'due') said.due = hint.at
+      else said[hint.kind] = true
+    }
+    await this.#notify(said)
+  }
+
   #gather(hint: Hint): void {
     if (hint.kind === 'due' && hint.at > this.#context.guessNow() + soonMs) return
     this.#gathered ??= { due: null, cancel: false, job: false }
@@ -90,13 +102,15 @@ export class Hints {
 
   /** One at a time: what comes together meanwhile is told together. */
   async #notifyAll(): Promise<void> {
+    for (let gathered = this.#take(); gathered; gathered = this.#take()) await this.#notify(gathered)
+    this.#notifying = null
+  }
+
+  async #notify(gathered: Gathered): Promise<void> {
     try {
-      for (let gathered = this.#take(); gathered; gathered = this.#take())
-        await this.#context.db.all(notify, [this.#channel, JSON.stringify({ by: this.#me, ...gathered })])
+      await this.#context.db.all(notify, [this.#channel, JSON.stringify({ by: this.#me, ...gathered })])
     } catch {
       // A hint is worth no error: the others will look by themselves.
-    } finally {
-      this.#notifying = null
     }
   }
 

@@ -85,9 +85,9 @@ async function knownSchema(db: Database): Promise<number> {
 }
 
 async function schemaNumber(db: Database): Promise<number> {
-  const [row] = await db.all<[boolean]>('SELECT to_regclass($1) IS NOT NULL AS is_there', [`"${db.schema}".migration`])
+  const [row] = await db.apart.all<[boolean]>('SELECT to_regclass($1) IS NOT NULL AS is_there', [`"${db.schema}".migration`])
   if (!row?.[0]) return 0
-  const [found] = await db.all<[number]>('SELECT max(number) AS newest FROM punctual.migration')
+  const [found] = await db.apart.all<[number]>('SELECT max(number) AS newest FROM punctual.migration')
   return found?.[0] ?? 0
 }
 
@@ -102,7 +102,7 @@ function outdated({ schema }: Database, number: number, advice: string, cause?: 
 }
 
 async function climb(db: Database, isCompat: boolean): Promise<void> {
-  await db.work(async (session) => {
+  await db.work(async ({ session }) => {
     await session.all('SELECT number FROM punctual.migration WHERE number = 0 FOR UPDATE')
     const [row] = await session.all<[number]>('SELECT max(number) AS newest FROM punctual.migration')
     const texts = steps(row?.[0] ?? 0, isCompat)
@@ -116,11 +116,11 @@ const mostTries = 5
 
 async function lay(db: Database): Promise<void> {
   // Who may not make schemas is refused even where there is nothing to make.
-  const [row] = await db.all<[boolean]>('SELECT to_regnamespace($1) IS NOT NULL AS is_there', [`"${db.schema}"`])
+  const [row] = await db.apart.all<[boolean]>('SELECT to_regnamespace($1) IS NOT NULL AS is_there', [`"${db.schema}"`])
   for (const text of foundations(db.schema).slice(row?.[0] ? 1 : 0)) {
     for (let tries = 1; ; tries++) {
       try {
-        await db.all(text)
+        await db.apart.all(text)
         break
       } catch (error) {
         if (tries >= mostTries || !alreadyThere.includes(String((error as { code?: unknown }).code))) throw error

@@ -15,6 +15,7 @@ import type {
   MoveRequest,
   NewOccurrence,
   PauseRequest,
+  Queryable,
   RescueRequest,
   SettleItem,
   Store,
@@ -27,10 +28,11 @@ import { checkpoint } from './checkpoint.ts'
 import { claim } from './claim.ts'
 import type { Context } from './context.ts'
 import { create } from './create.ts'
-import { Database, type Source } from './database.ts'
+import { Database, type Session, type Source } from './database.ts'
 import { Dictionary } from './dictionary.ts'
 import { peek, waiting } from './due.ts'
 import { Facts, readPauses } from './facts.ts'
+import { ConflictError, storeFailure } from './failure.ts'
 import { Floors } from './floors.ts'
 import { jobsToPlan, readJobs, readVersions } from './job-read.ts'
 import { putJob } from './jobs.ts'
@@ -47,6 +49,7 @@ import { refreshBlocks } from './refresh-blocks.ts'
 import { rescue } from './rescue.ts'
 import { settle } from './settle.ts'
 import { foldAll } from './tally.ts'
+import { Untold } from './untold.ts'
 
 /** What one opening of the store lasts for. */
 interface Opened {
@@ -54,12 +57,13 @@ interface Opened {
   readonly clock: Clock
   readonly claiming: { readonly known: KnownClaims; readonly floors: Floors }
   readonly hints: Hints
+  readonly untold: Untold
   readonly pruned: { next: number; page: number }
 }
 
 export class PostgresStore implements Store {
   readonly name = 'postgres'
-  readonly abilities: ReadonlySet<Ability> = new Set(['tx', 'durable', 'many-processes'])
+  readonly abilities: ReadonlySet<Ability> = new Set(['tx', 'join', 'durable', 'many-processes'])
   readonly batchLimit = 2000
   readonly #source: Source
   readonly #options: ReturnType<typeof checkPostgresOptions>
@@ -118,7 +122,8 @@ export class PostgresStore implements Store {
   async plan(plans: readonly JobPlan[]) {
     return this.#act(async ({ context }) => renamed(await plan(context, plans)))
   }
-  async create(rows: readonly NewOccurrence[]) {
+  async create(rows: readonly NewOccurrence[], tx?: Queryable) {
+    if (tx) return this.#join(tx, (session, context) => create(context, rows, session))
     return this.#act(async ({ context }) => renamed(await create(context, rows)))
   }
   async peek(query: { kinds: readonly string[] }) {
@@ -131,12 +136,18 @@ export class PostgresStore implements Store {
     return this.#act(({ context, claiming }) => claim(context, claiming, request))
   }
   async checkpoint(items: readonly CheckpointItem[]) {
-    return this.#read(({ context }) => checkpoint(context, items))
+    if (items.every(({ within }) => within === undefined)) return this.#read(({ context }) => checkpoint(context, items))
+    const { context, hints, untold } = this.#isOpen()
+    const answers = await checkpoint(context, items)
+    // The work may have created more, in the transaction that was just committed.
+    if (untold.isAny) hints.announce(untold.hints(context.guessNow()))
+    return answers
   }
   async settle(items: readonly SettleItem[], done: readonly ClaimRef[]) {
     return this.#act(async ({ context, claiming }) => renamed(await settle(context, claiming.known, items, done)))
   }
-  async cancel(request: CancelRequest) {
+  async cancel(request: CancelRequest, tx?: Queryable) {
+    if (tx) return this.#join(tx, (session, context) => cancel(session, context, request))
     return this.#act(async ({ context }) => renamed(await context.db.transaction((session) => cancel(session, context, request))))
   }
   async move(request: MoveRequest) {
@@ -173,6 +184,9 @@ export class PostgresStore implements Store {
   async nodes() {
     return this.#read(({ context }) => nodes(context))
   }
+  async wake() {
+    await this.#read(({ context, hints, untold }) => hints.announceNow(untold.hints(context.guessNow())))
+  }
   subscribe(listener: (hint: Hint) => void) {
     this.#listeners.get(listener)?.()
     this.#listeners.set(listener, this.#opened ? hear(this.#opened, listener) : () => {})
@@ -189,6 +203,21 @@ export class PostgresStore implements Store {
     for (const hint of hints) if (hint.kind === 'due') opened.claiming.floors.lower(hint.at)
     opened.hints.announce(hints)
     return answer
+  }
+
+  /** Acts in a transaction of the caller's, where nobody can be told yet. What the caller's client throws stays as it is. */
+  async #join<Answer>(
+    tx: Queryable,
+    act: (session: Session, context: Context) => Promise<{ answers: Answer; hints: readonly Hint[] }>,
+  ): Promise<Answer> {
+    const { context, clock, untold } = this.#isOpen()
+    try {
+      const { answers, hints } = await this.#underWay(clock, () => act(context.db.joined(tx), context))
+      untold.note(hints)
+      return answers
+    } catch (error) {
+      throw error instanceof ConflictError ? storeFailure(error) : error
+    }
   }
 
   async #read<Answer>(act: (opened: Opened) => Promise<Answer>): Promise<Answer> {
@@ -210,12 +239,12 @@ export class PostgresStore implements Store {
 
   #connect({ clock, random }: StoreEnv): Opened {
     const { schema, prepare, compat, listenUrl } = this.#options
-    const db = new Database(this.#source, { schema, prepare, random })
+    const db = new Database(this.#source, { schema, prepare, random, onCall: (call) => clock.waitFor?.(call) })
     const isReal = clock === systemClock
     let told = { now: clock.wall(), at: clock.mono() }
     const context: Context = {
       db,
-      dictionary: new Dictionary(db),
+      dictionary: new Dictionary(db.apart),
       facts: new Facts(),
       isCompat: compat,
       now: () => (isReal ? null : Math.floor(clock.wall())),
@@ -226,7 +255,9 @@ export class PostgresStore implements Store {
     }
     const floors = new Floors(isReal ? () => clock.mono() : null)
     const hints = new Hints(context, compat ? false : listenUrl)
-    const opened = { context, clock, claiming: { known: new KnownClaims(), floors }, hints, pruned: { next: 0, page: 0 } }
+    const untold = new Untold(() => clock.mono())
+    const claiming = { known: new KnownClaims(), floors }
+    const opened = { context, clock, claiming, hints, untold, pruned: { next: 0, page: 0 } }
     for (const listener of this.#listeners.keys()) this.#listeners.set(listener, hear(opened, listener))
     return opened
   }

@@ -8,6 +8,7 @@ import { column } from './arrays.ts'
 import { type Context, storeNow } from './context.ts'
 import type { Session } from './database.ts'
 import { type Loaded, readEntries } from './entries.ts'
+import { ConflictError } from './failure.ts'
 import { type LimitKey, LimitKeys } from './limit-keys.ts'
 
 /** An entry as it was when it was loaded. */
@@ -105,7 +106,7 @@ export class Slice {
   async countOnPauses(): Promise<void> {
     if (!this.ledger.pauses.some(({ to }) => to === null || to > this.now)) return
     const [row] = await this.session.all<[number]>('SELECT pause_revision FROM punctual.meta FOR KEY SHARE')
-    if (Number(row?.[0]) !== this.pauseRevision) throw Object.assign(new Error('pauses have changed'), { code: '40001' })
+    if (Number(row?.[0]) !== this.pauseRevision) throw new ConflictError('pauses have changed')
   }
 
   /** Reads what these jobs say. */
@@ -183,7 +184,7 @@ export class Slice {
         entry.place === 'claimed' ? isKnown || entry.claim !== null : isOver(entry) || locked.has(entry.ref)
       if (loaded.every(isFixed)) return onlyFree ? loaded.filter(({ entry }) => !isElsewhere(entry)) : loaded
       areClaimsKnown = isProtected
-      if (tries >= mostTries) throw Object.assign(new Error('rows keep moving'), { code: '40001' })
+      if (tries >= mostTries) throw new ConflictError('rows keep moving')
     }
     return []
   }

@@ -18,7 +18,12 @@ export function checkpoint(tx: Transaction, known: KnownClaims, items: readonly 
   const answers = items.map((item): WriteAnswer => {
     const member = fence.member(item)
     if (!member || !isUnended(tx, member)) return 'lost'
-    if (item.within && !isRecorded(tx, item)) {
+    if (item.within) {
+      const before = recordedResult(tx, item)
+      if (before) {
+        item.recorded?.(before[0])
+        return 'ok'
+      }
       try {
         return note(tx, withResult(item, runWithin(tx.connection.db, item.within)))
       } catch (error) {
@@ -32,12 +37,12 @@ export function checkpoint(tx: Transaction, known: KnownClaims, items: readonly 
   return { answers, thrown }
 }
 
-/** Whether the attempt that the work belongs to has been committed before, and with it the work. */
-function isRecorded(tx: Transaction, { ref, attempts }: CheckpointItem): boolean {
+/** The result of the attempt that the work belongs to, if that has been committed before, and with it the work. */
+function recordedResult(tx: Transaction, { ref, attempts }: CheckpointItem): [string | null] | undefined {
   const last = attempts.at(-1)
   return (
-    last !== undefined &&
-    tx.one('SELECT 1 FROM punctual_attempt WHERE ref = ? AND task = ? AND n = ?', ref, last.task, last.n) !== undefined
+    last &&
+    tx.one<[string | null]>('SELECT result FROM punctual_attempt WHERE ref = ? AND task = ? AND n = ?', ref, last.task, last.n)
   )
 }
 
@@ -85,8 +90,11 @@ function runWithin(db: DatabaseSync, work: NonNullable<CheckpointItem['within']>
   db.exec(`SAVEPOINT ${savepoint}`)
   try {
     const result = guarded(db, work)
-    if (isPromise(result))
+    if (isPromise(result)) {
+      // It is refused in any case, also when it rejects.
+      result.catch(() => {})
       throw invalid('must be synchronous on SQLite: it returned a promise, whose later writes would be outside of the commit')
+    }
     if (!isOurs(db)) throw invalid('ended the transaction that it was given; Punctual commits it')
     release(db)
     return result

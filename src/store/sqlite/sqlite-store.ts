@@ -154,6 +154,10 @@ export class SqliteStore implements Store {
   async nodes() {
     return this.#read((tx) => nodes(tx))
   }
+  async wake() {
+    // Other processes look at the file itself.
+    this.#watch.tell([{ kind: 'due', at: now(this.#opened()) }])
+  }
   subscribe(listener: (hint: Hint) => void) {
     return this.#watch.subscribe(listener)
   }

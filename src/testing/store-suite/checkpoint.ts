@@ -114,6 +114,15 @@ const withTransactions = topic(
       const { attempts, state } = await scene.get(holding.id)
       assert.deepEqual([attempts, state], [[], 'running'])
     },
+    'work of an attempt that is recorded is not run again, and its result is told': async (scene) => {
+      const holding = await scene.running()
+      const item = { ...memberRef(holding), attempts: [scene.attempt()] }
+      assert.deepEqual(await scene.store.checkpoint([{ ...item, within: () => '{"n":1}' }]), ['ok'])
+      const told: unknown[] = []
+      const again = { ...item, within: () => assert.fail('must not run'), recorded: (result: string | null) => told.push(result) }
+      assert.deepEqual(await scene.store.checkpoint([again]), ['ok'])
+      assert.deepEqual(told, ['{"n":1}'])
+    },
     'work is not run when the turn is lost': async (scene) => {
       const holding = await scene.running()
       await scene.loseNode()

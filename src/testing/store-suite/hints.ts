@@ -39,6 +39,10 @@ export const hintCases = topic('hints', {
     const hints = await hintsOf(scene, () => scene.store.move({ which: { id }, to: { due: { in: 0 } } }))
     assert.ok(hints.some((hint) => hint.kind === 'due' && hint.at <= scene.now))
   },
+  'a wake tells that something may be due': async (scene) => {
+    const hints = await hintsOf(scene, () => scene.store.wake())
+    assert.ok(hints.some((hint) => hint.kind === 'due' && hint.at <= scene.now))
+  },
   'who has unsubscribed is told no more': async (scene) => {
     const hints: Hint[] = []
     const stop = scene.store.subscribe((hint) => hints.push(hint))

@@ -65,10 +65,11 @@ async function filled(isOurs: boolean) {
   return { context, session: isOurs ? (db as Session) : db.joined(await ownClient()) }
 }
 
-/** A client as callers have them: rows are objects, and big numbers texts. */
+/** A client as callers have them, in a transaction: rows are objects, and big numbers texts. */
 async function ownClient(): Promise<Client> {
   const client = new Client(await sharedPostgresUrl())
   await client.connect()
   onTestFinished(() => client.end())
+  await client.query('BEGIN')
   return client
 }

@@ -1,0 +1,76 @@
+import { Batcher } from '../engine/batcher.ts'
+import type { Env } from '../engine/env.ts'
+import { PunctualError } from '../errors.ts'
+import type { CreateAnswer, NewOccurrence, Queryable } from '../store/store.ts'
+
+/** So long may somebody's open transaction hold up what is created. */
+const patienceMs = 10_000
+
+/**
+ * Creates occurrences, those that are asked for at the same time in one call. What somebody's open transaction holds up leaves
+ * the common calls and is tried by itself, one after the other, so that nobody waits for the locks of a stranger.
+ */
+export class Creations {
+  readonly #env: Env
+  readonly #calls: Batcher<NewOccurrence, CreateAnswer | null>
+  #lane: Promise<unknown> = Promise.resolve()
+
+  constructor(env: Env) {
+    this.#env = env
+    this.#calls = new Batcher(
+      env.clock,
+      () => env.store.batchLimit,
+      async (rows) => (await this.#tried(rows)) ?? rows.map(() => null),
+    )
+  }
+
+  async add(row: NewOccurrence): Promise<CreateAnswer> {
+    return (await this.#calls.add(row)) ?? this.#alone(row)
+  }
+
+  /** Those of one caller, in as few calls as the store's limit allows, and in the caller's transaction when there is one. */
+  async addAll(rows: readonly NewOccurrence[], tx?: Queryable): Promise<CreateAnswer[]> {
+    const { store } = this.#env
+    const { batchLimit } = store
+    const answers: CreateAnswer[] = []
+    for (let at = 0; at < rows.length; at += batchLimit) {
+      const chunk = rows.slice(at, at + batchLimit)
+      // In a transaction of the caller's nothing may fail, so that the store waits for as long as the caller does.
+      answers.push(...(await (tx ? store.create(chunk, tx) : this.#insist(() => this.#tried(chunk)))))
+    }
+    return answers
+  }
+
+  async #alone(row: NewOccurrence): Promise<CreateAnswer> {
+    const [answer] = await this.#insist(() => {
+      const tried = this.#lane.then(() => this.#tried([row]))
+      this.#lane = tried.catch(() => {})
+      return tried
+    })
+    return answer as CreateAnswer
+  }
+
+  async #insist(attempt: () => Promise<readonly CreateAnswer[] | null>): Promise<readonly CreateAnswer[]> {
+    const { clock } = this.#env
+    const until = clock.mono() + patienceMs
+    for (;;) {
+      const answers = await attempt()
+      if (answers) return answers
+      if (clock.mono() >= until)
+        throw new PunctualError(
+          'store.busy',
+          'An open transaction holds what stands in the way of new work; end it, or try again',
+        )
+    }
+  }
+
+  /** Null when the store did not want to wait any longer for somebody's transaction. */
+  async #tried(rows: readonly NewOccurrence[]): Promise<readonly CreateAnswer[] | null> {
+    try {
+      return await this.#env.store.create(rows)
+    } catch (error) {
+      if (error instanceof PunctualError && error.details.isHeld === true) return null
+      throw error
+    }
+  }
+}

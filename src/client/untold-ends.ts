@@ -1,0 +1,42 @@
+import type { Env } from '../engine/env.ts'
+import { announceUnattendedEnd, isEndNoticed } from '../engine/unattended-end.ts'
+
+/** A transaction that is open for longer, or was rolled back, is not looked for any more. */
+const keptMs = 60_000
+
+/** Pending work that was canceled in transactions of the caller's: whether it has ended is seen after the commit. */
+export class UntoldEnds {
+  readonly #env: Env
+  /** When each was canceled, by its id, the oldest first. */
+  readonly #canceledAt = new Map<string, number>()
+
+  constructor(env: Env) {
+    this.#env = env
+  }
+
+  add(ids: readonly string[]): void {
+    if (!isEndNoticed(this.#env)) return
+    this.#forget()
+    for (const id of ids) this.#canceledAt.set(id, this.#env.clock.mono())
+  }
+
+  /** Runs the hooks and tells of those that have ended. The others may be in a transaction that is still open, and are kept. */
+  async announce(): Promise<void> {
+    this.#forget()
+    for (const [id, at] of [...this.#canceledAt]) {
+      // Taken out first, so that no other call tells of the same.
+      if (!this.#canceledAt.delete(id)) continue
+      let isTold = false
+      try {
+        isTold = await announceUnattendedEnd(this.#env, { id }, { unlessRun: true })
+      } finally {
+        if (!isTold) this.#canceledAt.set(id, at)
+      }
+    }
+  }
+
+  #forget(): void {
+    const now = this.#env.clock.mono()
+    for (const [id, at] of this.#canceledAt) if (now - at > keptMs) this.#canceledAt.delete(id)
+  }
+}

@@ -1,0 +1,74 @@
+import { Client } from 'pg'
+import { expect, it, onTestFinished, vi } from 'vitest'
+import { createPunctual } from '../../../src/client/punctual.ts'
+import { postgres } from '../../../src/store/postgres/index.ts'
+import { manualClock } from '../../../src/testing/manual-clock.ts'
+import { freshSchemaName, sharedPostgresUrl } from '../../support/postgres-database.ts'
+
+it('what an open transaction holds up keeps no stranger waiting, and is answered when it ends', async () => {
+  const { punctual, tx } = await scene()
+  const { id } = await punctual.enqueue('mail', 1, { tx, key: 'held', runAt: '1h' })
+  const held = watched(punctual.enqueue('mail', 2, { key: 'held', runAt: '1h' }))
+  const together = [punctual.enqueue('mail', 1, { key: 'a' }), punctual.enqueue('mail', 1, { key: 'b', unique: 'live' })]
+  expect((await Promise.all(together)).map(({ outcome }) => outcome)).toEqual(['created', 'created'])
+  expect((await punctual.enqueue('mail', 1, { key: 'later' })).outcome).toBe('created')
+  expect((await punctual.enqueue([{ job: 'mail' }, { job: 'mail', key: 'bulk' }])).map(({ outcome }) => outcome)).toEqual([
+    'created',
+    'created',
+  ])
+  expect(held.isSettled).toBe(false)
+  await tx.query('COMMIT')
+  expect(await held.answer).toEqual({ id, outcome: 'existing', differs: true })
+})
+
+it('what is held up is created when the transaction rolls back, alone and in bulk', async () => {
+  const { punctual, tx } = await scene()
+  await punctual.enqueue('mail', 1, { key: 'kept', runAt: '1h' })
+  await punctual.enqueue('mail', 1, { tx, key: 'held', unique: 'live' })
+  await punctual.cancel({ job: 'mail', key: 'kept' }, { tx })
+  const all = [
+    watched(punctual.enqueue('mail', 2, { key: 'held', unique: 'live' })),
+    watched(punctual.enqueue([{ job: 'mail', key: 'held', unique: 'live' }, { job: 'mail' }])),
+    watched(punctual.enqueue('mail', 3, { key: 'kept', onConflict: 'replace', runAt: '2h' })),
+  ]
+  await punctual.enqueue('mail', 1, { key: 'other' })
+  expect(all.map(({ isSettled }) => isSettled)).toEqual([false, false, false])
+  await tx.query('ROLLBACK')
+  const [single, bulk, replaced] = await Promise.all(all.map(({ answer }) => answer))
+  expect([single, (bulk as unknown[])[0]]).toContainEqual(expect.objectContaining({ outcome: 'created' }))
+  expect([single, (bulk as unknown[])[0]]).toContainEqual(expect.objectContaining({ outcome: 'existing' }))
+  expect(replaced).toMatchObject({ outcome: 'replaced' })
+})
+
+it('patience ends', async () => {
+  const clock = manualClock()
+  const { punctual, tx } = await scene({ clock })
+  await punctual.enqueue('mail', 1, { tx, key: 'held' })
+  const mono = vi.spyOn(clock, 'mono')
+  const held = punctual.enqueue('mail', 2, { key: 'held' })
+  const refused = expect(held).rejects.toMatchObject({ code: 'store.busy' })
+  await vi.waitFor(() => expect(mono).toHaveBeenCalled())
+  mono.mockReturnValue(10_000)
+  await refused
+  await tx.query('ROLLBACK')
+})
+
+async function scene(options: { clock?: ReturnType<typeof manualClock> } = {}) {
+  const url = await sharedPostgresUrl()
+  const punctual = createPunctual({ store: postgres(url, { schema: freshSchemaName() }), ...options })
+  onTestFinished(() => punctual.close())
+  const tx = new Client({ connectionString: url })
+  await tx.connect()
+  onTestFinished(() => tx.end())
+  await tx.query('BEGIN')
+  return { punctual, tx }
+}
+
+function watched<Answer>(answer: Promise<Answer>) {
+  const seen = { answer, isSettled: false }
+  const settle = () => {
+    seen.isSettled = true
+  }
+  answer.then(settle, settle)
+  return seen
+}
