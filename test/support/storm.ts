@@ -66,7 +66,7 @@ export class Storm {
     const beat = { claims: [], inFlight: [], long: [], phase: 'join' } as const
     await store.beat({ ...beat, node: { ...node, release: null, declares: {}, picks: false } })
     await this.#rescueAll(store, boot)
-    for (;;) {
+    for (let looks = 0; looks < 5000; looks++) {
       await dropStranded(store)
       const claim = { id: randomUUID(), token: randomUUID() }
       const { members, passed, nextDue } = await store.claim({ ...claim, node: boot, kinds, limit: 100 })

@@ -6,7 +6,7 @@ import { writeStarts } from './checkpoint.ts'
 import { type Context, storeNow } from './context.ts'
 import type { Session } from './database.ts'
 import { flush } from './flush.ts'
-import { strand } from './places.ts'
+import { limitedToStrand, strand } from './places.ts'
 import { Slice } from './slice.ts'
 
 interface Beaten {
@@ -41,36 +41,27 @@ export async function beat(context: Context, one: Beat): Promise<Beaten> {
     context.noteNow(now)
     if (!isKnown && phase !== 'join')
       return { answer: { now, aliveSince: before, known: false, lost: claims, cancels: [] }, hints: [] }
-    const broken = isBreak ? await noteBreak(session, context, boot) : nothingBroken
+    const broken = isBreak ? await findBreak(session, context, boot) : null
     const stray = await strayClaims(session, boot, one)
-    const hints = await setRight(session, context, broken.limited, stray)
+    const hints = broken?.isSo || stray.length > 0 ? await setRight(session, context, broken?.isSo ?? false, stray) : []
     const held = await heldBy(session, boot)
     await noteLong(session, held, one)
     if (phase === 'leave' && held.length === 0) await removeNode(session, boot)
     else await putNode(session, boot, node, now, held.length)
     const lost = await lostOf(session, boot, claims)
     const cancels = await cancelNotices(session, held)
-    return { answer: { now, aliveSince: broken.aliveSince ?? before, known: true, lost, cancels }, hints }
+    return { answer: { now, aliveSince: broken?.aliveSince ?? before, known: true, lost, cancels }, hints }
   })
 }
 
-interface Broken {
-  readonly aliveSince: number | null
-  /** What was held back and had a chance at a key. */
-  readonly limited: readonly number[]
-}
-
-const nothingBroken: Broken = { aliveSince: null, limited: [] }
-
-/** Nobody was there until now: what was planned and came due meanwhile waits for the planner's word. */
-async function noteBreak(session: Session, context: Context, boot: number): Promise<Broken> {
+/** Whether nobody was there until now. */
+async function findBreak(session: Session, context: Context, boot: number): Promise<{ isSo: boolean; aliveSince: number }> {
   // Of several nodes that come at once the first says so.
   await session.all('SELECT alive_since FROM punctual.meta FOR UPDATE')
   const [seen] = (await session.all<Look>(look, [context.now(), boot])) as [Look]
-  const [now, aliveSince, , isBreak] = seen
-  if (!isBreak) return { aliveSince, limited: [] }
-  await session.all('UPDATE punctual.meta SET alive_since = $1', [now])
-  return { aliveSince: now, limited: await strand(session, now) }
+  const [now, before, , isSo] = seen
+  if (isSo) await session.all('UPDATE punctual.meta SET alive_since = $1', [now])
+  return { isSo, aliveSince: isSo ? now : before }
 }
 
 /** Claims of the node that it does not know: their answers never reached it. */
@@ -80,21 +71,23 @@ async function strayClaims(session: Session, boot: number, { claims, inFlight }:
   return rows.map(([id]) => id).filter((id) => !known.has(id))
 }
 
-/** Passes on the chances of what is held back, and gives back what is in stray claims. */
+/** After a break, what was planned and came due meanwhile waits for the planner's word. What is in stray claims is given back. */
 async function setRight(
   session: Session,
   context: Context,
-  limited: readonly number[],
+  isBreak: boolean,
   stray: readonly string[],
 ): Promise<readonly Hint[]> {
-  if (limited.length === 0 && stray.length === 0) return []
   const slice = await Slice.begin(session, context)
-  const members = await session.all<[number]>(
+  const rows = await session.all<[number]>(
     'SELECT DISTINCT m.ref FROM punctual.claim c CROSS JOIN unnest(c.refs) m (ref) WHERE c.id = ANY($1::text[])',
     [column(stray)],
   )
-  await slice.gather([...limited, ...members.map(([ref]) => ref)], { claims: stray })
-  for (const ref of limited) {
+  const members = rows.map(([ref]) => ref)
+  await slice.prepareKeys([...members, ...(isBreak ? await limitedToStrand(session, slice.now) : [])])
+  const stranded = isBreak ? await strand(session, slice.now) : []
+  await slice.gather([...members, ...stranded], { claims: stray })
+  for (const ref of stranded) {
     const entry = slice.ledger.entries.get(ref)
     if (entry) slice.ledger.passOn(entry)
   }

@@ -66,6 +66,7 @@ type Taken = Claimed & { readonly members: readonly Entry[] }
 async function claimIn(session: Session, context: Context, request: ClaimRequest): Promise<Taken> {
   const { clusterLimit, kinds } = request
   const slice = await Slice.begin(session, context)
+  const isJoined = await lockNode(slice, request.node)
   await slice.countOnPauses()
   const { now, ledger } = slice
   if (clusterLimit !== undefined) await slice.keys.lock(clusterKey)
@@ -73,6 +74,10 @@ async function claimIn(session: Session, context: Context, request: ClaimRequest
   const left = clusterLimit === undefined ? Number.POSITIVE_INFINITY : clusterLimit - (await runningIn(session))
   const standing = await findStanding(slice, request)
   const isRepeat = standing !== null
+  if (!isRepeat && !isJoined)
+    throw new PunctualError('claim.lost', `Node ${request.node} is not known to the store and cannot claim`, {
+      node: request.node,
+    })
   const { members, passed, isCut } = isRepeat
     ? { members: standing, passed: [], isCut: false }
     : await takeDue(slice, request, Math.min(request.limit, left))
@@ -85,6 +90,13 @@ async function claimIn(session: Session, context: Context, request: ClaimRequest
   return { answer, hints: slice.hints, members }
 }
 
+/** Whether the node is there; it is not declared gone before the claim has ended. */
+async function lockNode({ session, context }: Slice, name: string): Promise<boolean> {
+  const boot = context.dictionary.boot(name)
+  if (boot === undefined) return false
+  return (await session.all('SELECT boot FROM punctual.node WHERE boot = $1 FOR KEY SHARE', [boot])).length > 0
+}
+
 /** How many run in the whole cluster. */
 async function runningIn(session: Session): Promise<number> {
   const [row] = await session.all<[number]>(
@@ -95,24 +107,17 @@ async function runningIn(session: Session): Promise<number> {
 
 /** The members of the claim that are left, when it was made before. */
 async function findStanding(slice: Slice, { id, token, node }: ClaimRequest): Promise<readonly Entry[] | null> {
-  const { context, ledger, session } = slice
+  const { ledger, session } = slice
   const members = await session.all<[number]>('SELECT unnest(refs) AS ref FROM punctual.claim WHERE id = $1', [id])
   await slice.gather(
     members.map(([ref]) => ref),
     { claims: [id], withAttempts: true },
   )
   const claim = ledger.claims.get(id)
-  if (claim) {
-    if (claim.token !== token || claim.node !== node)
-      throw new PunctualError('claim.lost', `Claim ${id} belongs to another`, { claim: id })
-    return unended(ledger, claim)
-  }
-  const boot = context.dictionary.boot(node)
-  const lockNode = 'SELECT boot FROM punctual.node WHERE boot = $1 FOR KEY SHARE'
-  const joined = boot === undefined ? [] : await session.all(lockNode, [boot])
-  if (joined.length === 0)
-    throw new PunctualError('claim.lost', `Node ${node} is not known to the store and cannot claim`, { node })
-  return null
+  if (!claim) return null
+  if (claim.token !== token || claim.node !== node)
+    throw new PunctualError('claim.lost', `Claim ${id} belongs to another`, { claim: id })
+  return unended(ledger, claim)
 }
 
 interface Take {

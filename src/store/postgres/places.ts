@@ -14,6 +14,12 @@ export async function moveToReady(session: Session, where: string, values: reado
   )
 }
 
+/** Those of the rows that `strand` holds back that limits apply to. */
+export async function limitedToStrand(session: Session, now: number): Promise<number[]> {
+  const rows = await session.all<[number]>('SELECT ref FROM punctual.ready WHERE planned AND due_at <= $1 AND limited', [now])
+  return rows.map(([ref]) => ref)
+}
+
 /** Holds back the planned rows that came due while nobody was there; returns those that limits apply to. */
 export async function strand(session: Session, now: number): Promise<number[]> {
   const rows = await session.all<[number, boolean]>(

@@ -135,7 +135,8 @@ export class Slice {
   /** Locks and loads entries, with all that their limits bring into play. */
   async gather(refs: readonly number[], options: LoadOptions = {}): Promise<void> {
     const fresh = refs.filter((ref) => !this.before.has(ref))
-    const keys = options.isReady ? this.#prepared.splice(0) : fresh.length === 0 ? [] : [...(await this.keys.lockFor(fresh))]
+    const keys = this.#prepared.splice(0)
+    if (!options.isReady && fresh.length > 0) keys.push(...(await this.keys.lockFor(fresh)))
     if (options.claims) await this.lockClaims(options.claims, options)
     const loaded = await this.#load(fresh, options)
     await this.#gatherRelated(loaded, keys, options)

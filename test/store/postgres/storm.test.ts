@@ -31,14 +31,7 @@ describe('eight stores on one schema, all verbs at random', () => {
       expect(storm.faults).toEqual([])
       expect(await brokenInvariants(url, schema)).toEqual([])
       const left = await storm.calm()
-      console.log({
-        seed,
-        rageMs: t2 - t,
-        calmMs: performance.now() - t2,
-        refusals: storm.refusals,
-        deadlocks: (await deadlocks()) - before,
-        left,
-      })
+      console.log({ seed, rageMs: t2 - t, calmMs: performance.now() - t2, refusals: storm.refusals, deadlocks: (await deadlocks()) - before, left })
       expect(storm.faults).toEqual([])
       expect(await brokenInvariants(url, schema)).toEqual([])
       for (const store of stores) await store.close()
@@ -48,9 +41,6 @@ describe('eight stores on one schema, all verbs at random', () => {
 
 async function deadlocks(): Promise<number> {
   await new Promise((r) => setTimeout(r, 1100))
-  const [row] = await queryOnce<{ deadlocks: string }>(
-    url,
-    'SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()',
-  )
+  const [row] = await queryOnce<{ deadlocks: string }>(url, 'SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()')
   return Number(row?.deadlocks)
 }
