@@ -1,20 +1,25 @@
 import { writeFileSync } from 'node:fs'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { openStoreUrl } from '../../src/cli/store-url.ts'
 import { createPunctual, type Punctual } from '../../src/client/punctual.ts'
-import { sqlite } from '../../src/store/sqlite/index.ts'
 import { occurrence, taskStates } from '../support/cluster.ts'
 import { databasePath } from '../support/each-store.ts'
+import { freshSchemaName, sharedPostgresUrl } from '../support/postgres-database.ts'
 import { type Said, startWorker, type WorkerProcess } from '../support/worker-process.ts'
 import { block, hold, share, steps } from './jobs.ts'
 
 const worker = new URL('worker.process.ts', import.meta.url)
 
-/** A file, a client on it, and workers. */
-function newPlant() {
-  const path = databasePath()
-  const client = createPunctual({ store: sqlite(path), jobs: [steps, share, hold, block] })
+const places = {
+  'one SQLite file': async () => `sqlite:${databasePath()}`,
+  PostgreSQL: async () => `${await sharedPostgresUrl()}?schema=${freshSchemaName()}`,
+}
+
+/** A client on a store, and workers. */
+async function plantOn(url: string) {
+  const client = createPunctual({ store: await openStoreUrl(url), jobs: [steps, share, hold, block] })
   onTestFinished(() => client.close())
-  return { path, client, start: (name: string): WorkerProcess => startWorker(worker, path, name) }
+  return { client, start: (name: string): WorkerProcess => startWorker(worker, url, name) }
 }
 
 const started =
@@ -27,9 +32,11 @@ async function ends(client: Punctual, id: string): Promise<string[]> {
   return (await occurrence(client, id)).turns.map((turn) => turn.end)
 }
 
-describe('real processes on one SQLite file', () => {
+describe.each(Object.entries(places))('real processes on %s', (_, newUrl) => {
+  const newPlant = async () => plantOn(await newUrl())
+
   it('kill -9 in the middle of three tasks: the finished one is not repeated, the cut one is lost and runs again', async () => {
-    const { client, start } = newPlant()
+    const { client, start } = await newPlant()
     const first = start('first')
     const { id } = await client.enqueue(steps, undefined)
     await first.until(started('two'))
@@ -52,7 +59,7 @@ describe('real processes on one SQLite file', () => {
   })
 
   it('kill -9 of the only process: it goes on where it was when started again', async () => {
-    const { client, start } = newPlant()
+    const { client, start } = await newPlant()
     const first = start('only')
     const { id } = await client.enqueue(steps, undefined)
     await first.until(started('two'))
@@ -65,7 +72,7 @@ describe('real processes on one SQLite file', () => {
   })
 
   it('SIGTERM: the handler is told, its work is given back at once, and the process ends by itself', async () => {
-    const { client, start } = newPlant()
+    const { client, start } = await newPlant()
     const first = start('first')
     const { id } = await client.enqueue(hold, undefined)
     await first.until(started('only'))
@@ -81,7 +88,7 @@ describe('real processes on one SQLite file', () => {
   })
 
   it('F22 SIGTERM and then SIGKILL: what was left is recovered', async () => {
-    const { client, start } = newPlant()
+    const { client, start } = await newPlant()
     const first = start('first')
     const { id } = await client.enqueue(steps, undefined)
     await first.until(started('two'))
@@ -94,7 +101,7 @@ describe('real processes on one SQLite file', () => {
   })
 
   it('cancel from another process reaches the handler', async () => {
-    const { client, start } = newPlant()
+    const { client, start } = await newPlant()
     const first = start('first')
     const { id } = await client.enqueue(hold, undefined)
     await first.until(started('only'))
@@ -103,10 +110,10 @@ describe('real processes on one SQLite file', () => {
   })
 
   it('F02, F49 a blocked loop: another takes over, and the first aborts at its first breath', async () => {
-    const { path, client, start } = newPlant()
+    const { client, start } = await newPlant()
     const first = start('first')
     await first.until(({ what }) => what === 'ready')
-    const released = `${path}.released`
+    const released = `${databasePath()}.released`
     const { id } = await client.enqueue(block, released)
     await first.until(started('only'))
     const second = start('second')
@@ -118,7 +125,7 @@ describe('real processes on one SQLite file', () => {
   })
 
   it('two processes share the work, and each occurrence runs once', async () => {
-    const { client, start } = newPlant()
+    const { client, start } = await newPlant()
     const workers = [start('first'), start('second')]
     for (const one of workers) await one.until(({ what }) => what === 'ready')
     const answers = await client.enqueue(Array.from({ length: 200 }, (_, payload) => ({ job: share, payload, runAt: 50 })))

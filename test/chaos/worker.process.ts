@@ -1,13 +1,13 @@
-// A node on a SQLite file: worker.process.ts FILE NAME. It tells each task it starts, and what its handlers are told.
+// A node on a store: worker.process.ts URL NAME. It tells each task it starts, and what its handlers are told.
+import { openStoreUrl } from '../../src/cli/store-url.ts'
 import { createPunctual } from '../../src/client/punctual.ts'
-import { sqlite } from '../../src/store/sqlite/index.ts'
 import { block, hold, share, steps } from './jobs.ts'
 import { say } from './say.ts'
 
-const [path = '', name = ''] = process.argv.slice(2)
+const [url = '', name = ''] = process.argv.slice(2)
 // A second for what takes fifteen by default, so that tests do not take minutes.
 const punctual = createPunctual({
-  store: sqlite(path),
+  store: await openStoreUrl(url),
   jobs: [steps, share, hold, block],
   name,
   beat: 100,
