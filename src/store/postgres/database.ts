@@ -158,6 +158,7 @@ export class Database {
 
   async #attempt<Answer>(pool: pg.Pool, act: (held: Held) => Promise<Answer>, deadlineMs: number): Promise<Answer> {
     const client = await noted(pool.connect(), this.#onCall)
+    heedErrors(client)
     let isOver = false
     const held: Held = { client, session: this.#session(client, () => isOver), isBroken: false }
     try {
@@ -229,6 +230,15 @@ async function undo(held: Held): Promise<void> {
 function noted<Answer>(call: Promise<Answer>, onCall: (call: Promise<unknown>) => void): Promise<Answer> {
   onCall(call)
   return call
+}
+
+const heeded = new WeakSet<pg.PoolClient>()
+
+/** A connection that breaks while it is in use also says so as an event, which would end the process if nobody listened. */
+function heedErrors(client: pg.PoolClient): void {
+  if (heeded.has(client)) return
+  heeded.add(client)
+  client.on('error', () => {})
 }
 
 function withDeadline<Answer>(call: Promise<Answer>, ms: number): Promise<Answer> {

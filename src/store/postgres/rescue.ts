@@ -26,7 +26,8 @@ export async function rescue(context: Context, request: RescueRequest) {
   if (boots.length === 0 && !look?.[0]) return { answer: nothing, hints: [] }
   return db.transaction(async (session) => {
     const slice = await Slice.begin(session, context)
-    const held = await heldByGone(slice, request)
+    const limit = await claimsThatFit(slice, request)
+    const held = await heldByGone(slice, { ...request, limit })
     const late = await overdue(slice)
     const expired = await expiries(slice)
     const members = [...held, ...late.members]
@@ -37,7 +38,7 @@ export async function rescue(context: Context, request: RescueRequest) {
     })
     // Somebody is just writing under such a claim: its node stays until the next call.
     const busy = new Set(held.filter(({ claim }) => !slice.ledger.claims.has(claim)).map(({ node }) => node))
-    const answer = rescueInLedger(slice.ledger, request)
+    const answer = rescueInLedger(slice.ledger, { ...request, limit })
     const removed = answer.removed.filter((boot) => !busy.has(boot))
     await removeNodes(session, context, removed)
     await deleteRows(
@@ -50,6 +51,17 @@ export async function rescue(context: Context, request: RescueRequest) {
     const isCut = late.isCut || expired.length === mostAtOnce
     return { answer: { ...answer, removed, more: answer.more || isCut }, hints: slice.hints }
   })
+}
+
+/** How many claims of gone nodes one call works off: no more than it can write in good time, however large they are. */
+async function claimsThatFit({ session, context }: Slice, { gone, limit }: RescueRequest): Promise<number> {
+  if (gone.length === 0) return limit
+  const [row] = await session.all<[number]>(
+    `SELECT count(*) AS many FROM (SELECT sum(cardinality(refs)) OVER (ORDER BY seq) AS members FROM (
+        SELECT seq, refs FROM punctual.claim WHERE node = ANY($1::int[]) ORDER BY seq LIMIT $2::int) c) s WHERE members <= ${mostAtOnce}`,
+    [column(gone.flatMap(({ boot }) => context.dictionary.boot(boot) ?? [])), limit],
+  )
+  return Math.max(1, row?.[0] ?? 1)
 }
 
 /** A turn that is to be ended, and the claim that has it; `ref` is null for a claim without any left. */

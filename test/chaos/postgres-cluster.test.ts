@@ -1,0 +1,143 @@
+// What many nodes on one PostgreSQL hold, by real connections and the system's clock.
+import pg from 'pg'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { createPunctual } from '../../src/client/punctual.ts'
+import { defineJob } from '../../src/model/definition.ts'
+import { postgres } from '../../src/store/postgres/index.ts'
+import { probe } from '../../src/testing/probe.ts'
+import { systemClock } from '../../src/time/clock.ts'
+import { loneNode } from '../support/lone-node.ts'
+import { freshSchemaName, sharedPostgresUrl } from '../support/postgres-database.ts'
+import { TcpProxy } from '../support/servers/tcp-proxy.ts'
+
+const quick = { beat: 100, ttl: 1500, watch: 100 }
+
+/** A schema, and schedulers on it that are closed with the test. */
+async function newCluster() {
+  const [url, schema] = [await sharedPostgresUrl(), freshSchemaName()]
+  const scheduler = (options: object = {}, through = url) => {
+    const punctual = createPunctual({ store: postgres(through, { schema }), ...quick, ...options })
+    onTestFinished(() => punctual.close())
+    return punctual
+  }
+  const query = async (text: string, values: unknown[] = []) => {
+    const client = new pg.Client(url)
+    await client.connect()
+    try {
+      return (await client.query(text.replaceAll('punctual.', `${schema}.`), values)).rows
+    } finally {
+      await client.end()
+    }
+  }
+  return { url, schema, scheduler, query }
+}
+
+describe('many nodes on PostgreSQL', () => {
+  it('F26 a jump of the database clock by ten minutes, forth and back, declares nobody gone', async () => {
+    const { scheduler, query } = await newCluster()
+    const ran: unknown[] = []
+    const job = defineJob('work').task('only', ({ payload }) => void ran.push(payload))
+    const nodes = [scheduler({ jobs: [job] }), scheduler({ jobs: [job] })]
+    const wrong: string[] = []
+    for (const node of nodes) {
+      node.on('node.gone', ({ node: gone }) => wrong.push(`gone ${gone}`))
+      node.on('node.fenced', ({ reason }) => wrong.push(`fenced ${reason}`))
+      await node.start()
+    }
+    const [first] = nodes as [(typeof nodes)[0]]
+    const beats = async () => (await query('SELECT min(beats)::int AS least FROM punctual.node'))[0].least as number
+    for (const jump of [600_000, -600_000]) {
+      await query(`CREATE OR REPLACE FUNCTION punctual.now_ms() RETURNS float8 LANGUAGE sql VOLATILE AS
+        $$ SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::float8 + ${jump} $$`)
+      const before = await beats()
+      while ((await beats()) < before + 20);
+      const { id } = await first.enqueue(job, jump)
+      while ((await first.get(id))?.state !== 'completed');
+    }
+    expect(ran).toEqual([600_000, -600_000])
+    expect(wrong).toEqual([])
+    expect(await first.nodes()).toHaveLength(2)
+  })
+
+  it('F17, F20 a node that is cut off stops itself; its work runs elsewhere, and it comes back under a new id', async () => {
+    const { url, scheduler } = await newCluster()
+    const proxy = await TcpProxy.start({ url })
+    onTestFinished(() => proxy.close())
+    const aborted = Promise.withResolvers<unknown>()
+    const job = defineJob('work', { retry: { max: 3, interval: 0 } }).task('only', ({ signal }) =>
+      isCut
+        ? 'done elsewhere'
+        : new Promise((_, reject) => {
+            signal.addEventListener('abort', () => {
+              aborted.resolve((signal.reason as { code: string }).code)
+              reject(signal.reason)
+            })
+          }),
+    )
+    let isCut = false
+    const cut = scheduler({ jobs: [job], name: 'cut' }, proxy.url)
+    const events = probe(cut)
+    await cut.start()
+    const { id } = await cut.enqueue(job, undefined)
+    await events.next('task.started')
+    const other = scheduler({ jobs: [job], name: 'other' })
+    const [boot] = (await other.nodes()).map((node) => node.boot)
+    const fenced = events.next('node.fenced')
+    isCut = true
+    proxy.cut()
+    expect(await aborted.promise).toBe('lost')
+    await fenced
+    await other.start()
+    while ((await other.get(id))?.state !== 'completed');
+    expect((await other.get(id))?.turns.map(({ end }) => end)).toEqual(['lost', 'completed'])
+    proxy.heal()
+    const back = async () => (await other.nodes()).find(({ name, boot: now }) => name === 'cut' && now !== boot)
+    while (!(await back()));
+  })
+
+  it('gives back a claim whose answer never came, with the next beat', async () => {
+    const { url, schema } = await newCluster()
+    const store = postgres(url, { schema })
+    await store.open({ clock: systemClock, random: () => 0.5 })
+    onTestFinished(() => store.close())
+    const node = loneNode('lonely')
+    const beat = { node, claims: [], inFlight: [], long: [] }
+    await store.beat({ ...beat, phase: 'join' })
+    const punctual = createPunctual({ store: postgres(url, { schema }) })
+    onTestFinished(() => punctual.close())
+    const { id } = await punctual.enqueue('mail', {})
+    await store.claim({ id: 'unheard', token: 't', node: node.boot, kinds: ['mail'], limit: 10 })
+    expect((await punctual.get(id))?.state).toBe('running')
+    await store.beat({ ...beat, phase: 'stay' })
+    expect((await punctual.get(id))?.turns.map(({ end }) => end)).toEqual(['released'])
+  })
+
+  it('takes over thousands of dead claims, each member once', async () => {
+    const { url, schema, scheduler } = await newCluster()
+    const store = postgres(url, { schema })
+    await store.open({ clock: systemClock, random: () => 0.5 })
+    onTestFinished(() => store.close())
+    const node = { ...loneNode('dying'), ttlMs: 1 }
+    await store.beat({ node, claims: [], inFlight: [], long: [], phase: 'join' })
+    const count = Number(process.env.DEAD_CLAIMS ?? 3000)
+    const client = scheduler()
+    for (let made = 0; made < count; made += 1000)
+      await client.enqueue(Array.from({ length: 1000 }, () => ({ job: 'mail', payload: null })))
+    for (let at = 0, taken = 1; taken > 0; at++) {
+      const size = at % 3 === 0 ? 1 : 500
+      taken = (await store.claim({ id: `c${at}`, token: 't', node: node.boot, kinds: ['mail'], limit: size })).members.length
+    }
+    const beats = (await store.nodes()).nodes[0]?.beats ?? 0
+    const began = performance.now()
+    const rescued: string[] = []
+    for (let isMore = true; isMore; ) {
+      const answer = await store.rescue({ gone: [{ boot: node.boot, beats }], delaysMs: [0, 0, 0], limit: 200 })
+      rescued.push(...answer.rescued.map(({ id }) => id))
+      isMore = answer.more
+    }
+    if (process.env.DEAD_CLAIMS) console.log(`${count} taken over in ${Math.round(performance.now() - began)} ms`)
+    expect(new Set(rescued).size).toBe(count)
+    expect(rescued).toHaveLength(count)
+    expect(await client.counts({})).toMatchObject({ running: 0, retrying: count })
+  })
+})
