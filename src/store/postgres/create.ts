@@ -1,16 +1,13 @@
 import { defaultTenant } from '../../model/job.ts'
-import { isEnd } from '../../model/lifecycle.ts'
-import { stateOf } from '../ledger/ledger.ts'
-import { create as createInLedger } from '../ledger/plan.ts'
 import type { CreateAnswer, Hint, NewOccurrence } from '../store.ts'
 import { column } from './arrays.ts'
 import type { Context } from './context.ts'
 import type { Session } from './database.ts'
-import { ConflictError, isDuplicate } from './failure.ts'
-import { flush } from './flush.ts'
+import { NamesNeeded } from './dictionary.ts'
+import { ConflictError, isDuplicate, storeFailure } from './failure.ts'
 import { type Drafted, JobsInForce } from './in-force.ts'
+import { resolve } from './in-the-way.ts'
 import { toJson } from './records.ts'
-import { Slice } from './slice.ts'
 
 export interface Created {
   readonly answers: readonly CreateAnswer[]
@@ -40,13 +37,37 @@ export async function create(context: Context, rows: readonly NewOccurrence[], j
     return rows.every(({ key }) => key === null)
       ? createUnkeyed(context, rows)
       : createIn(context, db, rows, { isPatient: false })
-  return db.transaction(async (session) => {
-    const [, created] = await Promise.all([
-      session.all(`SET LOCAL lock_timeout = '${longestWait}'`),
-      createIn(context, session, rows),
-    ])
-    return created
-  })
+  return createInOne(context, rows)
+}
+
+/**
+ * All in one transaction of ours. What it turns out to lack is got outside of it, on no second connection: all of them may be held
+ * by others that lack something too.
+ */
+async function createInOne(context: Context, rows: readonly NewOccurrence[]): Promise<Created> {
+  const { db, dictionary, facts } = context
+  for (let tries = 1; ; tries++) {
+    try {
+      return await db.transaction(async (session) => {
+        const [, created] = await Promise.all([
+          session.all(`SET LOCAL lock_timeout = '${longestWait}'`),
+          createIn(context, session, rows, { isOwn: true }),
+        ])
+        return created
+      })
+    } catch (error) {
+      if (error instanceof NamesNeeded) await dictionary.addKinds(error.kinds)
+      else if (!(error instanceof JobsChanged)) throw error
+      else if (tries >= mostTries) throw storeFailure(new ConflictError(error.message))
+      else await facts.refresh(db, seriesOf(context, rows))
+    }
+  }
+}
+
+class JobsChanged extends Error {
+  constructor() {
+    super('the jobs keep changing')
+  }
 }
 
 /** Ids made for this very call are new, unless the call is said again: looking first would cost a good part of the insert. */
@@ -75,6 +96,8 @@ interface Manner {
   readonly areNew?: boolean
   /** Waits for somebody's transaction for as long as the session allows. Default true. */
   readonly isPatient?: boolean
+  /** The transaction is ours, and holds a connection that others may wait for. */
+  readonly isOwn?: boolean
 }
 
 async function createIn(
@@ -96,7 +119,7 @@ async function createIn(
       now,
     )
     if (left.length > 0) {
-      const found = await resolve(context, session, left)
+      const found = await resolve(context, session, left, manner.isOwn ?? false)
       for (const [row, answer] of found.answers) answers.set(row, answer)
       hints.push(...found.hints)
     }
@@ -120,17 +143,25 @@ interface Inserted {
   readonly drafts: readonly Drafted[]
 }
 
-async function insertNew(context: Context, session: Session, rows: readonly NewOccurrence[], manner: Manner): Promise<Inserted> {
+async function insertNew(
+  context: Context,
+  session: Session,
+  rows: readonly NewOccurrence[],
+  { isOwn = false, areNew = false, isPatient = true }: Manner,
+): Promise<Inserted> {
   const { dictionary, facts } = context
   for (let tries = 1; ; tries++) {
     const jobs = new JobsInForce(context, context.guessNow())
     const drafts = rows.map((row) => jobs.draft(row))
-    await dictionary.addKinds(drafts.map(({ kind, row }) => ({ kind, priority: row.priority })))
+    await dictionary.needKinds(
+      drafts.map(({ kind, row }) => ({ kind, priority: row.priority })),
+      isOwn,
+    )
     const { series, from, until } = jobs.checked
     const isLive = rows.some(({ unique, key }) => unique === 'live' && key !== null)
     const mayExpire = drafts.some(({ startWithinMs }) => startWithinMs !== null)
     const [answer] = await session.all<[now: number, isCurrent: boolean, count: number, ids: string | null]>(
-      insertText({ isLive, mayExpire, areNew: false, isPatient: true, ...manner }),
+      insertText({ isLive, mayExpire, areNew, isPatient }),
       [
         context.now(),
         from,
@@ -147,6 +178,7 @@ async function insertNew(context: Context, session: Session, rows: readonly NewO
       const all = Number(count) === rows.length
       return { now, drafts, created: new Set(all ? rows.map(({ id }) => id) : ids === null ? [] : ids.split(',')) }
     }
+    if (isOwn) throw new JobsChanged()
     if (tries >= mostTries) throw new ConflictError('the jobs keep changing')
     await facts.refresh(session, seriesOf(context, rows))
   }
@@ -182,7 +214,7 @@ const types =
 
 const texts = new Map<string, string>()
 
-interface InsertManner extends Required<Manner> {
+interface InsertManner extends Required<Omit<Manner, 'isOwn'>> {
   readonly isLive: boolean
   readonly mayExpire: boolean
 }
@@ -235,63 +267,4 @@ function insertText({ isLive, mayExpire, areNew, isPatient }: InsertManner): str
     CASE WHEN (SELECT count(*) FROM o) < $6::int THEN (SELECT string_agg(id::text, ',') FROM o) END AS ids FROM g`
   texts.set(name, text)
   return text
-}
-
-interface Resolved {
-  readonly answers: ReadonlyMap<NewOccurrence, CreateAnswer>
-  readonly hints: readonly Hint[]
-}
-
-type InTheWay = [at: number, id: string | null, payload: string | null, ref: number | null, isTombstoned: boolean]
-
-/** What stands in the way of those that could not be made, and what they do about it. */
-async function resolve(context: Context, session: Session, rows: readonly NewOccurrence[]): Promise<Resolved> {
-  const { dictionary } = context
-  const found = await session.all<InTheWay>(inTheWay, [
-    column(rows.map(({ id }) => id)),
-    column(rows.map(({ tenant, job }) => dictionary.series(tenant, job).ref)),
-    column(rows.map(({ unique, key }) => (unique === 'live' ? key : null))),
-  ])
-  const answers = new Map<NewOccurrence, CreateAnswer>()
-  const toMove: { row: NewOccurrence; ref: number }[] = []
-  for (const [at, id, payload, ref, isTombstoned] of found) {
-    const row = rows[Number(at) - 1] as NewOccurrence
-    if (id === null || ref === null) {
-      if (isTombstoned) answers.set(row, { id: row.id, outcome: 'tombstoned', differs: false })
-      else if (row.unique === 'live') await dropOrphan(context, session, row)
-    } else if (row.onConflict === 'keep') {
-      answers.set(row, { id, outcome: 'existing', differs: payload !== row.payload })
-    } else toMove.push({ row, ref: Number(ref) })
-  }
-  if (toMove.length === 0) return { answers, hints: [] }
-  const slice = await Slice.begin(session, context)
-  await slice.gather(toMove.map(({ ref }) => ref))
-  const { ledger } = slice
-  // One that has ended meanwhile has left its key to others.
-  const isInTheWay = ({ row: { id }, ref }: (typeof toMove)[number]) => {
-    const entry = ledger.entries.get(ref)
-    return entry !== undefined && (entry.record.id === id || !isEnd(stateOf(entry)))
-  }
-  const movable = toMove.filter(isInTheWay).map(({ row }) => row)
-  for (const [at, answer] of createInLedger(slice.ledger, movable).entries()) answers.set(movable[at] as NewOccurrence, answer)
-  await context.dictionary.addKinds(
-    [...slice.ledger.entries.values()].map(({ record }) => ({ kind: record.kind, priority: record.priority })),
-  )
-  await flush(slice)
-  return { answers, hints: slice.hints }
-}
-
-const inTheWay = `SELECT n.at, o.id, o.payload, o.ref, x.id IS NOT NULL AS is_tombstoned
-  FROM unnest($1::uuid[], $2::int[], $3::text[]) WITH ORDINALITY n (id, series, key, at)
-  LEFT JOIN punctual.live_key l ON l.series = n.series AND l.key = n.key
-  LEFT JOIN punctual.tombstone x ON x.id = n.id
-  LEFT JOIN punctual.occurrence o ON o.ref = coalesce((SELECT y.ref FROM punctual.occurrence y WHERE y.id = n.id), l.ref)`
-
-/** A key without its occurrence is left when the same call came in twice at the same moment. */
-async function dropOrphan({ dictionary }: Context, session: Session, { tenant, job, key }: NewOccurrence): Promise<void> {
-  await session.all(
-    `DELETE FROM punctual.live_key l WHERE l.series = $1::int AND l.key = $2::text
-      AND NOT EXISTS (SELECT 1 FROM punctual.occurrence o WHERE o.ref = l.ref)`,
-    [dictionary.series(tenant, job).ref, key],
-  )
 }

@@ -8,6 +8,21 @@ export interface Series {
   readonly job: string
 }
 
+/** A kind, and a priority that rows of it have. */
+export interface KindUse {
+  readonly kind: string
+  readonly priority: number
+}
+
+export class NamesNeeded extends Error {
+  readonly kinds: readonly KindUse[]
+
+  constructor(kinds: readonly KindUse[]) {
+    super('some kinds have no numbers yet')
+    this.kinds = kinds
+  }
+}
+
 /**
  * Small numbers for long texts: definitions (kinds), pairs of tenant and job (series), and nodes (boots). Rows of these are never
  * deleted, so that what was read once holds for ever. New ones are committed by themselves, before the transaction that needs
@@ -30,7 +45,7 @@ export class Dictionary {
   // ── making ──
 
   /** Gives kinds their numbers, and notes that their rows may have these priorities. */
-  async addKinds(wanted: readonly { readonly kind: string; readonly priority: number }[]): Promise<void> {
+  async addKinds(wanted: readonly KindUse[]): Promise<void> {
     await this.#addNames(
       this.#kinds,
       'kind',
@@ -48,6 +63,14 @@ export class Dictionary {
       )
       this.#priorities.set(ref, (this.#priorities.get(ref) ?? new Set()).add(priority))
     }
+  }
+
+  /** The same, but inside of a transaction of ours nothing is made: it ends with what is needed, to begin anew when that is there. */
+  async needKinds(wanted: readonly KindUse[], isInside: boolean): Promise<void> {
+    const isKnown = ({ kind, priority }: KindUse) => this.#priorities.get(this.kind(kind))?.has(priority)
+    if (wanted.every(isKnown)) return
+    if (isInside) throw new NamesNeeded(wanted)
+    await this.addKinds(wanted)
   }
 
   async addBoot(boot: string): Promise<number> {
