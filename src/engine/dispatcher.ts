@@ -94,6 +94,11 @@ export class Dispatcher implements TurnListener {
     return this.#claimNext(limit, dueBy, false)
   }
 
+  /** Resolves when the claim under way, if any, has been answered. */
+  claimed(): Promise<void> {
+    return this.#claiming
+  }
+
   #claimNext(limit: number, dueBy: number | undefined, isAhead: boolean): Promise<Claimed | null> {
     const claimed = this.#claiming.then(() => this.#claim(limit, dueBy, isAhead))
     this.#claiming = claimed.then(

@@ -211,6 +211,8 @@ export class Engine {
       const { now, nextDue } = await store.peek({
         kinds: isStarted ? registry.kinds() : [...registry.definitions.map(({ name }) => name)],
       })
+      // What a claim under way has taken is due no more, and not here yet.
+      await this.#dispatcher.claimed()
       const { running, queued } = this.#dispatcher.depth
       const isUninformed = isStarted && !registry.isInformed
       if (!isUninformed && (nextDue === null || nextDue > now) && running + queued === 0) return

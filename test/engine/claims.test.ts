@@ -60,6 +60,22 @@ onEachStore('TM-5, JB-17 claims', (newDatabase) => {
     expect(seen.map(([payload]: any) => payload).toSorted((a, b) => a - b)).toEqual(Array.from({ length: 200 }, (_, at) => at))
   })
 
+  it('whose answer is on its way count as work', async () => {
+    const { node } = newCluster({ connect: newDatabase() })
+    const seen: unknown[] = []
+    const job = defineJob('work').task('only', ({ payload }) => void seen.push(payload))
+    const { punctual, store } = await node({ jobs: [job] })
+    const answer = store.holdAnswer('claim')
+    await punctual.enqueue(job, 'one')
+    while ((await punctual.counts({ job })).running === 0) await Promise.resolve()
+    const idle = punctual.idle().then(() => seen.push('idle'))
+    // By then the look that idle() takes has long been answered.
+    for (let looks = 0; looks < 10; looks++) await store.peek({ kinds: ['work'] })
+    answer()
+    await idle
+    expect(seen).toEqual(['one', 'idle'])
+  })
+
   it('TM-4 go on while handlers take their time', async () => {
     const { node, clock } = newCluster({ connect: newDatabase() })
     const job = defineJob('work').task('only', ({ payload }) => (payload === 'slow' ? new Promise(() => {}) : 'quick'))

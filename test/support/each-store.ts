@@ -42,7 +42,14 @@ export function inFile(): Connect {
 /** Tables of their own in the PostgreSQL that the run shares. */
 function inSchema(): Connect {
   const schema = freshSchemaName()
-  return () => postgres(postgresUrl, { schema })
+  const opened: Store[] = []
+  // A node that a test leaves running, or has crash, would keep its connections from others.
+  onTestFinished(async () => void (await Promise.all(opened.map((store) => store.close()))))
+  return () => {
+    const store = postgres(postgresUrl, { schema })
+    opened.push(store)
+    return store
+  }
 }
 
 export function databasePath(): string {

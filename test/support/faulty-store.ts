@@ -17,6 +17,8 @@ export interface FaultyStore extends Store {
   refuse(verb: Verb, where: (...given: never[]) => boolean): void
   /** The next call of `verb` is held until the returned function lets it through to the store. */
   hold(verb: Verb): () => void
+  /** The next call of `verb` takes effect, and its answer is held until the returned function lets it through. */
+  holdAnswer(verb: Verb): () => void
   /** How often `verb` was called. */
   calls(verb: Verb): number
 }
@@ -25,6 +27,7 @@ export function faultyStore(store: Store): FaultyStore {
   const counts = new Map<PropertyKey, number>()
   const lost = new Map<PropertyKey, number>()
   const held = new Map<PropertyKey, Promise<void>>()
+  const heldAnswers = new Map<PropertyKey, Promise<void>>()
   const refused = new Map<PropertyKey, (...given: never[]) => boolean>()
   let state: 'well' | 'cut' | 'frozen' = 'well'
 
@@ -37,6 +40,9 @@ export function faultyStore(store: Store): FaultyStore {
     if (state === 'cut') throw unreachable('was cut')
     if (refused.get(verb)?.(...(given as never[]))) throw new Error(`${String(verb)} was refused`)
     const answer = await forward()
+    const answerThrough = heldAnswers.get(verb)
+    heldAnswers.delete(verb)
+    await answerThrough
     if ((state as typeof state | 'frozen') === 'frozen') return new Promise(() => {})
     const left = lost.get(verb) ?? 0
     if (left === 0) return answer
@@ -56,11 +62,8 @@ export function faultyStore(store: Store): FaultyStore {
     },
     loseAnswer: (verb: Verb, times = 1) => void lost.set(verb, times),
     refuse: (verb: Verb, where: (...given: never[]) => boolean) => void refused.set(verb, where),
-    hold: (verb: Verb) => {
-      const { promise, resolve } = Promise.withResolvers<void>()
-      held.set(verb, promise)
-      return resolve
-    },
+    hold: (verb: Verb) => gate(held, verb),
+    holdAnswer: (verb: Verb) => gate(heldAnswers, verb),
     calls: (verb: Verb) => counts.get(verb) ?? 0,
   }
 
@@ -74,6 +77,12 @@ export function faultyStore(store: Store): FaultyStore {
         call(name, given, () => (value as (...args: unknown[]) => Promise<unknown>).apply(target, given))
     },
   }) as FaultyStore
+}
+
+function gate(gates: Map<PropertyKey, Promise<void>>, verb: Verb): () => void {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  gates.set(verb, promise)
+  return resolve
 }
 
 function unreachable(what: string): PunctualError {

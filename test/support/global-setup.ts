@@ -10,7 +10,7 @@ let template: Promise<PostgresTemplate> | undefined
 export async function setup(): Promise<void> {
   const postgresTemplate = () => (template ??= makePostgresTemplate())
   const sharedPostgres = async () => {
-    const settings = { ...fastSettings, max_connections: 200 }
+    const settings = { ...fastSettings, max_connections: 500 }
     postgres ??= startPostgres({ settings, template: await postgresTemplate() })
     const { url } = await postgres
     return { url }

@@ -50,6 +50,8 @@ function planJob(ledger: Ledger, plan: JobPlan): PlanAnswer {
   for (const range of plan.ranges)
     ledger.ranges.push({ ...range, tenant: job.tenant, job: job.name, version: plan.version, recordedAt })
   for (const entry of stranded(ledger, job.tenant, job.name)) decide(ledger, entry, plan)
+  // What the plan knows nothing of must not wait for the next instant.
+  if (stranded(ledger, job.tenant, job.name).length > 0) planSoon(ledger, key)
   const first = plan.rows.find((row) => row.end === null)
   if (first) ledger.hint({ kind: 'due', at: first.dueAt })
   else if (plan.revive.length > 0) ledger.hint({ kind: 'due', at: ledger.now })
@@ -97,6 +99,11 @@ function decide(ledger: Ledger, entry: Entry, { revive, drop }: JobPlan): void {
   }
   const dropped = drop.find(({ at }) => at === scheduledAt)
   if (dropped) ledger.endTurn(entry, endOf(entry, dropped.state, ledger.now, { reason: dropped.reason }))
+}
+
+function planSoon(ledger: Ledger, key: string): void {
+  const job = ledger.jobs.get(key) as JobRecord
+  ledger.jobs.set(key, { ...job, nextAt: Math.min(job.nextAt ?? ledger.now, ledger.now) })
 }
 
 function stranded(ledger: Ledger, tenant: string, job: string): Entry[] {

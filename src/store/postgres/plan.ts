@@ -30,7 +30,8 @@ export async function plan(context: Context, plans: readonly JobPlan[]) {
     await loadJobs(slice, series)
     await loadTaken(slice, plans)
     const answers = planInLedger(slice.ledger, plans)
-    await Promise.all([writeJobs(slice, plans, answers), writeRanges(slice), flush(slice)])
+    await Promise.all([writeRanges(slice), flush(slice)])
+    await writeJobs(slice, plans, answers)
     return { answers, hints: slice.hints }
   })
 }
@@ -102,17 +103,25 @@ async function loadTaken(slice: Slice, plans: readonly JobPlan[]): Promise<void>
   await slice.gather([...taken, ...stranded].map(([ref]) => ref))
 }
 
-async function writeJobs({ session, context }: Slice, plans: readonly JobPlan[], answers: readonly PlanAnswer[]): Promise<void> {
+/** What a plan knows nothing of and came due while nobody was there must not wait for the next instant. */
+async function writeJobs(
+  { session, context, now }: Slice,
+  plans: readonly JobPlan[],
+  answers: readonly PlanAnswer[],
+): Promise<void> {
   const planned = plans.filter((_, at) => answers[at]?.outcome === 'planned')
   if (planned.length === 0) return
   await session.all(
-    `UPDATE punctual.job j SET cursor = n.cursor, next_at = n.next_at, tz = n.tz
+    `UPDATE punctual.job j SET cursor = n.cursor, tz = n.tz, next_at = CASE
+        WHEN EXISTS (SELECT 1 FROM punctual.waiting w WHERE w.series = n.series AND w.reason = 'stranded') THEN least(n.next_at, $5::float8)
+        ELSE n.next_at END
       FROM unnest($1::int[], $2::float8[], $3::float8[], $4::text[]) n (series, cursor, next_at, tz) WHERE j.series = n.series`,
     [
       column(planned.map(({ tenant, job }) => context.dictionary.series(tenant, job).ref)),
       column(planned.map(({ through }) => through)),
       column(planned.map(({ nextAt }) => nextAt)),
       column(planned.map(({ tz }) => tz)),
+      now,
     ],
   )
 }

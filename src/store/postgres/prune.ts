@@ -37,8 +37,8 @@ export async function prune(context: Context, cursor: PruneCursor, request: Prun
     const [row] = await session.all<[number]>(`SELECT ${storeNow} AS now`, [context.now()])
     const [now] = row as [number]
     const ended = await find(session, context, cursor, request)
-    const hints = await remove(session, context, ended, now + request.keyRetentionMs)
-    return { answer: { pruned: ended.length }, hints }
+    const { pruned, hints } = await remove(session, context, ended, now + request.keyRetentionMs)
+    return { answer: { pruned }, hints }
   })
 }
 
@@ -99,9 +99,18 @@ async function find(
   return [...found.values()]
 }
 
+/** A claim that stands may still want to know that its turn has ended: the row goes with a later look. */
+const deleteTurns = `DELETE FROM punctual.turn WHERE ref = ANY($1::bigint[])
+  AND NOT ref IN (SELECT unnest(refs) FROM punctual.claim)`
+
+interface Removed {
+  readonly pruned: number
+  readonly hints: readonly Hint[]
+}
+
 /** Deletes occurrences with all that belongs to them. The ids that nobody may use again stay as tombstones. */
-async function remove(session: Session, context: Context, ended: readonly Ended[], until: number): Promise<readonly Hint[]> {
-  if (ended.length === 0) return []
+async function remove(session: Session, context: Context, ended: readonly Ended[], until: number): Promise<Removed> {
+  if (ended.length === 0) return { pruned: 0, hints: [] }
   const refs = column(ended.map(({ ref }) => ref))
   const limited = await session.all<[number]>(
     'SELECT ref FROM punctual.occurrence WHERE ref = ANY($1::bigint[]) AND holds IS NOT NULL ORDER BY ref',
@@ -115,22 +124,26 @@ async function remove(session: Session, context: Context, ended: readonly Ended[
           context,
           limited.map(([ref]) => ref),
         )
+  const deleted = await session.all<[number]>(
+    `WITH o AS (DELETE FROM punctual.occurrence WHERE ref = ANY($1::bigint[]) RETURNING ref, id, source, key, uniqueness),
+      x AS (INSERT INTO punctual.tombstone (id, until) SELECT id, $2::float8 FROM o
+        WHERE source IN ('schedule', 'recovery') OR (key IS NOT NULL AND uniqueness = 'ever')
+        ON CONFLICT (id) DO UPDATE SET until = excluded.until)
+      SELECT ref FROM o`,
+    [refs, until],
+  )
+  // Another may have pruned some of them at the same moment, and counted them.
+  const gone = new Set(deleted.map(([ref]) => ref))
   const tallies = new Tallies()
-  for (const { series, state } of ended) tallies.move(series, state, null)
+  for (const { ref, series, state } of ended) if (gone.has(ref)) tallies.move(series, state, null)
   await Promise.all([
-    session.all(
-      `WITH o AS (DELETE FROM punctual.occurrence WHERE ref = ANY($1::bigint[]) RETURNING id, source, key, uniqueness)
-        INSERT INTO punctual.tombstone (id, until) SELECT id, $2::float8 FROM o
-          WHERE source IN ('schedule', 'recovery') OR (key IS NOT NULL AND uniqueness = 'ever')
-        ON CONFLICT (id) DO UPDATE SET until = excluded.until`,
-      [refs, until],
-    ),
-    ...['turn', 'attempt', 'progress', 'start', 'cancel_request'].map((table) =>
+    session.all(deleteTurns, [refs]),
+    ...['attempt', 'progress', 'start', 'cancel_request'].map((table) =>
       session.all(`DELETE FROM punctual.${table} WHERE ref = ANY($1::bigint[])`, [refs]),
     ),
     tallies.write(session),
   ])
-  return hints
+  return { pruned: gone.size, hints }
 }
 
 /** Chances at keys that those that go had left unused are the next one's. */

@@ -58,6 +58,9 @@ function planJob(tx: Transaction, plan: JobPlan): PlanAnswer {
   const created = addPlanned(tx, series, job, rows)
   addRanges(tx, series, plan)
   if (revive.length + drop.length > 0) decideStranded(tx, series, plan)
+  // What the plan knows nothing of must not wait for the next instant.
+  if (stranded(tx, series).length > 0)
+    tx.run('UPDATE punctual_job SET next_at = min(coalesce(next_at, ?1), ?1) WHERE series = ?2', tx.now, series)
   const first = rows.find((row) => row.end === null)
   if (first) tx.hints.push({ kind: 'due', at: first.dueAt })
   else if (revive.length > 0) tx.hints.push({ kind: 'due', at: tx.now })

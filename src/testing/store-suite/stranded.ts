@@ -56,6 +56,17 @@ export const strandedCases = topic('stranded', {
     await scene.store.plan([scene.planOf(job, [], { revive: [revival(at)], version: 9 })])
     assert.equal(await scene.state(id), 'waiting')
   },
+  'a plan that knows nothing of a stranded instant does not put the job off': async (scene) => {
+    const { at, job } = await strand(scene)
+    for (const nextAt of [scene.now + 1e9, null]) {
+      await scene.store.plan([scene.planOf(job, [], { nextAt })])
+      const { jobs } = await scene.store.jobsToPlan({ horizonMs: 0, limit: 10 })
+      assert.deepEqual(
+        jobs.map(({ stranded }) => stranded),
+        [[at]],
+      )
+    }
+  },
   'a revival reaches only the named instants of the named job': async (scene) => {
     await scene.putJob({}, { name: 'other' })
     await scene.plan([scene.now + minute], { job: 'other' })
