@@ -44,10 +44,14 @@ export async function deleteRows(
 ): Promise<void> {
   if (rows.length === 0) return
   const names = Object.keys(columns)
-  await session.all(
-    `DELETE FROM punctual.${table} t USING ${unnested(columns)} k (${names.join(', ')}) WHERE ${names.map((name) => `t.${name} = k.${name}`).join(' AND ')}`,
-    arrays(columns, rows),
-  )
+  const keys = `${unnested(columns)} k (${names.join(', ')})`
+  const isSame = names.map((name) => `t.${name} = k.${name}`).join(' AND ')
+  // By the place of the row where that is known to be: else the server may look at each row of the table for each key.
+  const text = session.isCompat
+    ? `DELETE FROM punctual.${table} t USING ${keys} WHERE ${isSame}`
+    : `DELETE FROM punctual.${table} WHERE ctid = ANY(ARRAY(
+        SELECT t.ctid FROM ${keys} CROSS JOIN LATERAL (SELECT ctid FROM punctual.${table} t WHERE ${isSame} OFFSET 0) t))`
+  await session.all(text, arrays(columns, rows))
 }
 
 function unnested(columns: Columns): string {

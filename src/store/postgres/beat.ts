@@ -107,8 +107,8 @@ interface Held {
 async function heldBy(session: Session, boot: number): Promise<readonly Held[]> {
   const members = await session.all<[number, number]>(
     `SELECT m.ref, m.turn FROM punctual.claim c CROSS JOIN unnest(c.refs, c.turns) m (ref, turn) WHERE c.node = $1
-      AND NOT EXISTS (SELECT 1 FROM punctual.turn t WHERE t.ref = m.ref AND t.turn = m.turn)
-      AND EXISTS (SELECT 1 FROM punctual.occurrence o WHERE o.ref = m.ref)`,
+      AND (SELECT true FROM punctual.turn t WHERE t.ref = m.ref AND t.turn = m.turn) IS NULL
+      AND (SELECT true FROM punctual.occurrence o WHERE o.ref = m.ref)`,
     [boot],
   )
   return members.map(([ref, turn]) => ({ ref, turn }))
@@ -143,7 +143,7 @@ async function cancelNotices(session: Session, held: readonly Held[]): Promise<C
   if (held.length === 0) return []
   const rows = await session.all<[number, number, string | null]>(
     `SELECT q.ref, q.turn, q.reason FROM unnest($1::bigint[], $2::int[]) m (ref, turn)
-      JOIN punctual.cancel_request q ON q.ref = m.ref AND q.turn = m.turn`,
+      CROSS JOIN LATERAL (SELECT ref, turn, reason FROM punctual.cancel_request q WHERE q.ref = m.ref AND q.turn = m.turn OFFSET 0) q`,
     [column(held.map(({ ref }) => ref)), column(held.map(({ turn }) => turn))],
   )
   return rows.map(([ref, turn, reason]) => ({ ref, turn, reason }))

@@ -2,7 +2,7 @@
 import type { ClaimPick, ClaimRequest, Quota } from '../store.ts'
 import { column } from './arrays.ts'
 import type { Context } from './context.ts'
-import type { Slice } from './slice.ts'
+import { lockPlace, type Slice } from './slice.ts'
 
 /** The due rows of one kind and priority, and where nodes pick, of one job. */
 interface Lane {
@@ -83,9 +83,8 @@ async function lock(slice: Slice, refs: readonly number[]): Promise<number[]> {
   if (refs.length === 0) return []
   await slice.prepareKeys(refs)
   const rows = await slice.session.all<[number]>(
-    `SELECT r.ref FROM punctual.occurrence o JOIN punctual.ready r ON r.series = o.series AND r.ref = o.ref
-      WHERE o.ref = ANY($1::bigint[]) ORDER BY r.ref FOR UPDATE OF r ${slice.context.isCompat ? '' : 'SKIP LOCKED'}`,
-    [column(refs)],
+    lockPlace('ready', slice.context.isCompat ? 'FOR UPDATE' : 'FOR UPDATE SKIP LOCKED'),
+    [column([...refs].sort((a, b) => a - b))],
   )
   return rows.map(([ref]) => ref)
 }
@@ -100,8 +99,10 @@ export async function layLanes({ db, dictionary, isCompat }: Context, names: rea
   await db.all('UPDATE punctual.kind SET laned = true WHERE ref = ANY($1::int[]) AND NOT laned', kinds)
   // Somebody who did not know yet may have put some beside the lanes. What others have locked comes next time.
   await db.all(
-    `UPDATE punctual.ready SET lane = series WHERE (series, ref) IN (
-      SELECT series, ref FROM punctual.ready WHERE kind = ANY($1::int[]) AND lane = 0 ${isCompat ? '' : 'FOR UPDATE SKIP LOCKED'})`,
+    isCompat
+      ? 'UPDATE punctual.ready SET lane = series WHERE kind = ANY($1::int[]) AND lane = 0'
+      : `UPDATE punctual.ready SET lane = series WHERE ctid = ANY(ARRAY(
+          SELECT ctid FROM punctual.ready WHERE kind = ANY($1::int[]) AND lane = 0 FOR UPDATE SKIP LOCKED))`,
     kinds,
   )
 }

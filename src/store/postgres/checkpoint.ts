@@ -39,9 +39,9 @@ async function lockClaims(session: Session, items: readonly CheckpointItem[]): P
 async function ownedOf(session: Session, items: readonly CheckpointItem[]): Promise<ReadonlySet<number>> {
   const rows = await session.all<[number]>(
     `SELECT i.at FROM unnest($1::text[], $2::text[], $3::bigint[], $4::int[]) WITH ORDINALITY i (id, token, ref, turn, at)
-      JOIN punctual.claim c ON c.id = i.id AND c.token = i.token
+      CROSS JOIN LATERAL (SELECT refs, turns FROM punctual.claim c WHERE c.id = i.id AND c.token = i.token OFFSET 0) c
       WHERE c.turns[array_position(c.refs, i.ref)] = i.turn
-        AND NOT EXISTS (SELECT 1 FROM punctual.turn t WHERE t.ref = i.ref AND t.turn = i.turn)`,
+        AND (SELECT true FROM punctual.turn t WHERE t.ref = i.ref AND t.turn = i.turn) IS NULL`,
     [
       column(items.map(({ claim }) => claim.id)),
       column(items.map(({ claim }) => claim.token)),

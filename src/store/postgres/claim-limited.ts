@@ -54,8 +54,8 @@ export async function claimLimited(context: Context, known: KnownClaims, request
 async function wakeTimely({ db, dictionary, now, isCompat }: Context, { id, node }: ClaimRequest): Promise<void> {
   await moveToReady(
     db,
-    `(series, ref) IN (SELECT series, ref FROM punctual.waiting WHERE wake_at <= ${storeNow} ORDER BY wake_at LIMIT ${mostMoved}
-        ${isCompat ? '' : 'FOR UPDATE SKIP LOCKED'})
+    `${isCompat ? '(series, ref) IN (SELECT series, ref' : 'ctid = ANY(ARRAY(SELECT ctid'} FROM punctual.waiting
+        WHERE wake_at <= ${storeNow} ORDER BY wake_at LIMIT ${mostMoved} ${isCompat ? ')' : 'FOR UPDATE SKIP LOCKED))'}
       AND EXISTS (SELECT 1 FROM punctual.node WHERE boot = $2::int) AND NOT EXISTS (SELECT 1 FROM punctual.claim WHERE id = $3)`,
     [now(), dictionary.boot(node) ?? null, id],
   )

@@ -94,6 +94,8 @@ function split(rows: readonly MemberRow[]): [Head, MemberRow[]] {
     if (row[0] === null) head = JSON.parse(row[18] as string) as Head
     else members.push(row)
   }
+  // Here rather than by the server, which would move whole rows about.
+  members.sort((a, b) => a[11] - b[11] || a[19] - b[19] || a[0] - b[0])
   return [head as Head, members]
 }
 
@@ -195,8 +197,10 @@ const takeDue = `WITH joined AS MATERIALIZED (SELECT boot FROM punctual.node WHE
   y AS (
     INSERT INTO punctual.tally (series, pending, retrying, running)
     SELECT series, -count(*) FILTER (WHERE NOT retrying), -count(*) FILTER (WHERE retrying), count(*) FROM taken GROUP BY series),
+  latest AS MATERIALIZED (SELECT kind, priority, max(due_at) AS due_at FROM taken GROUP BY kind, priority),
   last AS MATERIALIZED (
-    SELECT DISTINCT ON (kind, priority) kind, priority, due_at, ref FROM taken ORDER BY kind, priority, due_at DESC, ref DESC),
+    SELECT l.kind, l.priority, l.due_at, max(t.ref) AS ref FROM latest l
+    JOIN taken t ON t.kind = l.kind AND t.priority = l.priority AND t.due_at = l.due_at GROUP BY l.kind, l.priority, l.due_at),
   next AS MATERIALIZED (
     SELECT l.kind, l.priority, (
       SELECT r.due_at FROM punctual.ready r WHERE r.kind = l.kind AND r.priority = l.priority AND r.lane = 0
@@ -211,7 +215,7 @@ const takeDue = `WITH joined AS MATERIALIZED (SELECT boot FROM punctual.node WHE
           greatest(s.last_run_at, (SELECT max(y.last_run_at) FROM punctual.tally y WHERE y.series = s.ref AND y.last_run_at IS NOT NULL)))), '[]')
         FROM (SELECT DISTINCT series FROM taken) d JOIN punctual.series s ON s.ref = d.series
         LEFT JOIN punctual.job j ON j.series = s.ref))::text AS text FROM g, open)
-  SELECT ${emptyRow}, head.text AS payload, NULL::float8 AS due_at, NULL::int AS turn, NULL::smallint AS level FROM head
+  SELECT ${emptyRow}, head.text AS payload, NULL::float8 AS due_at, NULL::int AS turn FROM head
   UNION ALL
-  (SELECT ${occurrenceColumns}, t.due_at, t.turn, t.priority FROM taken t JOIN punctual.occurrence o ON o.ref = t.ref
-    ORDER BY t.priority, t.due_at, t.ref)`
+  SELECT ${occurrenceColumns}, t.due_at, t.turn FROM taken t
+    CROSS JOIN LATERAL (SELECT * FROM punctual.occurrence o WHERE o.ref = t.ref OFFSET 0) o`

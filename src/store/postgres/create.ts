@@ -239,8 +239,8 @@ function insertText({ isLive, mayExpire, areNew, isPatient }: InsertManner): str
     SELECT nextval('punctual.occurrence_ref_seq') AS ref, coalesce(n.due_at, g.now + n.due_in) AS scheduled_at, g.now, n.*
     FROM g, unnest(${types.map((type, at) => `$${at + 7}::${type}[]`).join(', ')}) n (id, series, kind, version, source, key, uniqueness,
       entity, refs, settings, priority, holds, replay, start_within_ms, payload, due_at, due_in)
-    WHERE g.is_current AND NOT EXISTS (SELECT 1 FROM punctual.tombstone x WHERE x.id = n.id)
-      ${areNew ? '' : 'AND NOT EXISTS (SELECT 1 FROM punctual.occurrence x WHERE x.id = n.id)'}),
+    WHERE g.is_current AND (SELECT true FROM punctual.tombstone x WHERE x.id = n.id) IS NULL
+      ${areNew ? '' : 'AND (SELECT true FROM punctual.occurrence x WHERE x.id = n.id) IS NULL'}),
   ${
     isLive
       ? `l AS (INSERT INTO punctual.live_key (series, key, ref) SELECT series, key, ref FROM i WHERE uniqueness = 'live' AND key IS NOT NULL

@@ -29,6 +29,8 @@ const parsers: pg.CustomTypesConfig = {
 interface DatabaseOptions {
   readonly schema: string
   readonly prepare: boolean
+  /** See `Session`. */
+  readonly isCompat?: boolean
   /** Spreads the tries of those that were in each other's way. */
   readonly random?: () => number
   /** Is told of what goes on in `work`, call by call, since nobody knows how long the whole takes. */
@@ -65,14 +67,16 @@ export class Database {
   readonly schema: string
   readonly #pools: Pools
   readonly #prepare: boolean
+  readonly #isCompat: boolean
   readonly #random: () => number
   readonly #onCall: (call: Promise<unknown>) => void
   readonly #texts = new Map<string, { readonly text: string; readonly name: string }>()
   readonly #cuts = new Set<(error: unknown) => void>()
 
-  constructor(source: Source, { schema, prepare, random = () => 0.5, onCall = () => {} }: DatabaseOptions) {
+  constructor(source: Source, { schema, prepare, isCompat = false, random = () => 0.5, onCall = () => {} }: DatabaseOptions) {
     this.schema = schema
     this.#prepare = prepare
+    this.#isCompat = isCompat
     this.#random = random
     this.#onCall = onCall
     this.#pools = makePools(source, { prepare })
@@ -121,7 +125,7 @@ export class Database {
     const onCall = this.#onCall
     const working = (held: Held) => {
       const { session: bare } = held
-      const session: Session = { all: (sql, values) => noted(withDeadline(bare.all(sql, values), statementMs), onCall) }
+      const session: Session = { ...bare, all: (sql, values) => noted(withDeadline(bare.all(sql, values), statementMs), onCall) }
       const means = { session, client: held.client, cut, onCall }
       return inTransaction('BEGIN', Object.assign(held, { session }), () => act(means), isKept)
     }
@@ -136,7 +140,7 @@ export class Database {
 
   /** A session on a transaction that the caller has begun and will end. */
   joined(tx: Queryable): Session {
-    return joined(tx, (sql) => this.#text(sql).text)
+    return { ...joined(tx, (sql) => this.#text(sql).text), isCompat: this.#isCompat }
   }
 
   async close(): Promise<void> {
@@ -180,6 +184,7 @@ export class Database {
         const { rows } = await client.query(query)
         return rows as unknown as Row[]
       },
+      isCompat: this.#isCompat,
     }
     return (client as { pipeline?: boolean }).pipeline ? session : inTurn(session)
   }

@@ -50,13 +50,11 @@ const selectEntries = `SELECT ${occurrenceColumns}, r.turn AS ready_turn, r.due_
     w.turn AS waiting_turn, w.due_at AS waiting_due, w.reason AS wait_reason, w.key AS wait_key, w.wake_at, w.seq AS wait_seq,
     d.ref IS NOT NULL AS is_dead, s.turn AS start_turn, s.started_at AS start_at, s.deadline_at,
     c.turn AS cancel_turn, c.reason AS cancel_reason
-  FROM punctual.occurrence o
-  LEFT JOIN punctual.ready r ON r.series = o.series AND r.ref = o.ref
-  LEFT JOIN punctual.waiting w ON w.series = o.series AND w.ref = o.ref
-  LEFT JOIN punctual.dead d ON d.series = o.series AND d.ref = o.ref
-  LEFT JOIN punctual.start s ON s.ref = o.ref
-  LEFT JOIN punctual.cancel_request c ON c.ref = o.ref
-  WHERE o.ref = ANY($1::bigint[]) ORDER BY o.ref`
+  FROM unnest($1::bigint[]) k (ref)
+  CROSS JOIN LATERAL (SELECT * FROM punctual.occurrence WHERE ref = k.ref OFFSET 0) o
+  ${['ready r', 'waiting w', 'dead d'].map((place) => `LEFT JOIN LATERAL (SELECT * FROM punctual.${place} WHERE series = o.series AND ref = o.ref OFFSET 0) ${place.at(-1)} ON true`).join('\n  ')}
+  LEFT JOIN LATERAL (SELECT * FROM punctual.start WHERE ref = o.ref OFFSET 0) s ON true
+  LEFT JOIN LATERAL (SELECT * FROM punctual.cancel_request WHERE ref = o.ref OFFSET 0) c ON true`
 
 export interface ReadOptions {
   /** Also reads the tries of their tasks. */
@@ -73,7 +71,7 @@ export async function readEntries(
   { withAttempts = false, claims }: ReadOptions = {},
 ): Promise<Loaded[]> {
   if (refs.length === 0) return []
-  const wanted = [column(refs)]
+  const wanted = [column([...new Set(refs)].sort((a, b) => a - b))]
   const [rows, turns, holds, members, attempts] = await Promise.all([
     session.all<EntryRow>(selectEntries, wanted),
     session.all<TurnRow>(

@@ -8,8 +8,8 @@ import { isUuid } from './records.ts'
 
 type RefRow = [ref: number | string | bigint | null]
 
-const byId = `SELECT o.ref FROM punctual.occurrence o JOIN punctual.series s ON s.ref = o.series
-  WHERE o.id = $1::uuid AND ($2::text IS NULL OR s.tenant = $2)`
+const byId = `SELECT o.ref FROM (SELECT ref, series FROM punctual.occurrence WHERE id = $1::uuid OFFSET 0) o
+  WHERE $2::text IS NULL OR (SELECT s.tenant FROM punctual.series s WHERE s.ref = o.series) = $2`
 
 // Each part is only looked at when those before it have found nothing.
 const byKey = `SELECT coalesce(
@@ -36,10 +36,10 @@ const lastEnds = turnEnds.filter((end) => isEnd(stateAfter[end]))
 
 const ofEntity = `SELECT o.ref FROM punctual.series s JOIN punctual.occurrence o ON o.series = s.ref AND o.entity = $3
   WHERE s.tenant = $1 AND s.job = $2
-    AND NOT EXISTS (SELECT 1 FROM punctual.dead d WHERE d.series = o.series AND d.ref = o.ref)
-    AND NOT EXISTS (
-      SELECT 1 FROM punctual.turn t WHERE t.ref = o.ref AND t."end" IN (${lastEnds.map((end) => `'${end}'`).join(', ')})
-    )
+    AND (SELECT true FROM punctual.dead d WHERE d.series = o.series AND d.ref = o.ref) IS NULL
+    AND (
+      SELECT true FROM punctual.turn t WHERE t.ref = o.ref AND t."end" IN (${lastEnds.map((end) => `'${end}'`).join(', ')}) LIMIT 1
+    ) IS NULL
   ORDER BY o.ref`
 
 /** The handles of all that have not ended and are about an entity, the oldest first. */

@@ -61,9 +61,10 @@ export async function resolve(
 
 const inTheWay = `SELECT n.at, o.id, o.payload, o.ref, x.id IS NOT NULL AS is_tombstoned
   FROM unnest($1::uuid[], $2::int[], $3::text[]) WITH ORDINALITY n (id, series, key, at)
-  LEFT JOIN punctual.live_key l ON l.series = n.series AND l.key = n.key
-  LEFT JOIN punctual.tombstone x ON x.id = n.id
-  LEFT JOIN punctual.occurrence o ON o.ref = coalesce((SELECT y.ref FROM punctual.occurrence y WHERE y.id = n.id), l.ref)`
+  LEFT JOIN LATERAL (SELECT ref FROM punctual.live_key WHERE series = n.series AND key = n.key OFFSET 0) l ON true
+  LEFT JOIN LATERAL (SELECT id FROM punctual.tombstone WHERE id = n.id OFFSET 0) x ON true
+  LEFT JOIN LATERAL (SELECT ref FROM punctual.occurrence WHERE id = n.id OFFSET 0) y ON true
+  LEFT JOIN LATERAL (SELECT id, payload, ref FROM punctual.occurrence WHERE ref = coalesce(y.ref, l.ref) OFFSET 0) o ON true`
 
 /** A key without its occurrence is left when the same call came in twice at the same moment. */
 async function dropOrphan({ dictionary }: Context, session: Session, { tenant, job, key }: NewOccurrence): Promise<void> {

@@ -131,7 +131,8 @@ async function versionsFrom(session: Session, jobs: readonly JobRow[]): Promise<
 async function strandedOf(session: Session, jobs: readonly JobRow[]): Promise<ReadonlyMap<number, readonly number[]>> {
   if (jobs.length === 0) return new Map()
   const rows = await session.all<[series: number, at: number]>(
-    `SELECT w.series, o.scheduled_at FROM punctual.waiting w JOIN punctual.occurrence o ON o.ref = w.ref
+    `SELECT w.series, o.scheduled_at FROM punctual.waiting w
+      CROSS JOIN LATERAL (SELECT scheduled_at FROM punctual.occurrence WHERE ref = w.ref OFFSET 0) o
       WHERE w.series = ANY($1::int[]) AND w.reason = 'stranded' ORDER BY w.series, o.scheduled_at, w.seq`,
     [column(jobs.map((row) => row[0]))],
   )

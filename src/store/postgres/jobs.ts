@@ -34,7 +34,7 @@ export async function putJob(context: Context, put: JobPut) {
 /** The planned instants that the change may take back. */
 async function loadPlanned(slice: Slice, series: number, { effectiveAt }: JobPut): Promise<void> {
   const rows = await slice.session.all<[number]>(
-    `SELECT r.ref FROM punctual.ready r JOIN punctual.occurrence o ON o.ref = r.ref
+    `SELECT r.ref FROM punctual.ready r CROSS JOIN LATERAL (SELECT * FROM punctual.occurrence WHERE ref = r.ref OFFSET 0) o
       WHERE r.series = $1 AND r.planned AND o.scheduled_at >= $2::float8 AND o.source = 'schedule'`,
     [series, Math.max(effectiveAt ?? slice.now, slice.now)],
   )

@@ -138,7 +138,8 @@ export class LimitKeys {
         [names, column(refs)],
       ),
       this.#session.all<[string, number]>(
-        'SELECT key, count(*) AS holders FROM punctual.hold WHERE key = ANY($1::text[]) GROUP BY key',
+        `SELECT k.key, h.holders FROM unnest($1::text[]) k (key)
+          CROSS JOIN LATERAL (SELECT count(*) AS holders FROM punctual.hold WHERE key = k.key) h WHERE h.holders > 0`,
         [names],
       ),
     ])

@@ -113,7 +113,7 @@ async function writeJobs(
   if (planned.length === 0) return
   await session.all(
     `UPDATE punctual.job j SET cursor = n.cursor, tz = n.tz, next_at = CASE
-        WHEN EXISTS (SELECT 1 FROM punctual.waiting w WHERE w.series = n.series AND w.reason = 'stranded') THEN least(n.next_at, $5::float8)
+        WHEN (SELECT true FROM punctual.waiting w WHERE w.series = n.series AND w.reason = 'stranded' LIMIT 1) THEN least(n.next_at, $5::float8)
         ELSE n.next_at END
       FROM unnest($1::int[], $2::float8[], $3::float8[], $4::text[]) n (series, cursor, next_at, tz) WHERE j.series = n.series`,
     [

@@ -7,6 +7,12 @@ const mostConnections = 8
 /** As many handlers run at once, unless told otherwise. */
 const mostWorks = 10
 
+/**
+ * To compile a statement, or to plan it anew for each set of values, takes longer than to run it: what is read and written here
+ * goes by keys, whatever the values. A plan is kept for as long as its connection, so that none may count on a table being small.
+ */
+export const keptPlans = '-c jit=off -c plan_cache_mode=force_generic_plan -c enable_seqscan=off'
+
 /** The connections of a store. None is made before it is needed. */
 export interface Pools {
   /** For the verbs; the caller's, where one was given. */
@@ -33,9 +39,8 @@ export function makePools(source: Source, { prepare }: { prepare: boolean }): Po
     ...options,
     max: mostConnections,
     pipeline: true,
-    // To compile a statement, or to plan it anew for each set of values, takes longer than to run it: what is read and
-    // written here goes by keys, whatever the values. Poolers refuse to be told.
-    ...(prepare && { options: '-c jit=off -c plan_cache_mode=force_generic_plan' }),
+    // Poolers refuse to be told.
+    ...(prepare && { options: keptPlans }),
   } as pg.PoolConfig)
   return { verbs, works, apart: verbs, own: [verbs, works] }
 }

@@ -239,7 +239,7 @@ export class PostgresStore implements Store {
 
   #connect({ clock, random }: StoreEnv): Opened {
     const { schema, prepare, compat, listenUrl } = this.#options
-    const db = new Database(this.#source, { schema, prepare, random, onCall: (call) => clock.waitFor?.(call) })
+    const db = new Database(this.#source, { schema, prepare, isCompat: compat, random, onCall: (call) => clock.waitFor?.(call) })
     const isReal = clock === systemClock
     let told = { now: clock.wall(), at: clock.mono() }
     const context: Context = {

@@ -46,19 +46,19 @@ export async function prune(context: Context, cursor: PruneCursor, request: Prun
 async function sweep({ db, now, isCompat }: Context): Promise<void> {
   const skipLocked = isCompat ? '' : 'FOR UPDATE SKIP LOCKED'
   await db.all(
-    `DELETE FROM punctual.tombstone WHERE id IN
-      (SELECT id FROM punctual.tombstone WHERE until < ${storeNow} LIMIT ${mostSwept} ${skipLocked})`,
+    `DELETE FROM punctual.tombstone WHERE id = ANY(ARRAY(
+      SELECT id FROM punctual.tombstone WHERE until < ${storeNow} ORDER BY until LIMIT ${mostSwept} ${skipLocked}))`,
     [now()],
   )
   await db.all(
-    `DELETE FROM punctual.rate_start WHERE seq IN
-      (SELECT seq FROM punctual.rate_start WHERE until < ${storeNow} - ${startsKeptMs} LIMIT ${mostSwept} ${skipLocked})`,
+    `DELETE FROM punctual.rate_start WHERE seq = ANY(ARRAY(
+      SELECT seq FROM punctual.rate_start WHERE until < ${storeNow} - ${startsKeptMs} ORDER BY until LIMIT ${mostSwept} ${skipLocked}))`,
     [now()],
   )
   await db.all(
-    `DELETE FROM punctual.limit_key WHERE key IN (
-      SELECT k.key FROM punctual.limit_key k WHERE NOT EXISTS (SELECT 1 FROM punctual.hold h WHERE h.key = k.key)
-        AND NOT EXISTS (SELECT 1 FROM punctual.waiting w WHERE w.key = k.key) LIMIT ${mostSwept} ${skipLocked})`,
+    `DELETE FROM punctual.limit_key WHERE key = ANY(ARRAY(
+      SELECT k.key FROM punctual.limit_key k WHERE (SELECT true FROM punctual.hold h WHERE h.key = k.key LIMIT 1) IS NULL
+        AND (SELECT true FROM punctual.waiting w WHERE w.key = k.key LIMIT 1) IS NULL LIMIT ${mostSwept} ${skipLocked}))`,
   )
 }
 

@@ -49,7 +49,7 @@ const mostBlockers = 10
 async function blockersOf(session: Session, { wait }: Entry): Promise<readonly string[]> {
   if (!wait?.key) return []
   const rows = await session.all<[string]>(
-    `SELECT o.id FROM punctual.hold h JOIN punctual.occurrence o ON o.ref = h.ref WHERE h.key = $1
+    `SELECT (SELECT o.id FROM punctual.occurrence o WHERE o.ref = h.ref) AS id FROM punctual.hold h WHERE h.key = $1
       ORDER BY h.seq LIMIT ${mostBlockers}`,
     [wait.key],
   )

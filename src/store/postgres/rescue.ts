@@ -94,7 +94,7 @@ async function heldByGone({ session, context, ledger }: Slice, { gone, limit }: 
         (SELECT id, node, refs, turns FROM punctual.claim WHERE node = b ORDER BY seq LIMIT $2::int) c
       LEFT JOIN LATERAL (
         SELECT m.ref FROM unnest(c.refs, c.turns) m (ref, turn)
-        WHERE NOT EXISTS (SELECT 1 FROM punctual.turn t WHERE t.ref = m.ref AND t.turn = m.turn)
+        WHERE (SELECT true FROM punctual.turn t WHERE t.ref = m.ref AND t.turn = m.turn) IS NULL
       ) m ON true`,
     [column(nodes.map(([boot]) => boot)), limit + 1],
   )
@@ -109,17 +109,18 @@ async function overdue({
 }: Slice): Promise<{ readonly members: readonly Member[]; readonly isCut: boolean }> {
   const [[found, ended]] = (await session.all<[number, number]>(
     `WITH late AS MATERIALIZED (
-        SELECT s.ref, EXISTS (SELECT 1 FROM punctual.turn t WHERE t.ref = s.ref AND t.turn = s.turn)
-          OR NOT EXISTS (SELECT 1 FROM punctual.occurrence o WHERE o.ref = s.ref) AS is_over
+        SELECT s.ref, (SELECT true FROM punctual.turn t WHERE t.ref = s.ref AND t.turn = s.turn) IS NOT NULL
+          OR (SELECT true FROM punctual.occurrence o WHERE o.ref = s.ref) IS NULL AS is_over
         FROM punctual.start s WHERE s.deadline_at < $1 ORDER BY s.deadline_at LIMIT ${mostAtOnce}),
-      gone AS (DELETE FROM punctual.start WHERE ref IN (SELECT ref FROM late WHERE is_over) RETURNING ref)
+      gone AS (DELETE FROM punctual.start WHERE ref = ANY(ARRAY(SELECT ref FROM late WHERE is_over)) RETURNING ref)
       SELECT (SELECT count(*) FROM late), (SELECT count(*) FROM gone) AS gone`,
     [now],
   )) as [[number, number]]
   if (found === ended) return { members: [], isCut: found === mostAtOnce }
   const rows = await session.all<[claim: string, node: number, ref: number]>(
     `SELECT c.id, c.node, s.ref FROM punctual.claim c CROSS JOIN unnest(c.refs, c.turns) m (ref, turn)
-      JOIN punctual.start s ON s.ref = m.ref AND s.turn = m.turn WHERE s.deadline_at < $1 LIMIT ${mostAtOnce}`,
+      CROSS JOIN LATERAL (
+        SELECT ref FROM punctual.start s WHERE s.ref = m.ref AND s.turn = m.turn AND s.deadline_at < $1 OFFSET 0) s LIMIT ${mostAtOnce}`,
     [now],
   )
   await context.dictionary.learn(session, { boots: rows.map(([, node]) => node) })

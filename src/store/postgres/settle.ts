@@ -70,33 +70,25 @@ async function settlePlain(
   items: readonly SettleItem[],
   done: readonly ClaimRef[],
 ): Promise<readonly WriteAnswer[] | null> {
-  const claims = new Map<string, { readonly claim: ClaimRef; readonly at: number }>()
-  for (const claim of [...items.map((item) => item.claim), ...done])
-    if (!claims.has(claim.id)) claims.set(claim.id, { claim, at: claims.size + 1 })
+  const claims = new Map<string, ClaimRef>()
+  for (const { claim } of items) claims.set(claim.id, claim)
+  for (const claim of done) claims.set(claim.id, claim)
+  // Locked in this order, so that two who settle the same claims do not block each other.
+  const refs = [...claims.values()].sort((a, b) => (a.id < b.id ? -1 : 1))
+  const places = new Map(refs.map(({ id }, at) => [id, at + 1]))
+  const members = items.map((item) => plainMember(known, item) as KnownMember)
   const hasAttempts = items.some(({ attempts }) => attempts.length > 0)
-  const of = (value: (item: SettleItem) => string | number | null) => column(items.map(value))
-  const memberOf = (item: SettleItem) => plainMember(known, item) as KnownMember
-  const refs = [...claims.values()]
+  const manner = { hasAttempts, isBare: !hasAttempts && areAlike(items) }
   try {
-    const [row] = await db.all<[ended: number]>(hasAttempts ? endWithAttempts : endPlainly, [
-      column(refs.map(({ claim }) => claim.id)),
-      column(refs.map(({ claim }) => claim.token)),
-      column(done.map(({ id }) => claims.get(id)?.at ?? 0)),
-      of(({ claim }) => claims.get(claim.id)?.at ?? 0),
-      of(({ ref }) => ref),
-      of(({ turn }) => turn),
-      of((item) => memberOf(item).series),
-      of((item) => memberOf(item).dueAt),
-      of(({ end }) => end.end),
-      of(({ end }) => end.startedAt),
-      of(({ end }) => end.endedAt),
-      of(({ end }) => end.attempt),
-      of(({ end }) => toJson(end.settings)),
-      of(({ end }) => toJson(end.tasks)),
-      of(({ end }) => end.reason),
-      of(({ end }) => toJson(end.error)),
-      of(({ end }) => end.result),
-      column(failuresThatCount(items, (item) => memberOf(item).series)),
+    const [row] = await db.all<[ended: number]>(endText(manner), [
+      column(refs.map(({ id }) => id)),
+      column(refs.map(({ token }) => token)),
+      column(done.map(({ id }) => places.get(id) ?? 0)),
+      column(items.map(({ claim }) => places.get(claim.id) ?? 0)),
+      column(items.map(({ ref }) => ref)),
+      column(items.map(({ turn }) => turn)),
+      column(members.map(({ series }) => series)),
+      ...(manner.isBare ? bareColumns(items, members) : endColumns(items, members)),
       ...(hasAttempts ? attemptColumns(items) : []),
     ])
     return row?.[0] === items.length ? items.map(() => 'ok') : null
@@ -106,13 +98,56 @@ async function settlePlain(
   }
 }
 
+/** What most ends are like: all succeeded, and there is nothing to say of any of them. */
+function areAlike(items: readonly SettleItem[]): boolean {
+  return items.every(
+    ({ end }) =>
+      end.end === 'completed' &&
+      end.attempt === 'succeeded' &&
+      end.startedAt !== null &&
+      end.result === null &&
+      end.settings === null &&
+      end.tasks === null &&
+      end.reason === null &&
+      end.error === null,
+  )
+}
+
+/** Times as distances from one of them: short numbers are quicker to write and to read. */
+function bareColumns(items: readonly SettleItem[], members: readonly KnownMember[]): (string | number | null)[] {
+  const from = items[0]?.end.endedAt ?? 0
+  return [
+    from,
+    column(members.map(({ dueAt }) => dueAt - from)),
+    column(items.map(({ end }) => (end.startedAt as number) - from)),
+    column(items.map(({ end }) => end.endedAt - from)),
+  ]
+}
+
+function endColumns(items: readonly SettleItem[], members: readonly KnownMember[]): (string | null)[] {
+  const of = (value: (end: SettleItem['end']) => string | number | null) => column(items.map(({ end }) => value(end)))
+  return [
+    column(members.map(({ dueAt }) => dueAt)),
+    of(({ end }) => end),
+    of(({ startedAt }) => startedAt),
+    of(({ endedAt }) => endedAt),
+    of(({ attempt }) => attempt),
+    of(({ settings }) => toJson(settings)),
+    of(({ tasks }) => toJson(tasks)),
+    of(({ reason }) => reason),
+    of(({ error }) => toJson(error)),
+    of(({ result }) => result),
+    column(failuresThatCount(items, members)),
+  ]
+}
+
 /** The failures after which no success follows, as far as these items tell. */
-function failuresThatCount(items: readonly SettleItem[], seriesOf: (item: SettleItem) => number): number[] {
+function failuresThatCount(items: readonly SettleItem[], members: readonly KnownMember[]): number[] {
   const counted = new Map<number, number[]>()
-  for (const item of items) {
-    const { end } = item.end
-    if (end === 'completed') counted.delete(seriesOf(item))
-    else if (end === 'failed' || end === 'dead') counted.set(seriesOf(item), [...(counted.get(seriesOf(item)) ?? []), item.ref])
+  for (const [at, { ref, end }] of items.entries()) {
+    const { series } = members[at] as KnownMember
+    if (end.end === 'completed') counted.delete(series)
+    else if (end.end === 'failed' || end.end === 'dead') counted.set(series, [...(counted.get(series) ?? []), ref])
   }
   return [...counted.values()].flat()
 }
@@ -134,39 +169,66 @@ function attemptColumns(items: readonly SettleItem[]): (string | null)[] {
   ]
 }
 
-// held: the claims that stand, locked, so that nobody takes them away meanwhile. The end row is the fence: where there is one
-// already, the statement fails and nothing is written.
-const endTurns = (withAttempts: boolean) => `WITH held AS MATERIALIZED (
-    SELECT k.at, c.id, c.node FROM unnest($1::text[], $2::text[]) WITH ORDINALITY k (id, token, at)
-    JOIN punctual.claim c ON c.id = k.id AND c.token = k.token ORDER BY c.id FOR UPDATE OF c),
-  ended AS (
-    INSERT INTO punctual.turn (ref, turn, series, due_at, "end", node, started_at, ended_at, attempt, settings, tasks, reason, error, result)
-    SELECT i.ref, i.turn, i.series, i.due_at, i."end", h.node, i.started_at, i.ended_at, i.attempt, i.settings, i.tasks, i.reason, i.error, i.result
+interface Manner {
+  readonly hasAttempts: boolean
+  readonly isBare: boolean
+}
+
+const bareRows = `SELECT i.ref, i.turn, i.series, $8::float8 + i.due_at, 'completed'::punctual.turn_end, h.node, $8::float8 + i.started_at,
+      $8::float8 + i.ended_at, 'succeeded'::punctual.attempt_state
+    FROM unnest($4::int[], $5::bigint[], $6::int[], $7::int[], $9::bigint[], $10::bigint[], $11::bigint[])
+      i (claim, ref, turn, series, due_at, started_at, ended_at)`
+
+const rows = `SELECT i.ref, i.turn, i.series, i.due_at, i."end", h.node, i.started_at, i.ended_at, i.attempt, i.settings, i.tasks, i.reason,
+      i.error, i.result
     FROM unnest($4::int[], $5::bigint[], $6::int[], $7::int[], $8::float8[], $9::punctual.turn_end[], $10::float8[], $11::float8[],
       $12::punctual.attempt_state[], $13::text[], $14::text[], $15::text[], $16::text[], $17::text[])
-      i (claim, ref, turn, series, due_at, "end", started_at, ended_at, attempt, settings, tasks, reason, error, result)
-    JOIN held h ON h.at = i.claim
-    RETURNING ref, series, "end", started_at),
-  ${
-    withAttempts
-      ? `a AS (
+      i (claim, ref, turn, series, due_at, "end", started_at, ended_at, attempt, settings, tasks, reason, error, result)`
+
+const attempts = `a AS (
     INSERT INTO punctual.attempt (ref, turn, task, n, state, started_at, ended_at, retry_at, error, result)
     SELECT a.* FROM unnest($19::bigint[], $20::int[], $21::text[], $22::int[], $23::punctual.attempt_state[], $24::float8[], $25::float8[],
       $26::float8[], $27::text[], $28::text[]) a (ref, turn, task, n, state, started_at, ended_at, retry_at, error, result)
     WHERE a.ref IN (SELECT ref FROM ended) ON CONFLICT DO NOTHING),`
-      : ''
-  }
-  d AS (INSERT INTO punctual.dead (series, ref) SELECT series, ref FROM ended WHERE "end" = 'dead'),
-  s AS (DELETE FROM punctual.start USING ended e WHERE start.ref = e.ref),
-  q AS (DELETE FROM punctual.cancel_request USING ended e WHERE cancel_request.ref = e.ref),
-  y AS (
-    INSERT INTO punctual.tally (series, running, completed, failed, canceled, skipped, missed, dead, last_run_at, succeeded, failures)
-    SELECT series, -count(*), count(*) FILTER (WHERE "end" = 'completed'), count(*) FILTER (WHERE "end" = 'failed'),
-      count(*) FILTER (WHERE "end" = 'canceled'), count(*) FILTER (WHERE "end" = 'skipped'), count(*) FILTER (WHERE "end" = 'missed'),
-      count(*) FILTER (WHERE "end" = 'dead'), max(started_at), bool_or("end" = 'completed'), count(*) FILTER (WHERE ref = ANY($18::bigint[]))
-    FROM ended GROUP BY series),
-  x AS (DELETE FROM punctual.claim USING held h WHERE claim.id = h.id AND h.at = ANY($3::int[]))
+
+const ends = ['completed', 'failed', 'canceled', 'skipped', 'missed', 'dead']
+
+/** What the counts are to be changed by. */
+const tally = (isBare: boolean) => {
+  const many = (end: string) => `count(*) FILTER (WHERE "end" = '${end}')`
+  return isBare
+    ? `INSERT INTO punctual.tally (series, running, completed, last_run_at, succeeded)
+    SELECT series, -count(*), count(*), max(started_at), true FROM ended GROUP BY series`
+    : `INSERT INTO punctual.tally (series, running, ${ends.join(', ')}, last_run_at, succeeded, failures)
+    SELECT series, -count(*), ${ends.map(many).join(', ')}, max(started_at), bool_or("end" = 'completed'),
+      count(*) FILTER (WHERE ref = ANY($18::bigint[]))
+    FROM ended GROUP BY series`
+}
+
+// held: the claims that stand, locked, so that nobody takes them away meanwhile. The end row is the fence: where there is one
+// already, the statement fails and nothing is written.
+const endTurns = ({ hasAttempts, isBare }: Manner) => `WITH held AS MATERIALIZED (
+    SELECT k.at, c.id, c.node FROM unnest($1::text[], $2::text[]) WITH ORDINALITY k (id, token, at)
+    CROSS JOIN LATERAL (SELECT id, node FROM punctual.claim WHERE id = k.id AND token = k.token OFFSET 0 FOR UPDATE) c),
+  ended AS (
+    INSERT INTO punctual.turn (ref, turn, series, due_at, "end", node, started_at, ended_at, attempt${isBare ? '' : ', settings, tasks, reason, error, result'})
+    ${isBare ? bareRows : rows}
+    JOIN held h ON h.at = i.claim
+    RETURNING ref, series, "end", started_at),
+  ${hasAttempts ? attempts : ''}
+  ${isBare ? '' : `d AS (INSERT INTO punctual.dead (series, ref) SELECT series, ref FROM ended WHERE "end" = 'dead'),`}
+  s AS (DELETE FROM punctual.start WHERE ref = ANY(ARRAY(SELECT ref FROM ended WHERE EXISTS (SELECT 1 FROM punctual.start)))),
+  q AS (
+    DELETE FROM punctual.cancel_request
+    WHERE ref = ANY(ARRAY(SELECT ref FROM ended WHERE EXISTS (SELECT 1 FROM punctual.cancel_request)))),
+  y AS (${tally(isBare)}),
+  x AS (DELETE FROM punctual.claim WHERE id = ANY(ARRAY(SELECT id FROM held WHERE at = ANY($3::int[]))))
   SELECT count(*) AS ended FROM ended`
 
-const endPlainly = endTurns(false)
-const endWithAttempts = endTurns(true)
+const bareEnds = endTurns({ hasAttempts: false, isBare: true })
+const plainEnds = endTurns({ hasAttempts: false, isBare: false })
+const triedEnds = endTurns({ hasAttempts: true, isBare: false })
+
+function endText({ hasAttempts, isBare }: Manner): string {
+  return isBare ? bareEnds : hasAttempts ? triedEnds : plainEnds
+}

@@ -174,7 +174,7 @@ export class Slice {
     let areClaimsKnown = isProtected || options.claims !== undefined
     for (let tries = 1; refs.length > 0; tries++) {
       if (!areClaimsKnown) await this.#noteClaims(await session.all<ClaimTuple>(claimsOver, [column(refs)]))
-      const places = await session.all<[number]>(lockPlaces, [column(refs)])
+      const places = await session.all<[number]>(lockPlaces, [column([...refs].sort((a, b) => a - b))])
       const claims = isProtected ? [] : [...this.ledger.claims.keys()]
       const loaded = await readEntries(session, context.dictionary, refs, { withAttempts, claims })
       const locked = new Set(places.map(([ref]) => Number(ref)))
@@ -269,7 +269,9 @@ const claimsById = `SELECT ${claimColumns} FROM punctual.claim c WHERE c.id = AN
 const claimsOver = `SELECT ${claimColumns} FROM punctual.claim c
   WHERE EXISTS (SELECT 1 FROM unnest(c.refs) m WHERE m = ANY($1::bigint[])) ORDER BY c.id FOR UPDATE`
 
-const lockPlace = (table: string) => `SELECT p.ref FROM punctual.occurrence o
-  JOIN punctual.${table} p ON p.series = o.series AND p.ref = o.ref WHERE o.ref = ANY($1::bigint[]) ORDER BY p.ref FOR UPDATE OF p`
+/** Locks them in the order in which they are given. */
+export const lockPlace = (table: string, lock = 'FOR UPDATE') => `SELECT p.ref FROM unnest($1::bigint[]) k (ref)
+  CROSS JOIN LATERAL (SELECT series, ref FROM punctual.occurrence WHERE ref = k.ref OFFSET 0) o
+  CROSS JOIN LATERAL (SELECT ref FROM punctual.${table} WHERE series = o.series AND ref = o.ref OFFSET 0 ${lock}) p`
 const lockPlaces = `WITH r AS (${lockPlace('ready')}), w AS (${lockPlace('waiting')}), d AS (${lockPlace('dead')})
   SELECT ref FROM r UNION ALL SELECT ref FROM w UNION ALL SELECT ref FROM d`

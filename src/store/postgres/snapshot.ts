@@ -7,7 +7,9 @@ import type { Session } from './database.ts'
  */
 export async function onSnapshot<Answer>({ db, isCompat }: Context, act: (session: Session) => Promise<Answer>): Promise<Answer> {
   return db.snapshot(async (session) => {
-    const planned = isCompat ? [] : session.all(`SET LOCAL jit = off; SET LOCAL plan_cache_mode = auto`)
+    const planned = isCompat
+      ? []
+      : session.all(`SET LOCAL jit = off; SET LOCAL plan_cache_mode = auto; SET LOCAL enable_seqscan = on`)
     const [answer] = await Promise.all([act(session), planned])
     return answer
   })

@@ -20,7 +20,7 @@ const avoided: readonly (readonly [what: string, pattern: RegExp])[] = [
 ]
 
 describe('compat: true', () => {
-  const statements = recordStatements()
+  const { all: statements } = recordStatements()
 
   registerStoreSuite({
     name: 'compat',

@@ -1,12 +1,15 @@
 import { globSync, readFileSync } from 'node:fs'
 import { expect, it } from 'vitest'
 import { postgres } from '../../../src/store/postgres/index.ts'
+import { keptPlans } from '../../../src/store/postgres/pools.ts'
+import { systemClock } from '../../../src/time/clock.ts'
 import { onEmptiedTables } from '../../support/emptied-tables.ts'
+import { wholeScans } from '../../support/kept-plans.ts'
 import { sharedPostgresUrl } from '../../support/postgres-database.ts'
 import { registerStoreSuite } from '../../support/register-store-suite.ts'
 import { recordStatements } from '../../support/statement-recorder.ts'
 
-const statements = recordStatements()
+const { all: statements, kept } = recordStatements()
 
 registerStoreSuite({
   name: 'postgres',
@@ -22,4 +25,13 @@ it('S23 no value of a caller is ever part of a statement', () => {
   const literals = [...statements].flatMap((text) => [...text.matchAll(/'([^']*)'/g)].map(([, literal]) => literal as string))
   expect(literals.filter((literal) => !isOurs(literal))).toEqual([])
   expect([...statements].filter((text) => /[0-9a-f]{8}-[0-9a-f]{4}-|\d{9}/.test(text))).toEqual([])
+})
+
+it('F20 no plan that is kept goes over a whole table because it was small once', async () => {
+  const migrate = async (schema: string) => {
+    const store = postgres(await sharedPostgresUrl(), { schema })
+    await store.open({ clock: systemClock, random: Math.random })
+    await store.close()
+  }
+  expect(await wholeScans(kept, { migrate, settings: keptPlans })).toEqual([])
 })

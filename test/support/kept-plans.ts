@@ -1,0 +1,80 @@
+// Plans are kept for as long as a connection lives: one that was made while a table was small must be as good when it has grown.
+import { Client } from 'pg'
+import { freshSchemaName, sharedPostgresUrl } from './postgres-database.ts'
+
+interface PlanNode {
+  readonly 'Node Type': string
+  readonly 'Relation Name'?: string
+  readonly 'Index Cond'?: string
+  readonly 'TID Cond'?: string
+  readonly Plans?: readonly PlanNode[]
+}
+
+/** Their rows are as many as there is work, or was. */
+const growing = [
+  'ready',
+  'waiting',
+  'expiry',
+  'occurrence',
+  'turn',
+  'attempt',
+  'live_key',
+  'tombstone',
+  'hold',
+  'limit_key',
+  'dead',
+]
+
+/** What has to do with all rows, or with any one of them. */
+const meantToBe = [
+  "DELETE FROM waiting WHERE reason = 'pause'",
+  'DELETE FROM limit_key WHERE key = ANY(ARRAY( SELECT k.key FROM limit_key k',
+  'SELECT min(ref), max(ref) AS last FROM turn',
+  'SELECT EXISTS (SELECT 1 FROM waiting WHERE key IS NOT NULL)',
+]
+
+/**
+ * The places in the plans of `statements`, made by a server that takes every table for nearly empty, that go over a table
+ * instead of going into it by a key.
+ */
+export async function wholeScans(
+  statements: Iterable<string>,
+  { migrate, settings }: { migrate: (schema: string) => Promise<void>; settings: string },
+): Promise<string[]> {
+  const schema = freshSchemaName()
+  await migrate(schema)
+  const client = new Client({ connectionString: await sharedPostgresUrl(), options: settings })
+  await client.connect()
+  try {
+    for (const table of growing) await client.query(`VACUUM ANALYZE ${schema}.${table}`)
+    const found: string[] = []
+    for (const statement of statements) {
+      const text = statement.replaceAll(/\s+/g, ' ').replaceAll(/"test_\w+"\./g, '')
+      if (meantToBe.some((part) => text.includes(part))) continue
+      const plan = await planOf(client, statement.replaceAll(/"test_\w+"/g, schema))
+      found.push(...scansIn(plan).map((scan) => `${scan} in ${text}`))
+    }
+    return found
+  } finally {
+    await client.end()
+  }
+}
+
+async function planOf(client: Client, statement: string): Promise<PlanNode> {
+  const parameters = Math.max(0, ...[...statement.matchAll(/\$(\d+)/g)].map(([, number]) => Number(number)))
+  await client.query(`PREPARE looked_at AS ${statement}`)
+  try {
+    const values = parameters === 0 ? '' : `(${Array(parameters).fill('NULL').join(', ')})`
+    const { rows } = await client.query(`EXPLAIN (FORMAT JSON) EXECUTE looked_at${values}`)
+    return rows[0]['QUERY PLAN'][0].Plan
+  } finally {
+    await client.query('DEALLOCATE looked_at')
+  }
+}
+
+function scansIn(node: PlanNode): string[] {
+  const table = node['Relation Name']
+  const isScan = /Scan$/.test(node['Node Type']) && table !== undefined && growing.includes(table)
+  const isKeyed = node['Index Cond'] !== undefined || node['TID Cond'] !== undefined || node['Node Type'] === 'Bitmap Heap Scan'
+  return [...(isScan && !isKeyed ? [`${node['Node Type']} on ${table}`] : []), ...(node.Plans ?? []).flatMap(scansIn)]
+}
