@@ -53,6 +53,8 @@ export class Dispatcher implements TurnListener {
   #batch = 0
   #pending: { readonly claim: ClaimRef; readonly session: Session; readonly limit: number } | null = null
   #isClaiming = true
+  /** Whether the last look left anything due behind: only then is a free slot a reason for another. */
+  #mayBeMore = true
   #claiming: Promise<void> = Promise.resolve()
   #idleWaiters: (() => void)[] = []
   #cancelGiveBack: (() => void) | null = null
@@ -80,10 +82,12 @@ export class Dispatcher implements TurnListener {
   async runOnce(): Promise<Wait> {
     const env = this.#env
     const limit = this.#room()
+    this.#mayBeMore = true
     if (!this.#isClaiming || limit <= 0 || env.registry.kinds().length === 0 || !this.#session().isJoined) return null
     const claimed = await this.#claimNext(limit, undefined, true)
     if (claimed === null) return null
-    if (claimed.count >= limit) return this.#room() > 0 ? 0 : null
+    this.#mayBeMore = claimed.count >= limit
+    if (this.#mayBeMore) return this.#room() > 0 ? 0 : null
     const { pollMs } = env.options
     const dueInMs = claimed.nextDue === null ? Number.POSITIVE_INFINITY : Math.max(1, claimed.nextDue - env.time.now())
     return dueInMs <= pollMs ? dueInMs : { poll: pollMs }
@@ -204,7 +208,7 @@ export class Dispatcher implements TurnListener {
     const { concurrency } = this.#env.options
     const queued = this.#queue.length + this.#suspects.length
     const free = concurrency - this.#running - queued
-    const ahead = queued <= this.#batch / 2 ? this.#batch - queued : 0
+    const ahead = queued <= this.#batch ? this.#batch : 0
     return Math.min(Math.max(free, ahead), this.#claimLimit)
   }
 
@@ -267,7 +271,7 @@ export class Dispatcher implements TurnListener {
   handlersEnded(): void {
     this.#running -= 1
     this.#fill()
-    if (this.#queue.length <= this.#batch / 2) this.onRoom()
+    if (this.#mayBeMore && this.#queue.length <= this.#batch) this.onRoom()
   }
 
   turnEnded(executor: Executor, result: TurnResult): void {

@@ -44,7 +44,7 @@ interface Head {
  */
 export async function claim(context: Context, claiming: Claiming, request: ClaimRequest): Promise<Claimed> {
   const { db, dictionary, facts, isCompat } = context
-  await dictionary.lookUpKinds(db, request.kinds)
+  await dictionary.nameKinds(request.kinds)
   if (request.pick || request.clusterLimit !== undefined || isCompat) return claimLimited(context, claiming.known, request)
   const kinds = dictionary.kindRefs(request.kinds)
   await dictionary.lookUpBoots(db, [request.node])

@@ -73,6 +73,11 @@ export class Dictionary {
     await this.addKinds(wanted)
   }
 
+  /** Gives these kinds numbers, whether or not there is anything of them yet, so that nobody has to look for them again. */
+  async nameKinds(names: readonly string[]): Promise<void> {
+    await this.#addNames(this.#kinds, 'kind', names)
+  }
+
   async addBoot(boot: string): Promise<number> {
     await this.#addNames(this.#boots, 'boot', [boot])
     return this.#boots.ref(boot) as number
