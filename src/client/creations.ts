@@ -5,6 +5,8 @@ import type { CreateAnswer, NewOccurrence, Queryable } from '../store/store.ts'
 
 /** So long may somebody's open transaction hold up what is created. */
 const patienceMs = 10_000
+/** So many calls of one caller are under way at once. */
+const callsAtOnce = 2
 
 /**
  * Creates occurrences, those that are asked for at the same time in one call. What somebody's open transaction holds up leaves
@@ -32,13 +34,23 @@ export class Creations {
   async addAll(rows: readonly NewOccurrence[], tx?: Queryable): Promise<CreateAnswer[]> {
     const { store } = this.#env
     const { batchLimit } = store
-    const answers: CreateAnswer[] = []
-    for (let at = 0; at < rows.length; at += batchLimit) {
-      const chunk = rows.slice(at, at + batchLimit)
-      // In a transaction of the caller's nothing may fail, so that the store waits for as long as the caller does.
-      answers.push(...(await (tx ? store.create(chunk, tx) : this.#insist(() => this.#tried(chunk)))))
+    const chunks = Array.from({ length: Math.ceil(rows.length / batchLimit) }, (_, at) =>
+      rows.slice(at * batchLimit, (at + 1) * batchLimit),
+    )
+    const answers: (readonly CreateAnswer[])[] = []
+    let next = 0
+    const createInTurn = async () => {
+      while (next < chunks.length) {
+        const at = next++
+        const chunk = chunks[at] as NewOccurrence[]
+        // In a transaction of the caller's nothing may fail, so that the store waits for as long as the caller does.
+        answers[at] = await (tx ? store.create(chunk, tx) : this.#insist(() => this.#tried(chunk)))
+      }
     }
-    return answers
+    // Of the same key the first counts. What has none is made ready while the store takes in what came before.
+    const hasOrder = tx !== undefined || rows.some(({ key }) => key !== null)
+    await Promise.all(Array.from({ length: hasOrder ? 1 : callsAtOnce }, createInTurn))
+    return answers.flat()
   }
 
   async #alone(row: NewOccurrence): Promise<CreateAnswer> {

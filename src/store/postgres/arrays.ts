@@ -17,6 +17,11 @@ export function column(values: readonly Value[]): string | null {
   return isEmpty && values.length > 0 ? null : `{${text}}`
 }
 
+/** The same for texts of which it is known that they hold nothing but letters, digits and hyphens. */
+export function words(values: readonly string[]): string {
+  return `{${values.join(',')}}`
+}
+
 const needsEscape = /["\\]/
 
 function quoted(value: string): string {

@@ -1,6 +1,6 @@
 import { defaultTenant } from '../../model/job.ts'
 import type { CreateAnswer, Hint, NewOccurrence } from '../store.ts'
-import { column } from './arrays.ts'
+import { column, words } from './arrays.ts'
 import type { Context } from './context.ts'
 import type { Session } from './database.ts'
 import { NamesNeeded } from './dictionary.ts'
@@ -187,13 +187,13 @@ async function insertNew(
 function draftColumns({ dictionary }: Context, drafts: readonly Drafted[]): (string | null)[] {
   const of = (value: (draft: Drafted) => string | number | null) => column(drafts.map(value))
   return [
-    of(({ row }) => row.id),
+    words(drafts.map(({ row }) => row.id)),
     of(({ series }) => series),
     of(({ kind }) => dictionary.kind(kind)),
     of(({ version }) => version),
-    of(({ row }) => row.source),
+    words(drafts.map(({ row }) => row.source)),
     of(({ row }) => row.key),
-    of(({ row }) => row.unique),
+    words(drafts.map(({ row }) => row.unique)),
     of(({ row }) => row.entity),
     of(({ row }) => (Object.keys(row.refs).length === 0 ? null : JSON.stringify(row.refs))),
     of(({ row }) => toJson(row.settings)),
