@@ -17,6 +17,13 @@ const callMs = 10_000
 const undoMs = 1_000
 const mostTries = 10
 
+/**
+ * Whoever had to wait for a lock reads in a second statement what has become of the rows meanwhile. Where the database's default
+ * is another level, that statement would see them as they were before.
+ */
+const begin = 'BEGIN ISOLATION LEVEL READ COMMITTED'
+const beginSnapshot = 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY'
+
 // Handles and counts fit into a number; the driver would give texts.
 const parsers: pg.CustomTypesConfig = {
   getTypeParser: ((oid: number, format?: 'text' | 'binary') => {
@@ -98,13 +105,12 @@ export class Database {
 
   /** Runs `act` in one commit, or changes nothing; it is run again after a conflict with another transaction. */
   async transaction<Answer>(act: (session: Session) => Promise<Answer>): Promise<Answer> {
-    return this.#insist(this.#pools.verbs, (held) => inTransaction('BEGIN', held, act))
+    return this.#insist(this.#pools.verbs, (held) => inTransaction(begin, held, act))
   }
 
   /** Runs `act` on one state of the database. */
   async snapshot<Answer>(act: (session: Session) => Promise<Answer>): Promise<Answer> {
-    const begin = 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY'
-    return this.#insist(this.#pools.verbs, (held) => inTransaction(begin, held, act))
+    return this.#insist(this.#pools.verbs, (held) => inTransaction(beginSnapshot, held, act))
   }
 
   /**
@@ -123,7 +129,7 @@ export class Database {
       const { session: bare } = held
       const session: Session = { all: (sql, values) => noted(withDeadline(bare.all(sql, values), statementMs), onCall) }
       const means = { session, client: held.client, cut, onCall }
-      return inTransaction('BEGIN', Object.assign(held, { session }), () => act(means), isKept)
+      return inTransaction(begin, Object.assign(held, { session }), () => act(means), isKept)
     }
     try {
       return await this.#attempt(isHandlers ? this.#pools.works : this.#pools.apart, working, Number.POSITIVE_INFINITY)
@@ -198,14 +204,14 @@ export class Database {
 const isSaidOnce = /^\s*(BEGIN|COMMIT|SET|SAVEPOINT|RELEASE|CREATE|ALTER|DROP)/
 
 async function inTransaction<Answer>(
-  begin: string,
+  beginning: string,
   held: Held,
   act: (session: Session) => Promise<Answer>,
   isKept: (answer: Answer) => boolean = () => true,
 ): Promise<Answer> {
   const { session } = held
   // The connection answers in order, so that nothing has to wait for the answer to BEGIN.
-  const begun = session.all(begin)
+  const begun = session.all(beginning)
   begun.catch(() => {})
   try {
     const answer = await act(session)
