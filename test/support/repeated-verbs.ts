@@ -1,4 +1,3 @@
-import { expect } from 'vitest'
 import type { Hold } from '../../src/model/hold.ts'
 import type { TurnEnd } from '../../src/model/lifecycle.ts'
 import type { CheckpointItem, NewOccurrence, Store } from '../../src/store/store.ts'
@@ -20,22 +19,24 @@ interface RepeatedVerb {
   arrange(scene: Scene): Promise<Call>
 }
 
+/** The end of the text belongs to it: a transaction also begins with this word, as part of another. */
+const commit = 'COMMIT\0'
 const limit: readonly Hold[] = [{ kind: 'concurrency', key: 'k', limit: 1 }]
 
 /** The verbs that write, each by every way that the PostgreSQL store has for it. */
 export const repeatedVerbs: readonly RepeatedVerb[] = [
   { name: 'create', commit: 'occurrence (ref, id', arrange: (scene) => creation(scene, {}) },
   { name: 'create with a key', commit: 'occurrence (ref, id', arrange: (scene) => creation(scene, { key: 'a' }) },
-  { name: 'create with a live key', commit: 'COMMIT', arrange: (scene) => creation(scene, { key: 'a', unique: 'live' }) },
+  { name: 'create with a live key', commit, arrange: (scene) => creation(scene, { key: 'a', unique: 'live' }) },
   { name: 'claim', commit: 'SKIP LOCKED', arrange: (scene) => claiming(scene, {}) },
-  { name: 'claim with a limit', commit: 'COMMIT', arrange: (scene) => claiming(scene, { holds: limit }) },
+  { name: 'claim with a limit', commit, arrange: (scene) => claiming(scene, { holds: limit }) },
   { name: 'settle the last turn', commit: 'turn (ref, turn, series', arrange: (scene) => settling(scene, 'completed') },
-  { name: 'settle a turn before another', commit: 'COMMIT', arrange: (scene) => settling(scene, 'parked') },
-  { name: 'checkpoint', commit: 'COMMIT', arrange: (scene) => checkpointing(scene, {}) },
-  { name: 'checkpoint with work', commit: 'COMMIT', arrange: (scene) => checkpointing(scene, { within: async () => '"done"' }) },
-  { name: 'cancel', commit: 'COMMIT', arrange: canceling },
-  { name: 'plan', commit: 'COMMIT', arrange: planning },
-  { name: 'beat', commit: 'COMMIT', arrange: beating },
+  { name: 'settle a turn before another', commit, arrange: (scene) => settling(scene, 'parked') },
+  { name: 'checkpoint', commit, arrange: (scene) => checkpointing(scene, {}) },
+  { name: 'checkpoint with work', commit, arrange: (scene) => checkpointing(scene, { within: async () => '"done"' }) },
+  { name: 'cancel', commit, arrange: canceling },
+  { name: 'plan', commit, arrange: planning },
+  { name: 'beat', commit, arrange: beating },
 ]
 
 async function creation(scene: Scene, over: Partial<NewOccurrence>): Promise<Call> {

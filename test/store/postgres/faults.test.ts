@@ -1,5 +1,5 @@
 // What a broken connection does to each verb: nothing is left half done, and saying it again is safe.
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { postgres } from '../../../src/store/postgres/index.ts'
 import { Scene } from '../../../src/testing/store-suite/scene.ts'
 import { onEmptiedTables } from '../../support/emptied-tables.ts'
@@ -71,4 +71,39 @@ describe.each(repeatedVerbs)('$name', ({ arrange, commit }) => {
     expect(await call.say(scene.store)).toEqual(call.again)
     expect(await brokenInvariants(url, schema)).toEqual([])
   })
+})
+
+it('F57 a line that passes nothing: the call is given up after ten seconds, and the next has another line', async () => {
+  const scene = await newScene()
+  const row = scene.row()
+  await scene.create()
+  proxy.stall()
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  onTestFinished(() => void vi.useRealTimers())
+  const refused = expect(scene.store.create([row])).rejects.toMatchObject({
+    ...unreachable,
+    message: expect.stringContaining('10000 ms'),
+  })
+  await vi.advanceTimersByTimeAsync(10_000)
+  await refused
+  vi.useRealTimers()
+  await proxy.heal()
+  // What was on its way may yet have arrived.
+  expect(await scene.store.create([row])).toMatchObject([{ id: row.id, differs: false }])
+  expect(await brokenInvariants(url, schema)).toEqual([])
+})
+
+it('F57 a server that takes connections and says nothing: the call is given up after five seconds', async () => {
+  const scene = await newScene()
+  await proxy.cut()
+  await proxy.heal()
+  proxy.stall()
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  onTestFinished(() => void vi.useRealTimers())
+  const refused = expect(scene.create()).rejects.toMatchObject(unreachable)
+  await vi.advanceTimersByTimeAsync(5_000)
+  await refused
+  vi.useRealTimers()
+  await proxy.heal()
+  await scene.create()
 })
