@@ -80,6 +80,38 @@ it('57P01 all connections are ended at once: the next calls get new ones', async
   expect(await Promise.all(Array.from({ length: 8 }, () => scene.createOne()))).toHaveLength(8)
 })
 
+it('after a loss nothing is taken for known: another server may give the same numbers to other names', async () => {
+  const { scene, url, table } = await newScene()
+  await scene.completed()
+  await queryOnce(
+    url,
+    `UPDATE ${table('series')} SET job = 'report' WHERE job = 'mail'; UPDATE ${table('kind')} SET name = 'report'`,
+  )
+  await endConnections(url)
+  await inTheEnd(() => scene.join())
+  const id = await scene.create()
+  const { members } = await scene.claim({ kinds: ['mail'] })
+  expect(members.map(({ record }) => [record.id, record.job])).toEqual([[id, 'mail']])
+})
+
+it('after a loss no call is carried out that waited for a connection: it was made for the server of before', async () => {
+  const { scene, connect, waiting, table, url } = await newScene()
+  const holding = await scene.running()
+  const other = await connect()
+  await other.query('BEGIN')
+  await other.query(`SELECT id FROM ${table('claim')} FOR UPDATE`)
+  const checkpoint = () => scene.store.checkpoint([{ ...memberRef(holding), attempts: [] }])
+  const calls = Array.from({ length: 8 }, checkpoint)
+  await waiting(8)
+  calls.push(scene.createOne() as never)
+  const answers = Promise.allSettled(calls)
+  await endConnections(url)
+  const refused = { status: 'rejected', reason: { code: 'store.unreachable' } }
+  expect(await answers).toMatchObject(Array.from({ length: 9 }, () => refused))
+  await other.query('COMMIT')
+  expect((await inTheEnd(() => scene.createOne())).outcome).toBe('created')
+})
+
 it('25006 a server that takes no writes is away until it does', async () => {
   const { scene, url, schema } = await newScene()
   const holding = await scene.running()
