@@ -90,8 +90,10 @@ it('after a loss nothing is taken for known: another server may give the same nu
   await endConnections(url)
   await inTheEnd(() => scene.join())
   const id = await scene.create()
-  const { members } = await scene.claim({ kinds: ['mail'] })
-  expect(members.map(({ record }) => [record.id, record.job])).toEqual([[id, 'mail']])
+  const other = await scene.another()
+  expect(await other.get({ id })).toMatchObject({ record: { job: 'mail' } })
+  const { members } = await other.claim(scene.claimRequest({ kinds: ['mail'] }))
+  expect(members.map(({ record }) => record.id)).toEqual([id])
 })
 
 it('after a loss no call is carried out that waited for a connection: it was made for the server of before', async () => {
