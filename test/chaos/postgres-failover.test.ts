@@ -3,6 +3,7 @@ import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import type { PunctualOptions } from '../../src/client/options.ts'
 import { createPunctual } from '../../src/client/punctual.ts'
 import { defineJob } from '../../src/model/definition.ts'
+import { interval } from '../../src/schedule/interval.ts'
 import { postgres } from '../../src/store/postgres/index.ts'
 import { probe } from '../../src/testing/probe.ts'
 import { brokenInvariants } from '../support/postgres-invariants.ts'
@@ -24,11 +25,16 @@ describe.skipIf(isLeftOut(needed))('a failover', () => {
       runs.set(payload, (runs.get(payload) ?? 0) + 1)
       if (payload === 'long') await isOver.promise
     })
+    const instants: number[] = []
+    const tick = defineJob('tick', { schedule: interval('PT0.2S'), overlap: 'allow' }).task(
+      'only',
+      ({ scheduledAt }) => void instants.push(scheduledAt.getTime()),
+    )
     // However long the failover takes on this machine, it is not long enough to take the node for gone.
-    const { punctual, events } = node({ jobs: [job], ttl: '1h' })
+    const { punctual, events } = node({ jobs: [job, tick], ttl: '1h' })
     await punctual.start()
     const { id: long } = await punctual.enqueue(job, 'long')
-    await events.next('task.started')
+    await events.next('task.started', (event) => event.id === long)
 
     // Somebody enqueues all the time, and says it again until it is acknowledged.
     const acknowledged: string[] = []
@@ -49,12 +55,15 @@ describe.skipIf(isLeftOut(needed))('a failover', () => {
     expect(punctual.health.state).toBe('degraded')
     await standby.promote()
     isPromoted = true
+    const promotedAt = Date.now()
     await enqueueing
     isOver.resolve()
     await vi.waitFor(async () => expect((await punctual.counts({ job })).completed).toBe(acknowledged.length + 1), patiently)
     expect((await punctual.get(long))?.turns).toMatchObject([{ turn: 1, end: 'completed' }])
     for (const id of acknowledged) expect((await punctual.get(id))?.turns).toMatchObject([{ turn: 1, end: 'completed' }])
     expect([...runs.values()].filter((count) => count !== 1)).toEqual([])
+    await vi.waitFor(() => expect(steps(instants, promotedAt)).toEqual([200]), patiently)
+    expect(new Set(instants).size, 'no instant runs twice').toBe(instants.length)
     expect(events.seen('node.fenced')).toEqual([])
     await vi.waitFor(() => expect(punctual.health.state).toBe('ok'), patiently)
     await punctual.close()
@@ -143,6 +152,13 @@ describe.skipIf(isLeftOut(needed))('a failover', () => {
     expect(await brokenInvariants(standby.url, schema)).toEqual([])
   })
 })
+
+/** How far the instants are apart, from the first one to the first after `until`. */
+function steps(instants: readonly number[], until: number): number[] {
+  const sorted = instants.toSorted((a, b) => a - b)
+  const last = sorted.findIndex((at) => at > until)
+  return last < 0 ? [] : [...new Set(sorted.slice(1, last + 1).map((at, before) => at - (sorted[before] as number)))]
+}
 
 async function insist<Answer>(call: () => Promise<Answer>): Promise<Answer> {
   for (;;) {
