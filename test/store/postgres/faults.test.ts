@@ -54,7 +54,7 @@ describe.each(repeatedVerbs)('$name', ({ arrange, commit }) => {
     const scene = await newScene()
     const call = await arrange(scene)
     let cuts = 0
-    for (let bytes = 50; ; bytes = Math.ceil(bytes * 1.4)) {
+    for (let bytes = 50; ; bytes = Math.ceil(bytes * 1.6)) {
       void proxy.cutAfterBytes(bytes)
       const said = await call.say(scene.store).catch((error: unknown) => error)
       if (!(said instanceof Error)) {
