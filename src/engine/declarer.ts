@@ -86,8 +86,12 @@ export class Declarer {
     const before = registry.kinds().join()
     this.#knowsEditions = true
     this.#editionsReadAt = clock.mono()
-    for (const { name } of [...registry.definitions])
-      registry.learn(name, await store.readVersions({ tenant: defaultTenant, name }))
+    for (const { name } of [...registry.definitions]) {
+      const versions = await store.readVersions({ tenant: defaultTenant, name })
+      registry.learn(name, versions)
+      // What was declared can be missing after a failover.
+      if (versions.length === 0) this.#isUndeclared = true
+    }
     if (registry.kinds().join() === before) return
     // Whoever reads of this node learns at once what it can run.
     await this.#beat()

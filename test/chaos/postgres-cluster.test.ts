@@ -95,6 +95,23 @@ describe('many nodes on PostgreSQL', () => {
     while (!(await back()));
   })
 
+  it('a node that could not listen for a while looks for what it was not told of', async () => {
+    const { url, schema, scheduler, query } = await newCluster()
+    const proxy = await TcpProxy.start({ url })
+    onTestFinished(() => proxy.close())
+    const job = defineJob('work').task('only', () => 'done')
+    // It never looks by itself.
+    const node = scheduler({ store: postgres(url, { schema, listenUrl: proxy.url }), jobs: [job], poll: '1h' })
+    const events = probe(node)
+    await node.start()
+    const listening = [`LISTEN "punctual_${schema}"`]
+    while ((await query('SELECT pid FROM pg_stat_activity WHERE query = $1', listening)).length === 0);
+    await proxy.cut()
+    const { id } = await scheduler().enqueue('work', {})
+    await proxy.heal()
+    expect((await events.next('occurrence.completed')).id).toBe(id)
+  })
+
   it('gives back a claim whose answer never came, with the next beat', async () => {
     const { url, schema } = await newCluster()
     const store = postgres(url, { schema })

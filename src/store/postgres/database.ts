@@ -3,7 +3,7 @@ import pg from 'pg'
 import { PunctualError } from '../../errors.ts'
 import { sleep, systemClock } from '../../time/clock.ts'
 import type { Queryable } from '../store.ts'
-import { DeadlineError, isAway, isConflict, storeFailure } from './failure.ts'
+import { DeadlineError, isAway, isConflict, isFull, storeFailure } from './failure.ts'
 import { joined } from './joined.ts'
 import { makePools, type Pools, type Source } from './pools.ts'
 import { inSchema } from './schema.ts'
@@ -16,6 +16,14 @@ const callMs = 10_000
 /** A connection that takes longer to undo what it has done is given up, and the server undoes it. */
 const undoMs = 1_000
 const mostTries = 10
+const fullMs = 10
+
+/**
+ * Whoever had to wait for a lock reads in a second statement what has become of the rows meanwhile. Where the database's default
+ * is another level, that statement would see them as they were before.
+ */
+const begin = 'BEGIN ISOLATION LEVEL READ COMMITTED'
+const beginSnapshot = 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY'
 
 // Handles and counts fit into a number; the driver would give texts.
 const parsers: pg.CustomTypesConfig = {
@@ -35,6 +43,8 @@ interface DatabaseOptions {
   readonly random?: () => number
   /** Is told of what goes on in `work`, call by call, since nobody knows how long the whole takes. */
   readonly onCall?: (call: Promise<unknown>) => void
+  /** Is told when a connection was lost: the next may lead to another server, which need not know all that this one did. */
+  readonly onLoss?: () => void
 }
 
 /** A connection for as long as it is ours. */
@@ -72,13 +82,20 @@ export class Database {
   readonly #onCall: (call: Promise<unknown>) => void
   readonly #texts = new Map<string, { readonly text: string; readonly name: string }>()
   readonly #cuts = new Set<(error: unknown) => void>()
+  readonly #onLoss: () => void
+  readonly #heeded = new WeakSet<pg.PoolClient>()
+  #losses = 0
 
-  constructor(source: Source, { schema, prepare, isCompat = false, random = () => 0.5, onCall = () => {} }: DatabaseOptions) {
+  constructor(
+    source: Source,
+    { schema, prepare, isCompat = false, random = () => 0.5, onCall = () => {}, onLoss = () => {} }: DatabaseOptions,
+  ) {
     this.schema = schema
     this.#prepare = prepare
     this.#isCompat = isCompat
     this.#random = random
     this.#onCall = onCall
+    this.#onLoss = onLoss
     this.#pools = makePools(source, { prepare })
   }
 
@@ -102,13 +119,12 @@ export class Database {
 
   /** Runs `act` in one commit, or changes nothing; it is run again after a conflict with another transaction. */
   async transaction<Answer>(act: (session: Session) => Promise<Answer>): Promise<Answer> {
-    return this.#insist(this.#pools.verbs, (held) => inTransaction('BEGIN', held, act))
+    return this.#insist(this.#pools.verbs, (held) => inTransaction(begin, held, act))
   }
 
   /** Runs `act` on one state of the database. */
   async snapshot<Answer>(act: (session: Session) => Promise<Answer>): Promise<Answer> {
-    const begin = 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY'
-    return this.#insist(this.#pools.verbs, (held) => inTransaction(begin, held, act))
+    return this.#insist(this.#pools.verbs, (held) => inTransaction(beginSnapshot, held, act))
   }
 
   /**
@@ -127,7 +143,7 @@ export class Database {
       const { session: bare } = held
       const session: Session = { ...bare, all: (sql, values) => noted(withDeadline(bare.all(sql, values), statementMs), onCall) }
       const means = { session, client: held.client, cut, onCall }
-      return inTransaction('BEGIN', Object.assign(held, { session }), () => act(means), isKept)
+      return inTransaction(begin, Object.assign(held, { session }), () => act(means), isKept)
     }
     try {
       return await this.#attempt(isHandlers ? this.#pools.works : this.#pools.apart, working, Number.POSITIVE_INFINITY)
@@ -161,19 +177,38 @@ export class Database {
   }
 
   async #attempt<Answer>(pool: pg.Pool, act: (held: Held) => Promise<Answer>, deadlineMs: number): Promise<Answer> {
-    const client = await noted(pool.connect(), this.#onCall)
-    heedErrors(client)
+    const losses = this.#losses
+    const client = await noted(connected(pool), this.#onCall)
+    this.#heed(client)
     let isOver = false
     const held: Held = { client, session: this.#session(client, () => isOver), isBroken: false }
     try {
+      // The statement is made of what was read from the server before, and this may be another.
+      if (losses !== this.#losses)
+        throw new PunctualError('store.unreachable', 'PostgreSQL: connections were lost while this call waited for one')
       return await withDeadline(act(held), deadlineMs)
     } catch (error) {
-      if (isAway(error)) held.isBroken = true
+      if (isAway(error)) {
+        held.isBroken = true
+        this.#lose()
+      }
       throw error
     } finally {
       isOver = true
       client.release(held.isBroken)
     }
+  }
+
+  /** A connection that breaks also says so as an event, idle or not, which would end the process if nobody listened. */
+  #heed(client: pg.PoolClient): void {
+    if (this.#heeded.has(client)) return
+    this.#heeded.add(client)
+    client.on('error', () => this.#lose())
+  }
+
+  #lose(): void {
+    this.#losses += 1
+    this.#onLoss()
   }
 
   #session(client: pg.PoolClient, isOver: () => boolean): Session {
@@ -199,18 +234,29 @@ export class Database {
   }
 }
 
+/** Where the server takes no more connections, but has some of ours, one of those is waited for. */
+async function connected(pool: pg.Pool): Promise<pg.PoolClient> {
+  for (const until = systemClock.mono() + callMs; ; await sleep(systemClock, fullMs)) {
+    try {
+      return await pool.connect()
+    } catch (error) {
+      if (!isFull(error) || pool.totalCount === 0 || systemClock.mono() >= until) throw error
+    }
+  }
+}
+
 /** Statements that are not worth a name. */
 const isSaidOnce = /^\s*(BEGIN|COMMIT|SET|SAVEPOINT|RELEASE|CREATE|ALTER|DROP)/
 
 async function inTransaction<Answer>(
-  begin: string,
+  beginning: string,
   held: Held,
   act: (session: Session) => Promise<Answer>,
   isKept: (answer: Answer) => boolean = () => true,
 ): Promise<Answer> {
   const { session } = held
   // The connection answers in order, so that nothing has to wait for the answer to BEGIN.
-  const begun = session.all(begin)
+  const begun = session.all(beginning)
   begun.catch(() => {})
   try {
     const answer = await act(session)
@@ -235,15 +281,6 @@ async function undo(held: Held): Promise<void> {
 function noted<Answer>(call: Promise<Answer>, onCall: (call: Promise<unknown>) => void): Promise<Answer> {
   onCall(call)
   return call
-}
-
-const heeded = new WeakSet<pg.PoolClient>()
-
-/** A connection that breaks while it is in use also says so as an event, which would end the process if nobody listened. */
-function heedErrors(client: pg.PoolClient): void {
-  if (heeded.has(client)) return
-  heeded.add(client)
-  client.on('error', () => {})
 }
 
 function withDeadline<Answer>(call: Promise<Answer>, ms: number): Promise<Answer> {

@@ -54,6 +54,11 @@ export function isForbidden(error: unknown): boolean {
   return codeOf(error) === '42501'
 }
 
+/** The server takes no more connections. */
+export function isFull(error: unknown): boolean {
+  return codeOf(error) === '53300'
+}
+
 /** Whether the connection is of no more use: another one may lead to a server that works. */
 export function isAway(error: unknown): boolean {
   if (error instanceof DeadlineError) return true

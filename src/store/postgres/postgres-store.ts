@@ -53,7 +53,8 @@ import { Untold } from './untold.ts'
 
 /** What one opening of the store lasts for. */
 interface Opened {
-  readonly context: Context
+  /** Another one after every loss of a connection; calls under way keep theirs. */
+  context: Context
   readonly clock: Clock
   readonly claiming: { readonly known: KnownClaims; readonly floors: Floors }
   readonly hints: Hints
@@ -239,13 +240,13 @@ export class PostgresStore implements Store {
 
   #connect({ clock, random }: StoreEnv): Opened {
     const { schema, prepare, compat, listenUrl } = this.#options
-    const db = new Database(this.#source, { schema, prepare, isCompat: compat, random, onCall: (call) => clock.waitFor?.(call) })
+    const onCall = (call: Promise<unknown>) => clock.waitFor?.(call)
+    const db = new Database(this.#source, { schema, prepare, isCompat: compat, random, onCall, onLoss: () => forget(opened) })
     const isReal = clock === systemClock
     let told = { now: clock.wall(), at: clock.mono() }
     const context: Context = {
       db,
-      dictionary: new Dictionary(db.apart),
-      facts: new Facts(),
+      ...nothingKnown(db),
       isCompat: compat,
       now: () => (isReal ? null : Math.floor(clock.wall())),
       guessNow: () => (isReal ? told.now + clock.mono() - told.at : Math.floor(clock.wall())),
@@ -257,10 +258,22 @@ export class PostgresStore implements Store {
     const hints = new Hints(context, compat ? false : listenUrl)
     const untold = new Untold(() => clock.mono())
     const claiming = { known: new KnownClaims(), floors }
-    const opened = { context, clock, claiming, hints, untold, pruned: { next: 0, page: 0 } }
+    const opened: Opened = { context, clock, claiming, hints, untold, pruned: { next: 0, page: 0 } }
     for (const listener of this.#listeners.keys()) this.#listeners.set(listener, hear(opened, listener))
     return opened
   }
+}
+
+function nothingKnown(db: Database): Pick<Context, 'dictionary' | 'facts'> {
+  return { dictionary: new Dictionary(db.apart), facts: new Facts() }
+}
+
+/**
+ * A standby that has become the primary may lack the last of what was committed, and give the same numbers to other names. What
+ * was read before is read again.
+ */
+function forget(opened: Opened): void {
+  opened.context = { ...opened.context, ...nothingKnown(opened.context.db) }
 }
 
 /** Has the store listen as well, but only beside somebody else: a process that only creates work need not hear of any. */
