@@ -162,12 +162,12 @@ if (emptyRow.split(',').length !== occurrenceWidth - 1) throw new Error('the hea
 // those skipped that another claim is just taking.
 const takeDue = `WITH joined AS MATERIALIZED (SELECT boot FROM punctual.node WHERE boot = $4::int FOR KEY SHARE),
   g AS MATERIALIZED (
-    SELECT t.now, least(t.now, coalesce($6::float8, t.now)) AS due_by, m.pause_revision,
+    SELECT t.now, least(t.now, coalesce($6::float8, t.now)) AS due_by, (SELECT pause_revision FROM punctual.meta) AS pause_revision,
       EXISTS (SELECT 1 FROM joined) AS is_joined,
       EXISTS (SELECT 1 FROM punctual.claim WHERE id = $2) AS stands,
       EXISTS (SELECT 1 FROM punctual.kind WHERE ref = ANY($7::int[]) AND laned) AS is_laned,
       (SELECT min(wake_at) FROM punctual.waiting WHERE kind = ANY($7::int[]) AND wake_at IS NOT NULL) AS wake_at
-    FROM (SELECT coalesce($1::float8, punctual.now_ms()) AS now) t, punctual.meta m),
+    FROM (SELECT coalesce($1::float8, punctual.now_ms()) AS now) t),
   lane AS MATERIALIZED (
     SELECT k.ref AS kind, p.priority, coalesce(f.due_at, '-infinity') AS floor
     FROM punctual.kind k CROSS JOIN unnest(k.priorities) p (priority)
