@@ -104,11 +104,12 @@ interface Held {
   readonly turn: number
 }
 
+/** By one look for each: a plan that joins, made while there is little history, would read all of it with every beat. */
 async function heldBy(session: Session, boot: number): Promise<readonly Held[]> {
   const members = await session.all<[number, number]>(
     `SELECT m.ref, m.turn FROM punctual.claim c CROSS JOIN unnest(c.refs, c.turns) m (ref, turn) WHERE c.node = $1
-      AND NOT EXISTS (SELECT 1 FROM punctual.turn t WHERE t.ref = m.ref AND t.turn = m.turn)
-      AND EXISTS (SELECT 1 FROM punctual.occurrence o WHERE o.ref = m.ref)`,
+      AND NOT EXISTS (SELECT 1 FROM punctual.turn t WHERE t.ref = m.ref AND t.turn = m.turn OFFSET 0)
+      AND EXISTS (SELECT 1 FROM punctual.occurrence o WHERE o.ref = m.ref OFFSET 0)`,
     [boot],
   )
   return members.map(([ref, turn]) => ({ ref, turn }))
