@@ -4,6 +4,8 @@ export type Source = string | pg.Pool
 
 const connectMs = 5_000
 const mostConnections = 8
+/** A transaction in which a verb says nothing for so long is undone. */
+const mostIdleMs = 5_000
 /** As many handlers run at once, unless told otherwise. */
 const mostWorks = 10
 
@@ -34,8 +36,11 @@ export function makePools(source: Source, { prepare }: { prepare: boolean }): Po
     max: mostConnections,
     pipeline: true,
     // To compile a statement, or to plan it anew for each set of values, takes longer than to run it: what is read and
-    // written here goes by keys, whatever the values. Poolers refuse to be told.
-    ...(prepare && { options: '-c jit=off -c plan_cache_mode=force_generic_plan' }),
+    // written here goes by keys, whatever the values. And a process that is stopped, or cut off without a word, must not keep
+    // what it has locked from others. Poolers refuse to be told.
+    ...(prepare && {
+      options: `-c jit=off -c plan_cache_mode=force_generic_plan -c idle_in_transaction_session_timeout=${mostIdleMs}`,
+    }),
   } as pg.PoolConfig)
   return { verbs, works, apart: verbs, own: [verbs, works] }
 }
