@@ -83,16 +83,21 @@ const broken: Readonly<Record<string, string>> = {
 
 /** All that is wrong with the tables of a schema, whoever is writing to them: each look is one statement, which sees one moment. */
 export async function brokenInvariants(url: string, schema: string): Promise<string[]> {
-  const faults: string[] = []
   const client = new Client({ connectionString: url })
   await client.connect()
   try {
-    for (const [name, query] of Object.entries(broken)) {
-      const { rows } = await client.query(inSchema(`WITH ${places} ${query} LIMIT 5`, schema))
-      if (rows.length > 0) faults.push(`${name}: ${JSON.stringify(rows)}`)
-    }
+    return await brokenInView(client, schema)
   } finally {
     await client.end()
+  }
+}
+
+/** The same as a connection sees it, which may be in a transaction. */
+export async function brokenInView(client: Client, schema: string): Promise<string[]> {
+  const faults: string[] = []
+  for (const [name, query] of Object.entries(broken)) {
+    const { rows } = await client.query(inSchema(`WITH ${places} ${query} LIMIT 5`, schema))
+    if (rows.length > 0) faults.push(`${name}: ${JSON.stringify(rows)}`)
   }
   return faults
 }
