@@ -7,7 +7,7 @@ import type { Session } from './session.ts'
 import { announceUnattendedEnd } from './unattended-end.ts'
 import { version } from './version.ts'
 
-const claimsPerRescue = 200
+const claimsPerRescue = 1000
 const prunePerPass = 1000
 const pruneEveryMs = 60_000
 
@@ -186,6 +186,8 @@ export class Keeper {
 
   async #rescue(gone: readonly { boot: string; beats: number }[]): Promise<void> {
     const { store, events, options } = this.#env
+    // What a node held may take several calls: it is told of with the last of them.
+    let count = { rescued: 0, dead: 0 }
     for (;;) {
       const { rescued, removed, more, expired } = await store.rescue({
         gone,
@@ -193,7 +195,9 @@ export class Keeper {
         limit: claimsPerRescue,
       })
       const dead = rescued.filter(({ outcome }) => outcome === 'dead').length
-      for (const node of removed) events.emit('node.gone', { node, rescued: rescued.length, dead })
+      count = { rescued: count.rescued + rescued.length, dead: count.dead + dead }
+      for (const node of removed) events.emit('node.gone', { node, ...count })
+      if (removed.length > 0) count = { rescued: 0, dead: 0 }
       for (const passed of expired) events.emit('occurrence.passed', passed)
       for (const { id, outcome } of rescued) if (outcome === 'dead' || outcome === 'canceled') await this.#announce(id)
       if (!more) return

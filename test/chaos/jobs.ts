@@ -29,6 +29,17 @@ export const block = defineJob<string>('block').task('only', ({ attempt, signal,
   return untilTold(signal)
 })
 
+/** Goes on when it is told to stop, and reports what it did as if nothing were; on its first try. */
+export const stubborn = defineJob('stubborn').task('only', async ({ attempt, signal, progress }) => {
+  if (attempt > 1) return 'elsewhere'
+  await untilTold(signal).catch(() => {})
+  progress(0.9, 'late')
+  return 'late'
+})
+
+/** Short work that has to share a key. */
+export const limited = defineJob('limited', { concurrency: { key: 'narrow', limit: 2 } }).task('only', () => 'done')
+
 function untilTold(signal: AbortSignal): Promise<number> {
   return new Promise((_, reject) => {
     const alive = setInterval(() => {}, 1000)

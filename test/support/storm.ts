@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { PunctualError } from '../../src/errors.ts'
 import { uuidV7 } from '../../src/model/ids.ts'
+import { isEnd, type OccurrenceState } from '../../src/model/lifecycle.ts'
 import type { ClaimRef, Store } from '../../src/store/store.ts'
 import type { ManualClock } from '../../src/testing/manual-clock.ts'
 import { pick, randomStep } from '../../src/testing/store-suite/model-step.ts'
@@ -55,8 +56,8 @@ export class Storm {
     }
   }
 
-  /** Nothing happens any more but what lets everything come to its end; returns what is left then, by state. */
-  async calm(): Promise<Record<string, number>> {
+  /** Nothing happens any more but what lets everything come to its end; what has none then is a fault. */
+  async calm(): Promise<void> {
     const [store] = this.#stores as [Store]
     this.#clock.jump(3_600_000)
     for (const { tenant, job, to } of await store.readPauses({}))
@@ -78,7 +79,15 @@ export class Storm {
       this.#clock.jump(Math.max(1, nextDue - this.#clock.wall()))
     }
     const { states } = await store.counts({})
-    return Object.fromEntries(Object.entries(states).filter(([, count]) => count !== 0))
+    for (const [state, count] of Object.entries(states))
+      if (count !== 0 && state !== 'dead' && !isEnd(state as OccurrenceState)) this.faults.push(`${count} are ${state} for ever`)
+  }
+
+  /** All that has ended is pruned. */
+  async forget(): Promise<void> {
+    const [store] = this.#stores as [Store]
+    const all = { endedBefore: Number.MAX_SAFE_INTEGER, keyRetentionMs: 0, limit: 1000 }
+    while ((await store.prune(all)).pruned > 0);
   }
 
   async #rescueAll(store: Store, own: string): Promise<void> {

@@ -9,7 +9,7 @@ export interface Said {
   readonly [field: string]: unknown
 }
 
-/** A process of a test's own. What it says can be awaited; it never outlives its test. */
+/** A process of a test's own. What it says can be awaited. */
 export interface WorkerProcess {
   readonly child: ChildProcess
   /** All that was said so far. */
@@ -20,9 +20,16 @@ export interface WorkerProcess {
   readonly ended: Promise<number | string>
 }
 
+/** One that never outlives its test. */
 export function startWorker(file: URL, ...args: string[]): WorkerProcess {
+  const worker = spawnWorker(file, ...args)
+  onTestFinished(() => void worker.child.kill('SIGKILL'))
+  return worker
+}
+
+/** One that several tests share, and that whoever starts it has to end. */
+export function spawnWorker(file: URL, ...args: string[]): WorkerProcess {
   const child = spawn(process.execPath, [fileURLToPath(file), ...args], { stdio: ['ignore', 'pipe', 'pipe'] })
-  onTestFinished(() => void child.kill('SIGKILL'))
   const said: Said[] = []
   const waiting = new Set<() => void>()
   let errors = ''

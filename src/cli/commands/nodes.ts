@@ -6,7 +6,7 @@ import { instant, print, printJson, table } from '../print.ts'
 export function addNodes(root: Command): void {
   root
     .command('nodes')
-    .description('List the nodes that work on the store, with their last beats.')
+    .description('List the nodes that work on the store, with their load, version, last beat and handlers.')
     .addOption(storeOption())
     .addOption(jsonOption())
     .addHelpText('after', example('punctual nodes --store sqlite:./punctual.db'))
@@ -18,10 +18,12 @@ export function addNodes(root: Command): void {
         node.name,
         String(node.pid),
         `${node.running}/${node.concurrency}`,
+        node.release === null ? node.version : `${node.version} (release ${node.release})`,
         instant(node.startedAt),
         instant(node.beatAt),
         node.boot,
+        node.kinds.toSorted().join(', '),
       ])
-      print(table(['NODE', 'PID', 'RUNNING', 'STARTED', 'LAST BEAT', 'ID'], rows))
+      print(table(['NODE', 'PID', 'RUNNING', 'VERSION', 'STARTED', 'LAST BEAT', 'ID', 'HANDLERS'], rows))
     })
 }

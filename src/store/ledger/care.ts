@@ -69,9 +69,7 @@ export function rescue(ledger: Ledger, request: RescueRequest): RescueAnswer {
   let more = false
   for (const { boot, beats } of request.gone) {
     const node = ledger.nodes.get(boot)
-    // After the store's clock was set back a beat may lie ahead of it: then only the observer's clock can tell.
-    const isFresh = node && node.beatAt <= now && now - node.beatAt < node.ttlMs
-    if (!node || node.beats !== beats || isFresh) continue
+    if (!node || !isGone(node, beats, now)) continue
     const claims = [...ledger.claims.values()].filter((claim) => claim.node === boot)
     for (const claim of claims.slice(0, left)) {
       for (const entry of unended(ledger, claim))
@@ -88,6 +86,13 @@ export function rescue(ledger: Ledger, request: RescueRequest): RescueAnswer {
     rescued.push(recover(ledger, entry, { end: 'stale', node, now, delaysMs: request.delaysMs }))
   }
   return { rescued, removed, more, expired: expire(ledger) }
+}
+
+/** Whether a node that an observer has seen at so many beats, and no more for its ttl, is gone by the store's clock too. */
+export function isGone(node: Pick<NodeRecord, 'beats' | 'beatAt' | 'ttlMs'>, beats: number, now: number): boolean {
+  // After the store's clock was set back a beat may lie ahead of it: then only the observer's clock can tell.
+  const isFresh = node.beatAt <= now && now - node.beatAt < node.ttlMs
+  return node.beats === beats && !isFresh
 }
 
 /** Ends what has not started in time, whether or not a node could have run it. */

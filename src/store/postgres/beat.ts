@@ -104,6 +104,7 @@ interface Held {
   readonly turn: number
 }
 
+/** By one look for each: a plan that joins, made while there is little history, would read all of it with every beat. */
 async function heldBy(session: Session, boot: number): Promise<readonly Held[]> {
   const members = await session.all<[number, number]>(
     `SELECT m.ref, m.turn FROM punctual.claim c CROSS JOIN unnest(c.refs, c.turns) m (ref, turn) WHERE c.node = $1

@@ -63,7 +63,10 @@ export interface ReadOptions {
   readonly claims?: readonly string[]
 }
 
-/** The entries of these handles, the oldest first. */
+/**
+ * The entries of these handles, the oldest first. Their turns are looked up one by one: a plan that was made while there was little
+ * history would go through all of it.
+ */
 export async function readEntries(
   session: Session,
   dictionary: Dictionary,
@@ -75,7 +78,8 @@ export async function readEntries(
   const [rows, turns, holds, members, attempts] = await Promise.all([
     session.all<EntryRow>(selectEntries, wanted),
     session.all<TurnRow>(
-      `SELECT ${turnColumns} FROM punctual.turn t WHERE t.ref = ANY($1::bigint[]) ORDER BY t.ref, t.turn`,
+      `SELECT ${turnColumns} FROM unnest($1::bigint[]) k (ref) CROSS JOIN LATERAL (
+        SELECT * FROM punctual.turn WHERE ref = k.ref OFFSET 0) t ORDER BY t.ref, t.turn`,
       wanted,
     ),
     session.all<[number, string]>('SELECT ref, key FROM punctual.hold WHERE ref = ANY($1::bigint[]) ORDER BY seq', wanted),

@@ -4,6 +4,8 @@ export type Source = string | pg.Pool
 
 const connectMs = 5_000
 const mostConnections = 8
+/** A transaction in which a verb says nothing for so long is undone. */
+const mostIdleMs = 5_000
 /** As many handlers run at once, unless told otherwise. */
 const mostWorks = 10
 
@@ -40,7 +42,7 @@ export function makePools(source: Source, { prepare }: { prepare: boolean }): Po
     max: mostConnections,
     pipeline: true,
     // Poolers refuse to be told.
-    ...(prepare && { options: keptPlans }),
+    ...(prepare && { options: `${keptPlans} -c idle_in_transaction_session_timeout=${mostIdleMs}` }),
   } as pg.PoolConfig)
   return { verbs, works, apart: verbs, own: [verbs, works] }
 }

@@ -1,4 +1,4 @@
-import { rescue as rescueInLedger } from '../ledger/care.ts'
+import { isGone, rescue as rescueInLedger } from '../ledger/care.ts'
 import type { NodeRecord, RescueAnswer, RescueRequest } from '../store.ts'
 import { column } from './arrays.ts'
 import { deleteRows } from './batch.ts'
@@ -26,20 +26,21 @@ export async function rescue(context: Context, request: RescueRequest) {
   if (boots.length === 0 && !look?.[0]) return { answer: nothing, hints: [] }
   return db.transaction(async (session) => {
     const slice = await Slice.begin(session, context)
-    const limit = await claimsThatFit(slice, request)
-    const held = await heldByGone(slice, { ...request, limit })
+    const { members: held, next } = await heldByGone(slice, request)
     const late = await overdue(slice)
     const expired = await expiries(slice)
-    const members = [...held, ...late.members]
+    // A claim of a gone node is worked off as a whole, with its page.
+    const members = [...held, ...late.members.filter(({ node }) => !slice.ledger.nodes.has(node))]
     const claims = [...new Set(members.map(({ claim }) => claim))]
     await slice.gather([...new Set([...members.flatMap(({ ref }) => ref ?? []), ...expired.map(({ ref }) => ref)])], {
       claims,
       onlyFree: true,
     })
-    // Somebody is just writing under such a claim: its node stays until the next call.
-    const busy = new Set(held.filter(({ claim }) => !slice.ledger.claims.has(claim)).map(({ node }) => node))
-    const answer = rescueInLedger(slice.ledger, { ...request, limit })
-    const removed = answer.removed.filter((boot) => !busy.has(boot))
+    // Where somebody is just writing under such a claim, or more are left, the node stays until the next call.
+    const busy = held.filter(({ claim }) => !slice.ledger.claims.has(claim)).map(({ node }) => node)
+    const staying = new Set([...busy, next])
+    const answer = rescueInLedger(slice.ledger, request)
+    const removed = answer.removed.filter((boot) => !staying.has(boot))
     await removeNodes(session, context, removed)
     await deleteRows(
       session,
@@ -48,20 +49,9 @@ export async function rescue(context: Context, request: RescueRequest) {
       expired.map(({ ref, at }) => [at, ref]),
     )
     await flush(slice)
-    const isCut = late.isCut || expired.length === mostAtOnce
+    const isCut = late.isCut || expired.length === mostAtOnce || (next !== null && busy.length < held.length)
     return { answer: { ...answer, removed, more: answer.more || isCut }, hints: slice.hints }
   })
-}
-
-/** How many claims of gone nodes one call works off: no more than it can write in good time, however large they are. */
-async function claimsThatFit({ session, context }: Slice, { gone, limit }: RescueRequest): Promise<number> {
-  if (gone.length === 0) return limit
-  const [row] = await session.all<[number]>(
-    `SELECT count(*) AS many FROM (SELECT sum(cardinality(refs)) OVER (ORDER BY seq) AS members FROM (
-        SELECT seq, refs FROM punctual.claim WHERE node = ANY($1::int[]) ORDER BY seq LIMIT $2::int) c) s WHERE members <= ${mostAtOnce}`,
-    [column(gone.flatMap(({ boot }) => context.dictionary.boot(boot) ?? [])), limit],
-  )
-  return Math.max(1, row?.[0] ?? 1)
 }
 
 /** A turn that is to be ended, and the claim that has it; `ref` is null for a claim without any left. */
@@ -71,34 +61,64 @@ interface Member {
   readonly ref: number | null
 }
 
+interface Page {
+  readonly members: readonly Member[]
+  /** The node whose claims come next; null when these are the last. */
+  readonly next: string | null
+}
+
+/** Finds what gone nodes hold, node by node: no more than one call can write in good time. The nodes behind are left for later. */
+async function heldByGone(slice: Slice, request: RescueRequest): Promise<Page> {
+  if (request.gone.length === 0) return { members: [], next: null }
+  const { session, context, ledger } = slice
+  const { dictionary } = context
+  const nodes = await lockGone(slice, request)
+  const claims = await session.all<[claim: string, node: number, members: number]>(
+    `SELECT id, node, cardinality(refs) AS members FROM (
+      SELECT id, node, refs, seq FROM punctual.claim WHERE node = ANY($1::int[]) ORDER BY node, seq LIMIT $2::int) c ORDER BY node, seq`,
+    [column([...nodes.keys()]), request.limit + 1],
+  )
+  const fitting = howManyFit(claims.slice(0, request.limit).map(([, , members]) => members))
+  const next = claims[fitting]
+  for (const [boot, node] of nodes) if (!next || boot <= next[1]) ledger.nodes.set(node.boot, node)
+  const rows = await session.all<[claim: string, node: number, ref: number | null]>(
+    `SELECT c.id, c.node, m.ref FROM punctual.claim c LEFT JOIN LATERAL (
+        SELECT m.ref FROM unnest(c.refs, c.turns) m (ref, turn)
+        WHERE NOT EXISTS (SELECT 1 FROM punctual.turn t WHERE t.ref = m.ref AND t.turn = m.turn OFFSET 0)
+      ) m ON true WHERE c.id = ANY($1::text[])`,
+    [column(claims.slice(0, fitting).map(([id]) => id))],
+  )
+  return {
+    members: rows.map(([claim, node, ref]) => ({ claim, node: dictionary.bootName(node), ref })),
+    next: next ? dictionary.bootName(next[1]) : null,
+  }
+}
+
 type NodeRow = [boot: number, beats: number, beatAt: number, ttlMs: number]
 
-/**
- * Locks the nodes that are said to be gone, and finds what they hold: one claim more than is worked off, to know that there is more.
- * A node that another rescues, or that does something itself, is left alone.
- */
-async function heldByGone({ session, context, ledger }: Slice, { gone, limit }: RescueRequest): Promise<readonly Member[]> {
-  if (gone.length === 0) return []
+/** Locks those of the nodes that are gone. One that another rescues, or that does something itself, is left alone. */
+async function lockGone({ session, context, now }: Slice, { gone }: RescueRequest): Promise<ReadonlyMap<number, NodeRecord>> {
   const { dictionary, isCompat } = context
-  const nodes = await session.all<NodeRow>(
+  const seen = new Map(gone.map(({ boot, beats }) => [boot, beats]))
+  const rows = await session.all<NodeRow>(
     `SELECT boot, beats, beat_at, ttl_ms FROM punctual.node WHERE boot = ANY($1::int[]) ORDER BY boot
       FOR UPDATE ${isCompat ? '' : 'SKIP LOCKED'}`,
     [column(gone.flatMap(({ boot }) => dictionary.boot(boot) ?? []))],
   )
-  for (const [boot, beats, beatAt, ttlMs] of nodes) {
-    const name = dictionary.bootName(boot)
-    ledger.nodes.set(name, { boot: name, beats, beatAt, ttlMs } as NodeRecord)
-  }
-  const rows = await session.all<[claim: string, node: number, ref: number | null]>(
-    `SELECT c.id, c.node, m.ref FROM unnest($1::int[]) b CROSS JOIN LATERAL
-        (SELECT id, node, refs, turns FROM punctual.claim WHERE node = b ORDER BY seq LIMIT $2::int) c
-      LEFT JOIN LATERAL (
-        SELECT m.ref FROM unnest(c.refs, c.turns) m (ref, turn)
-        WHERE (SELECT true FROM punctual.turn t WHERE t.ref = m.ref AND t.turn = m.turn) IS NULL
-      ) m ON true`,
-    [column(nodes.map(([boot]) => boot)), limit + 1],
-  )
-  return rows.map(([claim, node, ref]) => ({ claim, node: dictionary.bootName(node), ref }))
+  const nodes = rows.map(([boot, beats, beatAt, ttlMs]) => {
+    return [boot, { boot: dictionary.bootName(boot), beats, beatAt, ttlMs } as NodeRecord] as const
+  })
+  return new Map(nodes.filter(([, node]) => isGone(node, seen.get(node.boot) as number, now)))
+}
+
+/** How many claims of these sizes one call works off: one at least, however large it is. */
+function howManyFit(sizes: readonly number[]): number {
+  let members = 0
+  const tooMany = sizes.findIndex((size) => {
+    members += size
+    return members > mostAtOnce
+  })
+  return tooMany === -1 ? sizes.length : Math.max(1, tooMany)
 }
 
 /** Turns that run on beyond their deadline. What is noted of turns that have ended is deleted on the way. */

@@ -3,6 +3,7 @@ import { postgres } from '../../../src/store/postgres/index.ts'
 import { manualClock } from '../../../src/testing/manual-clock.ts'
 import { freshSchemaName, sharedPostgresUrl } from '../../support/postgres-database.ts'
 import { brokenInvariants } from '../../support/postgres-invariants.ts'
+import { queryOnce } from '../../support/servers/query-once.ts'
 import { Storm } from '../../support/storm.ts'
 
 const seeds = Number(process.env.SEEDS ?? 3)
@@ -23,13 +24,31 @@ describe('eight stores on one schema, all verbs at random', () => {
       const stores = Array.from({ length: 8 }, () => postgres(url, { schema, listenUrl: false }))
       for (const store of stores) await store.open({ clock, random: () => 0 })
       const storm = new Storm(stores, clock)
-      await storm.rage(seed, steps)
+      const broken = () => brokenInvariants(url, schema)
+      expect(await foundDuring(storm.rage(seed, steps), broken)).toEqual([])
       expect(storm.faults).toEqual([])
-      expect(await brokenInvariants(url, schema)).toEqual([])
+      expect(await broken()).toEqual([])
       await storm.calm()
       expect(storm.faults).toEqual([])
-      expect(await brokenInvariants(url, schema)).toEqual([])
+      expect(await broken()).toEqual([])
+      await storm.forget()
+      expect(await broken()).toEqual([])
+      expect(await queryOnce(url, `SELECT ref FROM ${schema}.turn WHERE ref NOT IN (SELECT ref FROM ${schema}.dead)`)).toEqual([])
       for (const store of stores) await store.close()
     },
   )
 })
+
+/** What a look finds that is taken again and again for as long as the work goes on. */
+async function foundDuring(work: Promise<void>, look: () => Promise<string[]>): Promise<string[]> {
+  let isOver = false
+  const found: string[] = []
+  const watch = async () => {
+    while (!isOver && found.length === 0) found.push(...(await look()))
+  }
+  const ended = work.finally(() => {
+    isOver = true
+  })
+  await Promise.all([ended, watch()])
+  return found
+}

@@ -1,0 +1,56 @@
+import { Client } from 'pg'
+import { expect, it, onTestFinished } from 'vitest'
+import { createPunctual } from '../../../src/client/punctual.ts'
+import { defineJob } from '../../../src/model/definition.ts'
+import { postgres } from '../../../src/store/postgres/index.ts'
+import { freshSchemaName, sharedPostgresUrl } from '../../support/postgres-database.ts'
+import { brokenInView } from '../../support/postgres-invariants.ts'
+import { untilAborted } from '../../support/until-aborted.ts'
+
+/** What is planted, and what the look must find it to be. Some faults show in more than one way. */
+const plants: readonly (readonly [sql: string, fault: RegExp])[] = [
+  [`DELETE FROM punctual.ready`, /^an occurrence stands in no place/],
+  [`INSERT INTO punctual.dead SELECT series, ref FROM punctual.ready`, /^an occurrence stands in no place, or in two/],
+  [`UPDATE punctual.ready SET turn = 3`, /^turns are not counted/],
+  [
+    `INSERT INTO punctual.turn (ref, ended_at, due_at, turn, series, "end")
+      SELECT ref, 0, 0, turn + 1, series, 'failed' FROM punctual.turn WHERE "end" = 'completed'`,
+    /^something has ended, and goes on/,
+  ],
+  [`INSERT INTO punctual.hold (key, ref) SELECT key, -1 FROM punctual.hold`, /^more hold a key than it allows/],
+  [`DELETE FROM punctual.hold`, /^one runs without a key it needs/],
+  [
+    `INSERT INTO punctual.rate_start (key, at, until) SELECT key, at + 1, until + 1 FROM punctual.rate_start`,
+    /^more have started/,
+  ],
+  [`UPDATE punctual.series SET completed = completed + 1`, /^counts differ from a recount/],
+  [`DELETE FROM punctual.node`, /^a claim stands without a node/],
+]
+
+it('a look at the tables finds what is planted in them', async () => {
+  const [url, schema] = [await sharedPostgresUrl(), freshSchemaName()]
+  const work = (name: string, options = {}) =>
+    defineJob(name, options).task('only', (ctx) => (name === 'held' ? untilAborted(ctx) : 1))
+  const jobs = [
+    work('held', { concurrency: { key: 'k', limit: 1 } }),
+    work('rated', { rate: { key: 'r', limit: 1, per: '1h' } }),
+    work('done'),
+  ]
+  const punctual = createPunctual({ store: postgres(url, { schema }), jobs, grace: 0 })
+  onTestFinished(() => punctual.close())
+  const names = ['held', 'rated', 'done']
+  await punctual.enqueue(names.map((job) => ({ job })))
+  await punctual.enqueue('later', null, { runAt: '1h' })
+  await punctual.start()
+  await expect.poll(() => punctual.counts({}), { timeout: 60_000 }).toMatchObject({ running: 1, completed: 2, pending: 1 })
+  const client = new Client({ connectionString: url })
+  await client.connect()
+  onTestFinished(() => client.end())
+  expect(await brokenInView(client, schema)).toEqual([])
+  for (const [sql, fault] of plants) {
+    await client.query('BEGIN')
+    await client.query(sql.replaceAll('punctual.', `${schema}.`))
+    expect(await brokenInView(client, schema)).toContainEqual(expect.stringMatching(fault))
+    await client.query('ROLLBACK')
+  }
+})
