@@ -208,7 +208,7 @@ export class Dispatcher implements TurnListener {
     const { concurrency } = this.#env.options
     const queued = this.#queue.length + this.#suspects.length
     const free = concurrency - this.#running - queued
-    const ahead = queued <= this.#batch ? this.#batch : 0
+    const ahead = queued < this.#batch ? this.#batch : 0
     return Math.min(Math.max(free, ahead), this.#claimLimit)
   }
 
