@@ -86,8 +86,7 @@ export class Dispatcher implements TurnListener {
     if (!this.#isClaiming || limit <= 0 || env.registry.kinds().length === 0 || !this.#session().isJoined) return null
     const claimed = await this.#claimNext(limit, undefined, true)
     if (claimed === null) return null
-    this.#mayBeMore = claimed.count >= limit
-    if (this.#mayBeMore) return this.#room() > 0 ? 0 : null
+    if (claimed.count >= limit) return this.#room() > 0 ? 0 : null
     const { pollMs } = env.options
     const dueInMs = claimed.nextDue === null ? Number.POSITIVE_INFINITY : Math.max(1, claimed.nextDue - env.time.now())
     return dueInMs <= pollMs ? dueInMs : { poll: pollMs }
@@ -118,7 +117,7 @@ export class Dispatcher implements TurnListener {
     const session = this.#session()
     // After an unknown outcome the same claim is asked for again, so that what it may have taken is not left behind.
     if (this.#pending?.session !== session) this.#pending = { claim: this.#newClaim(), session, limit }
-    const { claim } = this.#pending
+    const { claim, limit: asked } = this.#pending
     const { clusterLimit } = env.options
     session.inFlight.add(claim.id)
     try {
@@ -126,7 +125,7 @@ export class Dispatcher implements TurnListener {
         ...claim,
         node: session.boot,
         kinds: env.registry.kinds(),
-        limit: this.#pending.limit,
+        limit: asked,
         ...(clusterLimit !== null && { clusterLimit }),
         ...(dueBy !== undefined && { dueBy }),
         ...(await this.#pick()),
@@ -139,6 +138,7 @@ export class Dispatcher implements TurnListener {
       if (session.isFenced) return null
       if (members.length > 0) session.hold(claim, members.length)
       session.inFlight.delete(claim.id)
+      this.#mayBeMore = members.length >= asked
       this.#enqueue(claim, members, isAhead)
       return { id: claim.id, count: members.length, nextDue }
     } catch (error) {
