@@ -10,6 +10,10 @@ export interface Aspect<Run> {
   readonly better?: 'higher' | 'lower'
   /** What the bar of this figure is called. Default: it gets none. */
   readonly bar?: string
+  /** How many times better than the best peer those that are no peers want to be at least. Default: nothing is wanted. */
+  readonly goal?: number
+  /** What the figure of those that are no peers is to stay under. */
+  readonly under?: number
 }
 
 /** What one contestant has over the best peer, for the chart. */
@@ -30,12 +34,19 @@ export interface Comparison<Run> {
 export function compare<Run>(page: Page, { heading, note, results, aspects, isPeer }: Comparison<Run>): Bar[] {
   const compared = aspects.filter(({ better }) => better !== undefined)
   const peers = [...results].filter(([contestant]) => isPeer(contestant)).map(([, runs]) => runs)
-  const rows = [...results].map(([{ name }, runs]) => [
-    name,
+  const judged = aspects.filter(({ goal, under }) => under !== undefined || (goal !== undefined && peers.length > 0))
+  const rows = [...results].map(([contestant, runs]) => [
+    contestant.name,
     ...aspects.map((aspect) => cell(spread(runs.map(aspect.of)))),
     ...compared.map((aspect) => ratioCell(advantage(runs, peers, aspect))),
+    ...judged.map((aspect) => (isPeer(contestant) ? '' : judge(page, runs, peers, aspect))),
   ])
-  const columns = ['', ...aspects.map(({ title }) => title), ...compared.map(({ title }) => `${title}, to the best peer`)]
+  const columns = [
+    '',
+    ...aspects.map(({ title }) => title),
+    ...compared.map(({ title }) => `${title}, to the best peer`),
+    ...judged.map(({ title }) => `goal, ${title}`),
+  ]
   page.table(heading, columns, rows, note)
   return [...results]
     .filter(([contestant]) => !isPeer(contestant))
@@ -59,6 +70,17 @@ export function advantage<Run>(
   const inRound = runs.map((run, round) => ratio(of(run), best(peers.flatMap((runs) => runs.slice(round, round + 1).map(of)))))
   const { min, max } = spread(inRound)
   return { median: ratio(median(runs.map(of)), best(peers.map((runs) => median(runs.map(of))))), min, max }
+}
+
+function judge<Run>(page: Page, runs: readonly Run[], peers: readonly (readonly Run[])[], aspect: Aspect<Run>): string {
+  const { goal = 0, under } = aspect
+  if (under !== undefined) return page.goal(`< ${under}`, median(runs.map(aspect.of)) < under)
+  return goalCell(page, advantage(runs, peers, aspect), goal)
+}
+
+/** Whether a ratio is what was wanted, by the figure that the page shows. */
+export function goalCell(page: Page, ratio: Spread | null, goal: number): string {
+  return page.goal(`≥ ${goal}×`, ratio !== null && Math.round(ratio.median * 100) / 100 >= goal)
 }
 
 export function ratioCell(ratio: Spread | null): string {

@@ -18,7 +18,7 @@ export const entries = {
   pickup: [punctual, patient, notifying],
   lateness: [punctual, eager, patient, notifying],
   enqueue: [punctual, patient, notifying, silent],
-  loaded: [punctual, eager, notifying],
+  loaded: [punctual],
   idle: [punctual, patient, eager, notifying],
 } satisfies Record<string, readonly Contestant[]>
 

@@ -1,4 +1,4 @@
-import { type Aspect, type Bar, compare, ratioCell } from '../harness/comparison.ts'
+import { type Aspect, type Bar, compare, goalCell, ratioCell } from '../harness/comparison.ts'
 import type { Contestant } from '../harness/contestant.ts'
 import { figure, type Page } from '../harness/page.ts'
 import { spread } from '../harness/statistics.ts'
@@ -6,6 +6,9 @@ import { isPeer } from './contestants.ts'
 import { type Drained, drainOnce, type Lateness, type LoadedPlace, latenessOnce } from './runs.ts'
 import type { Scale } from './scale.ts'
 import { drainAspects, entrants, latenessAspects, measured } from './tables.ts'
+
+/** What of a figure is to be left, whatever else the tables hold. */
+const flat = 0.85
 
 /** The same run without the load and with it. */
 interface Pair<Run> {
@@ -66,7 +69,6 @@ function pairTable<Run>(
   const loaded = `with ${figure(load.future, 0)} future jobs and ${figure(load.history, 0)} done ones`
   const bars = compare(page, {
     heading: `${heading}, ${loaded}`,
-    note: 'graphile-worker deletes jobs that are done, so that it has no done ones to hold.',
     aspects: aspects.map(({ of, bar, ...aspect }) => ({
       ...aspect,
       of: ({ loaded }: Pair<Run>) => of(loaded),
@@ -76,10 +78,14 @@ function pairTable<Run>(
     isPeer,
   })
   const compared = aspects.filter(({ better }) => better !== undefined)
-  const rows = [...results].map(([{ name }, pairs]) => [name, ...compared.map((aspect) => ratioCell(kept(pairs, aspect)))])
+  const rows = [...results].map(([{ name }, pairs]) => [
+    name,
+    ...compared.map((aspect) => ratioCell(kept(pairs, aspect))),
+    ...compared.map((aspect) => goalCell(page, kept(pairs, aspect), flat)),
+  ])
   page.table(
     `${heading}: to the same without them`,
-    ['', ...compared.map(({ title }) => title)],
+    ['', ...compared.map(({ title }) => title), ...compared.map(({ title }) => `goal, ${title}`)],
     rows,
     '1× is as good as on an empty place, less is worse.',
   )

@@ -31,7 +31,7 @@ const defaults = {
   future: '1000000',
   history: '10000000',
   idle: '100000',
-  'idle-seconds': '60',
+  'idle-seconds': '30',
 } as const
 
 /** Reads the command line, such as `--measure drain --rounds 1 --jobs 20000 --only punctual`. */
