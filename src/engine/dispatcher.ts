@@ -1,8 +1,7 @@
-import { PunctualError } from '../errors.ts'
 import type { AbortReason } from '../model/context.ts'
 import { errorRecord } from '../model/error-record.ts'
-import { uuidV7 } from '../model/ids.ts'
-import type { ClaimMember, ClaimPick, ClaimRef, ClaimRequest } from '../store/store.ts'
+import type { ClaimMember, ClaimRef } from '../store/store.ts'
+import { type Claimed, Claimer } from './claimer.ts'
 import type { Env } from './env.ts'
 import { Execution } from './execution.ts'
 import { Executor, type TurnListener, type TurnResult } from './executor.ts'
@@ -26,10 +25,10 @@ interface Queued {
   readonly member: ClaimMember
 }
 
-interface Claimed {
-  readonly id: string
-  readonly count: number
-  readonly nextDue: number | null
+interface ClaimHow {
+  readonly limit: number
+  readonly dueBy?: number
+  readonly isAhead: boolean
 }
 
 /** A batch that was started within this time was small enough to be doubled. */
@@ -51,11 +50,15 @@ export class Dispatcher implements TurnListener {
   #running = 0
   #runningSuspects = 0
   #batch = 0
-  #pending: { readonly claim: ClaimRef; readonly session: Session; readonly limit: number } | null = null
+  readonly #claimer: Claimer
+  /** Asks for more at the same time while there is more than one claim brings. */
+  readonly #second: Claimer
   #isClaiming = true
   /** Whether the last look left anything due behind: only then is a free slot a reason for another. */
   #mayBeMore = true
-  #claiming: Promise<void> = Promise.resolve()
+  /** Whether the last look brought all that it asked for. */
+  #isFull = false
+  #claiming: Promise<unknown> = Promise.resolve()
   #idleWaiters: (() => void)[] = []
   #cancelGiveBack: (() => void) | null = null
   /** Called when a slot has become free and more may be claimed. */
@@ -67,6 +70,8 @@ export class Dispatcher implements TurnListener {
     this.#recorder = recorder
     this.#session = session
     this.#fence = fence
+    this.#claimer = new Claimer(env, session, fence)
+    this.#second = new Claimer(env, session, fence)
   }
 
   /** How many run, and how many claimed ones wait for a slot. */
@@ -78,75 +83,53 @@ export class Dispatcher implements TurnListener {
     return this.#live
   }
 
-  /** One claim, if there is room. Returns the wait until the next is worth a try. */
+  /** Claims if there is room. Returns the wait until the next is worth a try. */
   async runOnce(): Promise<Wait> {
     const env = this.#env
     const limit = this.#room()
+    const isFlooded = this.#isFull && this.#batch >= this.#claimLimit
     this.#mayBeMore = true
+    this.#isFull = false
     if (!this.#isClaiming || limit <= 0 || env.registry.kinds().length === 0 || !this.#session().isJoined) return null
-    const claimed = await this.#claimNext(limit, undefined, true)
-    if (claimed === null) return null
-    if (claimed.count >= limit) return this.#room() > 0 ? 0 : null
+    const claimers = isFlooded || this.#second.isUnsure ? [this.#claimer, this.#second] : [this.#claimer]
+    const answers = await this.#claimNext(claimers, { limit, isAhead: true })
+    const failed = answers.find((answer) => answer.status === 'rejected')
+    if (failed) throw failed.reason
+    const claimed = answers.flatMap((answer) => (answer.status === 'fulfilled' && answer.value ? [answer.value] : []))
+    if (claimed.length < claimers.length) return null
+    if (claimed.every(({ isFull }) => isFull)) return this.#room() > 0 ? 0 : null
     const { pollMs } = env.options
-    const dueInMs = claimed.nextDue === null ? Number.POSITIVE_INFINITY : Math.max(1, claimed.nextDue - env.time.now())
+    const nextDue = Math.min(...claimed.map(({ nextDue }) => nextDue ?? Number.POSITIVE_INFINITY))
+    const dueInMs = Math.max(1, nextDue - env.time.now())
     return dueInMs <= pollMs ? dueInMs : { poll: pollMs }
   }
 
   /** Claims up to `limit` and starts what fits; null when the node lost its session meanwhile. One claim is asked for at a time. */
-  claim(limit: number, dueBy?: number): Promise<Claimed | null> {
-    return this.#claimNext(limit, dueBy, false)
+  async claim(limit: number, dueBy?: number): Promise<Claimed | null> {
+    const [answer] = await this.#claimNext([this.#claimer], { limit, isAhead: false, ...(dueBy !== undefined && { dueBy }) })
+    if (answer?.status === 'rejected') throw answer.reason
+    return answer?.value ?? null
   }
 
   /** Resolves when the claim under way, if any, has been answered. */
-  claimed(): Promise<void> {
-    return this.#claiming
+  async claimed(): Promise<void> {
+    await this.#claiming
   }
 
-  #claimNext(limit: number, dueBy: number | undefined, isAhead: boolean): Promise<Claimed | null> {
-    const claimed = this.#claiming.then(() => this.#claim(limit, dueBy, isAhead))
-    this.#claiming = claimed.then(
-      () => {},
-      () => {},
-    )
+  #claimNext(claimers: readonly Claimer[], how: ClaimHow): Promise<PromiseSettledResult<Claimed | null>[]> {
+    const answers = this.#claiming.then(() => Promise.allSettled(claimers.map((claimer) => this.#claim(claimer, how))))
+    this.#claiming = answers
+    return answers
+  }
+
+  async #claim(claimer: Claimer, { limit, dueBy, isAhead }: ClaimHow): Promise<Claimed | null> {
+    const claimed = await claimer.claim(limit, dueBy)
+    if (!claimed) return null
+    const { claim, members, isFull } = claimed
+    this.#mayBeMore = isFull
+    this.#isFull = isFull
+    this.#enqueue(claim, members, isAhead)
     return claimed
-  }
-
-  async #claim(limit: number, dueBy: number | undefined, isAhead: boolean): Promise<Claimed | null> {
-    const env = this.#env
-    while (this.#session().beating) await this.#session().beating
-    const session = this.#session()
-    // After an unknown outcome the same claim is asked for again, so that what it may have taken is not left behind.
-    if (this.#pending?.session !== session) this.#pending = { claim: this.#newClaim(), session, limit }
-    const { claim, limit: asked } = this.#pending
-    const { clusterLimit } = env.options
-    session.inFlight.add(claim.id)
-    try {
-      const request: ClaimRequest = {
-        ...claim,
-        node: session.boot,
-        kinds: env.registry.kinds(),
-        limit: asked,
-        ...(clusterLimit !== null && { clusterLimit }),
-        ...(dueBy !== undefined && { dueBy }),
-        ...(await this.#pick()),
-      }
-      const sentAt = env.clock.mono()
-      const { now, members, passed, nextDue } = await env.store.claim(request)
-      env.time.observe(now, sentAt)
-      for (const one of passed) env.events.emit('occurrence.passed', one)
-      this.#pending = null
-      if (session.isFenced) return null
-      if (members.length > 0) session.hold(claim, members.length)
-      session.inFlight.delete(claim.id)
-      this.#mayBeMore = members.length >= asked
-      this.#enqueue(claim, members, isAhead)
-      return { id: claim.id, count: members.length, nextDue }
-    } catch (error) {
-      if (!(error instanceof PunctualError && error.code === 'claim.lost')) throw error
-      this.#pending = null
-      this.#fence('the store refused a claim of this node')
-      return null
-    }
   }
 
   /** Stops claiming, gives back what has not started, and signals what runs. */
@@ -189,18 +172,6 @@ export class Dispatcher implements TurnListener {
     this.#suspects = this.#suspects.filter(kept)
     for (const executor of this.#live) if (claimIds.has(executor.claimId)) executor.abort('lost')
     this.#checkIdle()
-  }
-
-  async #pick(): Promise<{ readonly pick?: ClaimPick }> {
-    const { options, store, registry } = this.#env
-    if (options.pick === 'priority') return {}
-    if (options.pick === 'fair') return { pick: { kind: 'fair' } }
-    return { pick: { kind: 'quotas', quotas: options.pick(await store.waiting({ kinds: registry.kinds() })) } }
-  }
-
-  #newClaim(): ClaimRef {
-    const { clock, randomBytes } = this.#env
-    return { id: uuidV7(Math.floor(clock.wall()), randomBytes), token: Buffer.from(randomBytes(16)).toString('base64url') }
   }
 
   /** What to claim: the free slots, and beyond them a batch that grows as long as batches start quickly. */

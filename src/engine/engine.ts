@@ -192,12 +192,11 @@ export class Engine {
     const claimIds = new Set<string>()
     let claimed = 0
     while (claimed < limit) {
-      const wanted = Math.min(limit - claimed, this.env.store.batchLimit)
-      const answer = await this.#dispatcher.claim(wanted, dueBy)
+      const answer = await this.#dispatcher.claim(Math.min(limit - claimed, this.env.store.batchLimit), dueBy)
       if (!answer) break
-      claimIds.add(answer.id)
-      claimed += answer.count
-      if (answer.count < wanted) break
+      claimIds.add(answer.claim.id)
+      claimed += answer.members.length
+      if (!answer.isFull) break
     }
     return { claimed, claimIds }
   }

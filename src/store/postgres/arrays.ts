@@ -17,8 +17,8 @@ export function column(values: readonly Value[]): string | null {
   return isEmpty && values.length > 0 ? null : `{${text}}`
 }
 
-/** The same for texts of which it is known that they hold nothing but letters, digits and hyphens. */
-export function words(values: readonly string[]): string {
+/** The same for numbers, and for texts of which it is known that they hold nothing but letters, digits and hyphens. */
+export function bare(values: readonly (string | number)[]): string {
   return `{${values.join(',')}}`
 }
 

@@ -92,7 +92,14 @@ function split(rows: readonly MemberRow[]): [Head, MemberRow[]] {
   // The head is the row without a handle.
   for (const row of rows) {
     if (row[0] === null) head = JSON.parse(row[18] as string) as Head
-    else members.push(row)
+    else {
+      row[5] ??= 'deferred'
+      row[7] ??= 'ever'
+      row[16] ??= row[19]
+      row[17] ??= row[19]
+      row[20] ??= 1
+      members.push(row)
+    }
   }
   // Here rather than by the server, which would move whole rows about.
   members.sort((a, b) => a[11] - b[11] || a[19] - b[19] || a[0] - b[0])
@@ -152,6 +159,13 @@ async function historiesOf({ db, dictionary }: Context, refs: readonly number[])
   const loaded = await readEntries(db, dictionary, refs, { withAttempts: true, claims: [] })
   return new Map(loaded.map(({ entry: { ref, turns, attempts } }) => [ref, { turns, attempts }]))
 }
+
+// What most rows have in common is left out, and put back by `split`: to write and read it costs more than to compare it.
+const claimedColumns = occurrenceColumns
+  .replace('o.source', "nullif(o.source, 'deferred')")
+  .replace('o.uniqueness', "nullif(o.uniqueness, 'ever')")
+  .replace('o.scheduled_at', 'nullif(o.scheduled_at, t.due_at)')
+  .replace('o.created_at', 'nullif(o.created_at, t.due_at)')
 
 const emptyRow = `NULL::bigint, NULL::uuid, NULL::int, NULL::int, NULL::int, NULL::punctual.source, NULL::text, NULL::punctual.uniqueness,
   NULL::text, NULL::text, NULL::text, NULL::smallint, NULL::text, NULL::text, NULL::text, NULL::float8, NULL::float8, NULL::float8`
@@ -217,5 +231,5 @@ const takeDue = `WITH joined AS MATERIALIZED (SELECT boot FROM punctual.node WHE
         LEFT JOIN punctual.job j ON j.series = s.ref))::text AS text FROM g, open)
   SELECT ${emptyRow}, head.text AS payload, NULL::float8 AS due_at, NULL::int AS turn FROM head
   UNION ALL
-  SELECT ${occurrenceColumns}, t.due_at, t.turn FROM taken t
+  SELECT ${claimedColumns}, t.due_at, nullif(t.turn, 1) FROM taken t
     CROSS JOIN LATERAL (SELECT * FROM punctual.occurrence o WHERE o.ref = t.ref OFFSET 0) o`

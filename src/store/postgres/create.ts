@@ -1,6 +1,6 @@
 import { defaultTenant } from '../../model/job.ts'
 import type { CreateAnswer, Hint, NewOccurrence } from '../store.ts'
-import { column, words } from './arrays.ts'
+import { bare, column } from './arrays.ts'
 import type { Context } from './context.ts'
 import type { Session } from './database.ts'
 import { NamesNeeded } from './dictionary.ts'
@@ -187,17 +187,17 @@ async function insertNew(
 function draftColumns({ dictionary }: Context, drafts: readonly Drafted[]): (string | null)[] {
   const of = (value: (draft: Drafted) => string | number | null) => column(drafts.map(value))
   return [
-    words(drafts.map(({ row }) => row.id)),
-    of(({ series }) => series),
-    of(({ kind }) => dictionary.kind(kind)),
-    of(({ version }) => version),
-    words(drafts.map(({ row }) => row.source)),
+    bare(drafts.map(({ row }) => row.id)),
+    bare(drafts.map(({ series }) => series)),
+    bare(drafts.map(({ kind }) => dictionary.kind(kind))),
+    bare(drafts.map(({ version }) => version)),
+    bare(drafts.map(({ row }) => row.source)),
     of(({ row }) => row.key),
-    words(drafts.map(({ row }) => row.unique)),
+    bare(drafts.map(({ row }) => row.unique)),
     of(({ row }) => row.entity),
     of(({ row }) => (Object.keys(row.refs).length === 0 ? null : JSON.stringify(row.refs))),
     of(({ row }) => toJson(row.settings)),
-    of(({ row }) => row.priority),
+    bare(drafts.map(({ row }) => row.priority)),
     of(({ holds }) => toJson(holds)),
     of(({ row }) => toJson(row.replay)),
     of(({ startWithinMs }) => startWithinMs),

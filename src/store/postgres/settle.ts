@@ -1,7 +1,7 @@
 import { isEnd, stateAfter } from '../../model/lifecycle.ts'
 import { settle as settleInLedger } from '../ledger/settle.ts'
 import type { ClaimRef, Hint, SettleItem, WriteAnswer } from '../store.ts'
-import { column } from './arrays.ts'
+import { bare, column } from './arrays.ts'
 import type { Context } from './context.ts'
 import { isDuplicate } from './failure.ts'
 import { flush } from './flush.ts'
@@ -21,23 +21,48 @@ export async function settle(
   items: readonly SettleItem[],
   done: readonly ClaimRef[],
 ): Promise<Settled> {
-  const plain = items.filter((item) => plainMember(known, item) !== null)
-  const others = items.filter((item) => plainMember(known, item) === null)
-  const answers = new Map<SettleItem, WriteAnswer>()
-  const hints: Hint[] = []
-  if (others.length > 0 || plain.length === 0) {
-    // A claim goes with the last of its members.
-    const settled = await settleOthers(context, others, plain.length > 0 ? [] : done)
-    for (const [at, item] of others.entries()) answers.set(item, settled.answers[at] as WriteAnswer)
-    hints.push(...settled.hints)
-  }
-  if (plain.length > 0) {
-    const settled = (await settlePlain(context, known, plain, done)) ?? (await settleOthers(context, plain, done)).answers
-    for (const [at, item] of plain.entries()) answers.set(item, settled[at] as WriteAnswer)
-  }
+  const members = items.map((item) => plainMember(known, item))
+  const settled = members.every((member) => member !== null)
+    ? await settleAlike(context, items, members, done)
+    : await settleMixed(context, items, members, done)
   for (const { claim, ref } of items) known.get(claim.id)?.members.delete(ref)
   for (const { id } of done) known.delete(id)
-  return { answers: items.map((item) => answers.get(item) as WriteAnswer), hints }
+  return settled
+}
+
+async function settleMixed(
+  context: Context,
+  items: readonly SettleItem[],
+  members: readonly (KnownMember | null)[],
+  done: readonly ClaimRef[],
+): Promise<Settled> {
+  const plain = items.filter((_, at) => members[at])
+  const others = items.filter((_, at) => !members[at])
+  // A claim goes with the last of its members.
+  const first = await settleOthers(context, others, plain.length > 0 ? [] : done)
+  if (plain.length === 0) return first
+  const rest = await settleAlike(
+    context,
+    plain,
+    members.filter((member) => member !== null),
+    done,
+  )
+  const answers = new Map<SettleItem, WriteAnswer>()
+  for (const [at, item] of others.entries()) answers.set(item, first.answers[at] as WriteAnswer)
+  for (const [at, item] of plain.entries()) answers.set(item, rest.answers[at] as WriteAnswer)
+  return { answers: items.map((item) => answers.get(item) as WriteAnswer), hints: [...first.hints, ...rest.hints] }
+}
+
+/** Those that need no more than their end row, unless it turns out that some do. */
+async function settleAlike(
+  context: Context,
+  items: readonly SettleItem[],
+  members: readonly KnownMember[],
+  done: readonly ClaimRef[],
+): Promise<Settled> {
+  if (items.length === 0) return settleOthers(context, items, done)
+  const answers = await settlePlain(context, items, members, done)
+  return answers ? { answers, hints: [] } : settleOthers(context, items, done)
 }
 
 /** What is known of a member whose end is all that is to be written, and that this end is its last. */
@@ -66,8 +91,8 @@ async function settleOthers(context: Context, items: readonly SettleItem[], done
  */
 async function settlePlain(
   { db }: Context,
-  known: KnownClaims,
   items: readonly SettleItem[],
+  members: readonly KnownMember[],
   done: readonly ClaimRef[],
 ): Promise<readonly WriteAnswer[] | null> {
   const claims = new Map<string, ClaimRef>()
@@ -76,18 +101,17 @@ async function settlePlain(
   // Locked in this order, so that two who settle the same claims do not block each other.
   const refs = [...claims.values()].sort((a, b) => (a.id < b.id ? -1 : 1))
   const places = new Map(refs.map(({ id }, at) => [id, at + 1]))
-  const members = items.map((item) => plainMember(known, item) as KnownMember)
   const hasAttempts = items.some(({ attempts }) => attempts.length > 0)
-  const manner = { hasAttempts, isBare: !hasAttempts && areAlike(items) }
+  const manner = { hasAttempts, isBare: !hasAttempts && areBare(items, members) }
   try {
     const [row] = await db.all<[ended: number]>(endText(manner), [
       column(refs.map(({ id }) => id)),
       column(refs.map(({ token }) => token)),
       column(done.map(({ id }) => places.get(id) ?? 0)),
-      column(items.map(({ claim }) => places.get(claim.id) ?? 0)),
-      column(items.map(({ ref }) => ref)),
-      column(items.map(({ turn }) => turn)),
-      column(members.map(({ series }) => series)),
+      bare(items.map(({ claim }) => places.get(claim.id) ?? 0)),
+      bare(items.map(({ ref }) => ref)),
+      bare(items.map(({ turn }) => turn)),
+      bare(members.map(({ series }) => series)),
       ...(manner.isBare ? bareColumns(items, members) : endColumns(items, members)),
       ...(hasAttempts ? attemptColumns(items) : []),
     ])
@@ -99,17 +123,20 @@ async function settlePlain(
 }
 
 /** What most ends are like: all succeeded, and there is nothing to say of any of them. */
-function areAlike(items: readonly SettleItem[]): boolean {
-  return items.every(
-    ({ end }) =>
-      end.end === 'completed' &&
-      end.attempt === 'succeeded' &&
-      end.startedAt !== null &&
-      end.result === null &&
-      end.settings === null &&
-      end.tasks === null &&
-      end.reason === null &&
-      end.error === null,
+function areBare(items: readonly SettleItem[], members: readonly KnownMember[]): boolean {
+  return (
+    items.every(
+      ({ end }) =>
+        end.end === 'completed' &&
+        end.attempt === 'succeeded' &&
+        Number.isInteger(end.startedAt) &&
+        Number.isInteger(end.endedAt) &&
+        end.result === null &&
+        end.settings === null &&
+        end.tasks === null &&
+        end.reason === null &&
+        end.error === null,
+    ) && members.every(({ dueAt }) => Number.isInteger(dueAt))
   )
 }
 
@@ -118,9 +145,9 @@ function bareColumns(items: readonly SettleItem[], members: readonly KnownMember
   const from = items[0]?.end.endedAt ?? 0
   return [
     from,
-    column(members.map(({ dueAt }) => dueAt - from)),
-    column(items.map(({ end }) => (end.startedAt as number) - from)),
-    column(items.map(({ end }) => end.endedAt - from)),
+    bare(members.map(({ dueAt }) => dueAt - from)),
+    bare(items.map(({ end }) => (end.startedAt as number) - from)),
+    bare(items.map(({ end }) => end.endedAt - from)),
   ]
 }
 
