@@ -26,16 +26,12 @@ export class Claimer {
     this.#fence = fence
   }
 
-  /** Whether it is not known what became of the last claim. The same is asked for again then, so that nothing is left behind. */
-  get isUnsure(): boolean {
-    return this.#pending !== null && this.#pending.session === this.#session()
-  }
-
   /** Null when the node lost its session meanwhile. */
   async claim(wanted: number, dueBy?: number): Promise<Claimed | null> {
     const env = this.#env
     while (this.#session().beating) await this.#session().beating
     const session = this.#session()
+    // After an unknown outcome the same is asked for again, so that what it may have taken is not left behind.
     if (this.#pending?.session !== session) this.#pending = { claim: this.#newClaim(), session, limit: wanted }
     const { claim, limit } = this.#pending
     const { clusterLimit } = env.options

@@ -25,12 +25,6 @@ interface Queued {
   readonly member: ClaimMember
 }
 
-interface ClaimHow {
-  readonly limit: number
-  readonly dueBy?: number
-  readonly isAhead: boolean
-}
-
 /** A batch that was started within this time was small enough to be doubled. */
 const quickStartMs = 50
 /** What was taken ahead and found no slot for this long is given back: another node may have one. */
@@ -51,14 +45,10 @@ export class Dispatcher implements TurnListener {
   #runningSuspects = 0
   #batch = 0
   readonly #claimer: Claimer
-  /** Asks for more at the same time while there is more than one claim brings. */
-  readonly #second: Claimer
   #isClaiming = true
   /** Whether the last look left anything due behind: only then is a free slot a reason for another. */
   #mayBeMore = true
-  /** Whether the last look brought all that it asked for. */
-  #isFull = false
-  #claiming: Promise<unknown> = Promise.resolve()
+  #claiming: Promise<void> = Promise.resolve()
   #idleWaiters: (() => void)[] = []
   #cancelGiveBack: (() => void) | null = null
   /** Called when a slot has become free and more may be claimed. */
@@ -71,7 +61,6 @@ export class Dispatcher implements TurnListener {
     this.#session = session
     this.#fence = fence
     this.#claimer = new Claimer(env, session, fence)
-    this.#second = new Claimer(env, session, fence)
   }
 
   /** How many run, and how many claimed ones wait for a slot. */
@@ -83,52 +72,44 @@ export class Dispatcher implements TurnListener {
     return this.#live
   }
 
-  /** Claims if there is room. Returns the wait until the next is worth a try. */
+  /** One claim, if there is room. Returns the wait until the next is worth a try. */
   async runOnce(): Promise<Wait> {
     const env = this.#env
     const limit = this.#room()
-    const isFlooded = this.#isFull && this.#batch >= this.#claimLimit
     this.#mayBeMore = true
-    this.#isFull = false
     if (!this.#isClaiming || limit <= 0 || env.registry.kinds().length === 0 || !this.#session().isJoined) return null
-    const claimers = isFlooded || this.#second.isUnsure ? [this.#claimer, this.#second] : [this.#claimer]
-    const answers = await this.#claimNext(claimers, { limit, isAhead: true })
-    const failed = answers.find((answer) => answer.status === 'rejected')
-    if (failed) throw failed.reason
-    const claimed = answers.flatMap((answer) => (answer.status === 'fulfilled' && answer.value ? [answer.value] : []))
-    if (claimed.length < claimers.length) return null
-    if (claimed.every(({ isFull }) => isFull)) return this.#room() > 0 ? 0 : null
+    const claimed = await this.#claimNext(limit, undefined, true)
+    if (claimed === null) return null
+    if (claimed.isFull) return this.#room() > 0 ? 0 : null
     const { pollMs } = env.options
-    const nextDue = Math.min(...claimed.map(({ nextDue }) => nextDue ?? Number.POSITIVE_INFINITY))
-    const dueInMs = Math.max(1, nextDue - env.time.now())
+    const dueInMs = claimed.nextDue === null ? Number.POSITIVE_INFINITY : Math.max(1, claimed.nextDue - env.time.now())
     return dueInMs <= pollMs ? dueInMs : { poll: pollMs }
   }
 
   /** Claims up to `limit` and starts what fits; null when the node lost its session meanwhile. One claim is asked for at a time. */
-  async claim(limit: number, dueBy?: number): Promise<Claimed | null> {
-    const [answer] = await this.#claimNext([this.#claimer], { limit, isAhead: false, ...(dueBy !== undefined && { dueBy }) })
-    if (answer?.status === 'rejected') throw answer.reason
-    return answer?.value ?? null
+  claim(limit: number, dueBy?: number): Promise<Claimed | null> {
+    return this.#claimNext(limit, dueBy, false)
   }
 
   /** Resolves when the claim under way, if any, has been answered. */
-  async claimed(): Promise<void> {
-    await this.#claiming
+  claimed(): Promise<void> {
+    return this.#claiming
   }
 
-  #claimNext(claimers: readonly Claimer[], how: ClaimHow): Promise<PromiseSettledResult<Claimed | null>[]> {
-    const answers = this.#claiming.then(() => Promise.allSettled(claimers.map((claimer) => this.#claim(claimer, how))))
-    this.#claiming = answers
-    return answers
+  #claimNext(limit: number, dueBy: number | undefined, isAhead: boolean): Promise<Claimed | null> {
+    const claimed = this.#claiming.then(() => this.#claim(limit, dueBy, isAhead))
+    this.#claiming = claimed.then(
+      () => {},
+      () => {},
+    )
+    return claimed
   }
 
-  async #claim(claimer: Claimer, { limit, dueBy, isAhead }: ClaimHow): Promise<Claimed | null> {
-    const claimed = await claimer.claim(limit, dueBy)
+  async #claim(limit: number, dueBy: number | undefined, isAhead: boolean): Promise<Claimed | null> {
+    const claimed = await this.#claimer.claim(limit, dueBy)
     if (!claimed) return null
-    const { claim, members, isFull } = claimed
-    this.#mayBeMore = isFull
-    this.#isFull = isFull
-    this.#enqueue(claim, members, isAhead)
+    this.#mayBeMore = claimed.isFull
+    this.#enqueue(claimed.claim, claimed.members, isAhead)
     return claimed
   }
 
