@@ -33,23 +33,28 @@ export async function beat(context: Context, one: Beat): Promise<Beaten> {
     await layLanes(context, node.kinds)
   }
   return db.transaction(async (session) => {
-    const [, [seen]] = await Promise.all([
+    // What is asked for at once is answered in this order, all of it after the lock was had.
+    const [, [seen], standing, running] = await Promise.all([
       session.all(phase === 'leave' ? lockToLeave : lockToStay, [boot]),
       session.all<Look>(look, [context.now(), boot]),
+      claimsOf(session, boot),
+      heldBy(session, boot),
     ])
     const [now, before, isKnown, isBreak] = seen as Look
     context.noteNow(now)
     if (!isKnown && phase !== 'join')
       return { answer: { now, aliveSince: before, known: false, lost: claims, cancels: [] }, hints: [] }
     const broken = isBreak ? await findBreak(session, context, boot) : null
-    const stray = await strayClaims(session, boot, one)
-    const hints = broken?.isSo || stray.length > 0 ? await setRight(session, context, broken?.isSo ?? false, stray) : []
-    const held = await heldBy(session, boot)
-    await noteLong(session, held, one)
-    if (phase === 'leave' && held.length === 0) await removeNode(session, boot)
-    else await putNode(session, boot, node, now, held.length)
-    const lost = await lostOf(session, boot, claims)
-    const cancels = await cancelNotices(session, held)
+    const stray = strayAmong(standing, one)
+    const isRight = !broken?.isSo && stray.length === 0
+    const hints = isRight ? [] : await setRight(session, context, broken?.isSo ?? false, stray)
+    const held = isRight ? running : await heldBy(session, boot)
+    const [cancels] = await Promise.all([
+      cancelNotices(session, held),
+      noteLong(session, held, one),
+      phase === 'leave' && held.length === 0 ? removeNode(session, boot) : putNode(session, boot, node, now, held.length),
+    ])
+    const lost = claims.filter((id) => !standing.has(id))
     return { answer: { now, aliveSince: broken?.aliveSince ?? before, known: true, lost, cancels }, hints }
   })
 }
@@ -64,11 +69,16 @@ async function findBreak(session: Session, context: Context, boot: number): Prom
   return { isSo, aliveSince: isSo ? now : before }
 }
 
-/** Claims of the node that it does not know: their answers never reached it. */
-async function strayClaims(session: Session, boot: number, { claims, inFlight }: Beat): Promise<readonly string[]> {
+/** The claims of the node, the oldest first. */
+async function claimsOf(session: Session, boot: number): Promise<ReadonlySet<string>> {
   const rows = await session.all<[string]>('SELECT id FROM punctual.claim WHERE node = $1 ORDER BY seq', [boot])
+  return new Set(rows.map(([id]) => id))
+}
+
+/** Claims of the node that it does not know: their answers never reached it. */
+function strayAmong(standing: ReadonlySet<string>, { claims, inFlight }: Beat): readonly string[] {
   const known = new Set([...claims, ...inFlight])
-  return rows.map(([id]) => id).filter((id) => !known.has(id))
+  return [...standing].filter((id) => !known.has(id))
 }
 
 /** After a break, what was planned and came due meanwhile waits for the planner's word. What is in stray claims is given back. */
@@ -128,16 +138,6 @@ async function noteLong(session: Session, held: readonly Held[], { long }: Beat)
 async function removeNode(session: Session, boot: number): Promise<void> {
   await session.all('DELETE FROM punctual.claim WHERE node = $1', [boot])
   await session.all('DELETE FROM punctual.node WHERE boot = $1', [boot])
-}
-
-async function lostOf(session: Session, boot: number, claims: readonly string[]): Promise<readonly string[]> {
-  if (claims.length === 0) return []
-  const rows = await session.all<[string]>('SELECT id FROM punctual.claim WHERE id = ANY($1::text[]) AND node = $2', [
-    column(claims),
-    boot,
-  ])
-  const standing = new Set(rows.map(([id]) => id))
-  return claims.filter((id) => !standing.has(id))
 }
 
 async function cancelNotices(session: Session, held: readonly Held[]): Promise<CancelNotice[]> {
