@@ -13,6 +13,7 @@ export function barChart(title: string, bars: readonly Bar[]): string {
   const height = top + bars.length * rowHeight + 16
   const lines = [
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" font-family="sans-serif" font-size="12">`,
+    `<title>${escaped(title)}</title>`,
     `<rect width="${width}" height="${height}" fill="#ffffff"/>`,
     `<text x="12" y="22" font-size="15" font-weight="bold" fill="#1f2328">${escaped(title)}</text>`,
     ...ticks(lowest, highest).map((tick) => gridLine(x(tick), `${tick}×`, height, tick === 1)),

@@ -129,9 +129,14 @@ export class Dispatcher implements TurnListener {
     this.#isClaiming = true
   }
 
+  /** Whether nothing claimed is left on this node; what has run is left until its end is written. */
+  get isIdle(): boolean {
+    return this.#live.size === 0 && this.#queue.length === 0 && this.#suspects.length === 0
+  }
+
   /** Resolves when nothing claimed is left on this node. */
   idle(): Promise<void> {
-    if (this.#live.size === 0 && this.#queue.length === 0 && this.#suspects.length === 0) return Promise.resolve()
+    if (this.isIdle) return Promise.resolve()
     return new Promise((resolve) => this.#idleWaiters.push(resolve))
   }
 
@@ -274,7 +279,7 @@ export class Dispatcher implements TurnListener {
   }
 
   #checkIdle(): void {
-    if (this.#live.size > 0 || this.#queue.length > 0 || this.#suspects.length > 0) return
+    if (!this.isIdle) return
     for (const resolve of this.#idleWaiters.splice(0)) resolve()
   }
 }

@@ -212,9 +212,8 @@ export class Engine {
       })
       // What a claim under way has taken is due no more, and not here yet.
       await this.#dispatcher.claimed()
-      const { running, queued } = this.#dispatcher.depth
       const isUninformed = isStarted && !registry.isInformed
-      if (!isUninformed && (nextDue === null || nextDue > now) && running + queued === 0) return
+      if (!isUninformed && (nextDue === null || nextDue > now) && this.#dispatcher.isIdle) return
       if (this.#phase !== 'started')
         throw new PunctualError('punctual.stopped', 'Work is due and this scheduler is not started; call start() first', {})
       if (isUninformed) this.#loops.planner.wake()
