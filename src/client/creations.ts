@@ -43,13 +43,21 @@ export class Creations {
       while (next < chunks.length) {
         const at = next++
         const chunk = chunks[at] as NewOccurrence[]
-        // In a transaction of the caller's nothing may fail, so that the store waits for as long as the caller does.
-        answers[at] = await (tx ? store.create(chunk, tx) : this.#insist(() => this.#tried(chunk)))
+        try {
+          // In a transaction of the caller's nothing may fail, so that the store waits for as long as the caller does.
+          answers[at] = await (tx ? store.create(chunk, tx) : this.#insist(() => this.#tried(chunk)))
+        } catch (error) {
+          next = chunks.length
+          throw error
+        }
       }
     }
     // Of the same key the first counts. What has none is made ready while the store takes in what came before.
     const hasOrder = tx !== undefined || rows.some(({ key }) => key !== null)
-    await Promise.all(Array.from({ length: hasOrder ? 1 : callsAtOnce }, createInTurn))
+    const turns = await Promise.allSettled(Array.from({ length: hasOrder ? 1 : callsAtOnce }, createInTurn))
+    // Who is told of a failure is told when nothing more comes.
+    const failed = turns.find((turn) => turn.status === 'rejected')
+    if (failed) throw failed.reason
     return answers.flat()
   }
 

@@ -116,6 +116,27 @@ onEachStore('BL-1 enqueue', (newDatabase) => {
     expect(await punctual.enqueue([])).toEqual([])
   })
 
+  it('in bulk without keys answers in order too', async () => {
+    const { client } = newCluster({ connect: newDatabase() })
+    const { punctual, store } = client({ jobs: [job] })
+    const count = 2 * store.batchLimit + 1
+    const answers = await punctual.enqueue(Array.from({ length: count }, (_, at) => ({ job, payload: at, runAt: '1h' })))
+    for (const at of [0, store.batchLimit, count - 1])
+      expect((await punctual.get((answers[at] as { id: string }).id))?.payload).toBe(at)
+  })
+
+  it('in bulk creates nothing more once it has failed', async () => {
+    const { client } = newCluster({ connect: newDatabase() })
+    const { punctual, store } = client({ jobs: [job] })
+    const outcomes = ['refused']
+    store.refuse('create', () => outcomes.pop() !== undefined)
+    const all = Array.from({ length: 5 * store.batchLimit }, () => ({ job, runAt: '1h' }))
+    await expect(punctual.enqueue(all)).rejects.toThrow('refused')
+    const calls = store.calls('create')
+    expect(calls).toBeLessThanOrEqual(2)
+    expect((await punctual.counts({ job })).pending).toBe((calls - 1) * store.batchLimit)
+  })
+
   it('one call that the store refuses does not fail the others of the same moment', async () => {
     const { client } = newCluster({ connect: newDatabase() })
     const { punctual } = client({ jobs: [job] })
