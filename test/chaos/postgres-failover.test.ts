@@ -49,7 +49,7 @@ describe.skipIf(isLeftOut(needed))('a failover', () => {
     await vi.waitFor(() => expect(acknowledged.length).toBeGreaterThan(20), patiently)
     await primary.kill()
     proxy.leadTo(standby)
-    // It is read-only for now: all that fails is tried again.
+    // Until it is promoted it is read-only: all that fails is tried again.
     const refused = await events.next('loop.error', ({ error }) => /takes no writes/.test(error.message))
     expect(refused.error).toMatchObject({ code: 'store.unreachable' })
     expect(punctual.health.state).toBe('degraded')

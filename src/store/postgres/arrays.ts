@@ -18,7 +18,7 @@ export function column(values: readonly Value[]): string | null {
 }
 
 /** The same for numbers, and for texts of which it is known that they hold nothing but letters, digits and hyphens. */
-export function bare(values: readonly (string | number)[]): string {
+export function unquoted(values: readonly (string | number)[]): string {
   return `{${values.join(',')}}`
 }
 

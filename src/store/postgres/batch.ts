@@ -1,8 +1,10 @@
 // Many rows in one statement: each column is an array, and `unnest` lays them side by side.
 import { column } from './arrays.ts'
+import { each } from './by-key.ts'
 import type { Session } from './database.ts'
+import type { Slice } from './slice.ts'
 
-type Value = string | number | boolean | null
+export type Value = string | number | boolean | null
 
 /** The columns of a batch and their types, in order. */
 export type Columns = Readonly<Record<string, string>>
@@ -37,7 +39,7 @@ function insertText(table: string, columns: Columns, rest: string): string {
 
 /** Deletes the rows that have these values in these columns. */
 export async function deleteRows(
-  session: Session,
+  { session, context }: Pick<Slice, 'session' | 'context'>,
   table: string,
   columns: Columns,
   rows: readonly (readonly Value[])[],
@@ -47,19 +49,20 @@ export async function deleteRows(
   const keys = `${unnested(columns)} k (${names.join(', ')})`
   const isSame = names.map((name) => `t.${name} = k.${name}`).join(' AND ')
   // By the place of the row where that is known to be: else the server may look at each row of the table for each key.
-  const text = session.isCompat
+  const text = context.isCompat
     ? `DELETE FROM punctual.${table} t USING ${keys} WHERE ${isSame}`
     : `DELETE FROM punctual.${table} WHERE ctid = ANY(ARRAY(
-        SELECT t.ctid FROM ${keys} CROSS JOIN LATERAL (SELECT ctid FROM punctual.${table} t WHERE ${isSame} OFFSET 0) t))`
+        SELECT t.ctid FROM ${keys} CROSS JOIN ${each(`${table} t`, isSame, { columns: 'ctid' })} t))`
   await session.all(text, arrays(columns, rows))
 }
 
-function unnested(columns: Columns): string {
+/** The columns side by side, as the values of a statement from the `first` on. */
+export function unnested(columns: Columns, first = 1): string {
   return `unnest(${Object.values(columns)
-    .map((type, at) => `$${at + 1}::${type}[]`)
+    .map((type, at) => `$${at + first}::${type}[]`)
     .join(', ')})`
 }
 
-function arrays(columns: Columns, rows: readonly (readonly Value[])[]): (string | null)[] {
+export function arrays(columns: Columns, rows: readonly (readonly Value[])[]): (string | null)[] {
   return Object.keys(columns).map((_, at) => column(rows.map((row) => row[at] as Value)))
 }

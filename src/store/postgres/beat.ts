@@ -1,6 +1,7 @@
 import { release } from '../ledger/care.ts'
 import type { Beat, BeatAnswer, CancelNotice, Hint, NodeInfo } from '../store.ts'
 import { column } from './arrays.ts'
+import { each, endOf, has, lacks } from './by-key.ts'
 import { layLanes } from './candidates.ts'
 import { writeStarts } from './checkpoint.ts'
 import { type Context, storeNow } from './context.ts'
@@ -114,12 +115,10 @@ interface Held {
   readonly turn: number
 }
 
-/** By one look for each: a plan that joins, made while there is little history, would read all of it with every beat. */
 async function heldBy(session: Session, boot: number): Promise<readonly Held[]> {
   const members = await session.all<[number, number]>(
     `SELECT m.ref, m.turn FROM punctual.claim c CROSS JOIN unnest(c.refs, c.turns) m (ref, turn) WHERE c.node = $1
-      AND (SELECT true FROM punctual.turn t WHERE t.ref = m.ref AND t.turn = m.turn) IS NULL
-      AND (SELECT true FROM punctual.occurrence o WHERE o.ref = m.ref)`,
+      AND ${lacks('turn', endOf('m'))} AND ${has('occurrence', 'ref = m.ref')}`,
     [boot],
   )
   return members.map(([ref, turn]) => ({ ref, turn }))
@@ -144,7 +143,7 @@ async function cancelNotices(session: Session, held: readonly Held[]): Promise<C
   if (held.length === 0) return []
   const rows = await session.all<[number, number, string | null]>(
     `SELECT q.ref, q.turn, q.reason FROM unnest($1::bigint[], $2::int[]) m (ref, turn)
-      CROSS JOIN LATERAL (SELECT ref, turn, reason FROM punctual.cancel_request q WHERE q.ref = m.ref AND q.turn = m.turn OFFSET 0) q`,
+      CROSS JOIN ${each('cancel_request', 'ref = m.ref AND turn = m.turn')} q`,
     [column(held.map(({ ref }) => ref)), column(held.map(({ turn }) => turn))],
   )
   return rows.map(([ref, turn, reason]) => ({ ref, turn, reason }))

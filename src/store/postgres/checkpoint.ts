@@ -1,11 +1,12 @@
 import type { CheckpointItem, WriteAnswer } from '../store.ts'
 import { column } from './arrays.ts'
 import { insertMissing, insertRows } from './batch.ts'
+import { each, endOf, lacks } from './by-key.ts'
 import type { Context } from './context.ts'
 import type { Session, WorkMeans } from './database.ts'
 import { isAborted } from './failure.ts'
 import { lend, workError } from './lend.ts'
-import { toJson } from './records.ts'
+import { attemptTypes, attemptValues } from './records.ts'
 
 /** Records what goes on in turns that have not ended. Items with work of their own are committed one by one. */
 export async function checkpoint(context: Context, items: readonly CheckpointItem[]): Promise<readonly WriteAnswer[]> {
@@ -39,9 +40,9 @@ async function lockClaims(session: Session, items: readonly CheckpointItem[]): P
 async function ownedOf(session: Session, items: readonly CheckpointItem[]): Promise<ReadonlySet<number>> {
   const rows = await session.all<[number]>(
     `SELECT i.at FROM unnest($1::text[], $2::text[], $3::bigint[], $4::int[]) WITH ORDINALITY i (id, token, ref, turn, at)
-      CROSS JOIN LATERAL (SELECT refs, turns FROM punctual.claim c WHERE c.id = i.id AND c.token = i.token OFFSET 0) c
+      CROSS JOIN ${each('claim', 'id = i.id AND token = i.token')} c
       WHERE c.turns[array_position(c.refs, i.ref)] = i.turn
-        AND (SELECT true FROM punctual.turn t WHERE t.ref = i.ref AND t.turn = i.turn) IS NULL`,
+        AND ${lacks('turn', endOf('i'))}`,
     [
       column(items.map(({ claim }) => claim.id)),
       column(items.map(({ claim }) => claim.token)),
@@ -60,32 +61,8 @@ async function write(session: Session, items: readonly CheckpointItem[]): Promis
     insertMissing(
       session,
       'attempt',
-      {
-        ref: 'bigint',
-        turn: 'int',
-        task: 'text',
-        n: 'int',
-        state: 'punctual.attempt_state',
-        started_at: 'float8',
-        ended_at: 'float8',
-        retry_at: 'float8',
-        error: 'text',
-        result: 'text',
-      },
-      items.flatMap(({ ref, attempts }) =>
-        attempts.map(({ turn, task, n, state, startedAt, endedAt, retryAt, error, result }) => [
-          ref,
-          turn,
-          task,
-          n,
-          state,
-          startedAt,
-          endedAt,
-          retryAt,
-          toJson(error),
-          result,
-        ]),
-      ),
+      attemptTypes,
+      items.flatMap(({ ref, attempts }) => attempts.map((attempt) => attemptValues(ref, attempt))),
     ),
     insertRows(
       session,

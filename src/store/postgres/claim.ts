@@ -4,6 +4,7 @@ import type { AttemptRecord, TurnRecord } from '../../model/occurrence.ts'
 import { recoveries } from '../../model/turn.ts'
 import type { ClaimAnswer, ClaimMember, ClaimRequest, Hint } from '../store.ts'
 import { column } from './arrays.ts'
+import { each } from './by-key.ts'
 import { claimLimited } from './claim-limited.ts'
 import type { Context } from './context.ts'
 import { readEntries } from './entries.ts'
@@ -171,9 +172,10 @@ const emptyRow = `NULL::bigint, NULL::uuid, NULL::int, NULL::int, NULL::int, NUL
   NULL::text, NULL::text, NULL::text, NULL::smallint, NULL::text, NULL::text, NULL::text, NULL::float8, NULL::float8, NULL::float8`
 if (emptyRow.split(',').length !== occurrenceWidth - 1) throw new Error('the head must have the columns of an occurrence')
 
-// joined: the node, which is not declared gone meanwhile. g: whether this way is open. lane: one range of the index for each kind and priority, bounded below by what is known to be
-// gone. found: the first of all lanes, read without a lock. wanted: how many of them each lane has. taken: so many of each lane,
-// those skipped that another claim is just taking.
+// joined: the node, which is not declared gone meanwhile. g: whether this way is open. lane: one range of the index for each kind
+// and priority, bounded below by what is known to be gone. found: the first of all lanes, read without a lock. wanted: how many of
+// them each lane has. taken: so many of each lane, those skipped that another claim is just taking. last: the last of these in each
+// lane. next: the first behind it.
 const takeDue = `WITH joined AS MATERIALIZED (SELECT boot FROM punctual.node WHERE boot = $4::int FOR KEY SHARE),
   g AS MATERIALIZED (
     SELECT t.now, least(t.now, coalesce($6::float8, t.now)) AS due_by, (SELECT pause_revision FROM punctual.meta) AS pause_revision,
@@ -232,4 +234,4 @@ const takeDue = `WITH joined AS MATERIALIZED (SELECT boot FROM punctual.node WHE
   SELECT ${emptyRow}, head.text AS payload, NULL::float8 AS due_at, NULL::int AS turn FROM head
   UNION ALL
   SELECT ${claimedColumns}, t.due_at, nullif(t.turn, 1) FROM taken t
-    CROSS JOIN LATERAL (SELECT * FROM punctual.occurrence o WHERE o.ref = t.ref OFFSET 0) o`
+    CROSS JOIN ${each('occurrence', 'ref = t.ref')} o`

@@ -1,6 +1,7 @@
 import { defaultTenant } from '../../model/job.ts'
 import type { CreateAnswer, Hint, NewOccurrence } from '../store.ts'
-import { bare, column } from './arrays.ts'
+import { column, unquoted } from './arrays.ts'
+import { lacks } from './by-key.ts'
 import type { Context } from './context.ts'
 import type { Session } from './database.ts'
 import { NamesNeeded } from './dictionary.ts'
@@ -187,17 +188,17 @@ async function insertNew(
 function draftColumns({ dictionary }: Context, drafts: readonly Drafted[]): (string | null)[] {
   const of = (value: (draft: Drafted) => string | number | null) => column(drafts.map(value))
   return [
-    bare(drafts.map(({ row }) => row.id)),
-    bare(drafts.map(({ series }) => series)),
-    bare(drafts.map(({ kind }) => dictionary.kind(kind))),
-    bare(drafts.map(({ version }) => version)),
-    bare(drafts.map(({ row }) => row.source)),
+    unquoted(drafts.map(({ row }) => row.id)),
+    unquoted(drafts.map(({ series }) => series)),
+    unquoted(drafts.map(({ kind }) => dictionary.kind(kind))),
+    unquoted(drafts.map(({ version }) => version)),
+    unquoted(drafts.map(({ row }) => row.source)),
     of(({ row }) => row.key),
-    bare(drafts.map(({ row }) => row.unique)),
+    unquoted(drafts.map(({ row }) => row.unique)),
     of(({ row }) => row.entity),
     of(({ row }) => (Object.keys(row.refs).length === 0 ? null : JSON.stringify(row.refs))),
     of(({ row }) => toJson(row.settings)),
-    bare(drafts.map(({ row }) => row.priority)),
+    unquoted(drafts.map(({ row }) => row.priority)),
     of(({ holds }) => toJson(holds)),
     of(({ row }) => toJson(row.replay)),
     of(({ startWithinMs }) => startWithinMs),
@@ -239,8 +240,8 @@ function insertText({ isLive, mayExpire, areNew, isPatient }: InsertManner): str
     SELECT nextval('punctual.occurrence_ref_seq') AS ref, coalesce(n.due_at, g.now + n.due_in) AS scheduled_at, g.now, n.*
     FROM g, unnest(${types.map((type, at) => `$${at + 7}::${type}[]`).join(', ')}) n (id, series, kind, version, source, key, uniqueness,
       entity, refs, settings, priority, holds, replay, start_within_ms, payload, due_at, due_in)
-    WHERE g.is_current AND (SELECT true FROM punctual.tombstone x WHERE x.id = n.id) IS NULL
-      ${areNew ? '' : 'AND (SELECT true FROM punctual.occurrence x WHERE x.id = n.id) IS NULL'}),
+    WHERE g.is_current AND ${lacks('tombstone', 'id = n.id')}
+      ${areNew ? '' : `AND ${lacks('occurrence', 'id = n.id')}`}),
   ${
     isLive
       ? `l AS (INSERT INTO punctual.live_key (series, key, ref) SELECT series, key, ref FROM i WHERE uniqueness = 'live' AND key IS NOT NULL

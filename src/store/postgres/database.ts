@@ -37,8 +37,6 @@ const parsers: pg.CustomTypesConfig = {
 interface DatabaseOptions {
   readonly schema: string
   readonly prepare: boolean
-  /** See `Session`. */
-  readonly isCompat?: boolean
   /** Spreads the tries of those that were in each other's way. */
   readonly random?: () => number
   /** Is told of what goes on in `work`, call by call, since nobody knows how long the whole takes. */
@@ -77,7 +75,6 @@ export class Database {
   readonly schema: string
   readonly #pools: Pools
   readonly #prepare: boolean
-  readonly #isCompat: boolean
   readonly #random: () => number
   readonly #onCall: (call: Promise<unknown>) => void
   readonly #texts = new Map<string, { readonly text: string; readonly name: string }>()
@@ -86,13 +83,9 @@ export class Database {
   readonly #heeded = new WeakSet<pg.PoolClient>()
   #losses = 0
 
-  constructor(
-    source: Source,
-    { schema, prepare, isCompat = false, random = () => 0.5, onCall = () => {}, onLoss = () => {} }: DatabaseOptions,
-  ) {
+  constructor(source: Source, { schema, prepare, random = () => 0.5, onCall = () => {}, onLoss = () => {} }: DatabaseOptions) {
     this.schema = schema
     this.#prepare = prepare
-    this.#isCompat = isCompat
     this.#random = random
     this.#onCall = onCall
     this.#onLoss = onLoss
@@ -141,7 +134,7 @@ export class Database {
     const onCall = this.#onCall
     const working = (held: Held) => {
       const { session: bare } = held
-      const session: Session = { ...bare, all: (sql, values) => noted(withDeadline(bare.all(sql, values), statementMs), onCall) }
+      const session: Session = { all: (sql, values) => noted(withDeadline(bare.all(sql, values), statementMs), onCall) }
       const means = { session, client: held.client, cut, onCall }
       return inTransaction(begin, Object.assign(held, { session }), () => act(means), isKept)
     }
@@ -156,7 +149,7 @@ export class Database {
 
   /** A session on a transaction that the caller has begun and will end. */
   joined(tx: Queryable): Session {
-    return { ...joined(tx, (sql) => this.#text(sql).text), isCompat: this.#isCompat }
+    return joined(tx, (sql) => this.#text(sql).text)
   }
 
   async close(): Promise<void> {
@@ -219,7 +212,6 @@ export class Database {
         const { rows } = await client.query(query)
         return rows as unknown as Row[]
       },
-      isCompat: this.#isCompat,
     }
     return (client as { pipeline?: boolean }).pipeline ? session : inTurn(session)
   }

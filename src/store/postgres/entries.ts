@@ -3,6 +3,7 @@ import { isEnd, stateAfter } from '../../model/lifecycle.ts'
 import type { WaitRecord } from '../../model/occurrence.ts'
 import type { Entry } from '../ledger/ledger.ts'
 import { column } from './arrays.ts'
+import { each } from './by-key.ts'
 import type { Session } from './database.ts'
 import type { Dictionary } from './dictionary.ts'
 import {
@@ -51,10 +52,12 @@ const selectEntries = `SELECT ${occurrenceColumns}, r.turn AS ready_turn, r.due_
     d.ref IS NOT NULL AS is_dead, s.turn AS start_turn, s.started_at AS start_at, s.deadline_at,
     c.turn AS cancel_turn, c.reason AS cancel_reason
   FROM unnest($1::bigint[]) k (ref)
-  CROSS JOIN LATERAL (SELECT * FROM punctual.occurrence WHERE ref = k.ref OFFSET 0) o
-  ${['ready r', 'waiting w', 'dead d'].map((place) => `LEFT JOIN LATERAL (SELECT * FROM punctual.${place} WHERE series = o.series AND ref = o.ref OFFSET 0) ${place.at(-1)} ON true`).join('\n  ')}
-  LEFT JOIN LATERAL (SELECT * FROM punctual.start WHERE ref = o.ref OFFSET 0) s ON true
-  LEFT JOIN LATERAL (SELECT * FROM punctual.cancel_request WHERE ref = o.ref OFFSET 0) c ON true`
+  CROSS JOIN ${each('occurrence', 'ref = k.ref')} o
+  LEFT JOIN ${each('ready', 'series = o.series AND ref = o.ref')} r ON true
+  LEFT JOIN ${each('waiting', 'series = o.series AND ref = o.ref')} w ON true
+  LEFT JOIN ${each('dead', 'series = o.series AND ref = o.ref')} d ON true
+  LEFT JOIN ${each('start', 'ref = o.ref')} s ON true
+  LEFT JOIN ${each('cancel_request', 'ref = o.ref')} c ON true`
 
 export interface ReadOptions {
   /** Also reads the tries of their tasks. */
@@ -78,8 +81,7 @@ export async function readEntries(
   const [rows, turns, holds, members, attempts] = await Promise.all([
     session.all<EntryRow>(selectEntries, wanted),
     session.all<TurnRow>(
-      `SELECT ${turnColumns} FROM unnest($1::bigint[]) k (ref) CROSS JOIN LATERAL (
-        SELECT * FROM punctual.turn WHERE ref = k.ref OFFSET 0) t ORDER BY t.ref, t.turn`,
+      `SELECT ${turnColumns} FROM unnest($1::bigint[]) k (ref) CROSS JOIN ${each('turn', 'ref = k.ref')} t ORDER BY t.ref, t.turn`,
       wanted,
     ),
     session.all<[number, string]>('SELECT ref, key FROM punctual.hold WHERE ref = ANY($1::bigint[]) ORDER BY seq', wanted),

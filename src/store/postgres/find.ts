@@ -2,13 +2,14 @@
 import { keyedId } from '../../model/ids.ts'
 import { isEnd, stateAfter, turnEnds } from '../../model/lifecycle.ts'
 import type { Which } from '../store.ts'
+import { each, lacks } from './by-key.ts'
 import type { Context } from './context.ts'
 import type { Session } from './database.ts'
 import { isUuid } from './records.ts'
 
 type RefRow = [ref: number | string | bigint | null]
 
-const byId = `SELECT o.ref FROM (SELECT ref, series FROM punctual.occurrence WHERE id = $1::uuid OFFSET 0) o
+const byId = `SELECT o.ref FROM ${each('occurrence', 'id = $1::uuid')} o
   WHERE $2::text IS NULL OR (SELECT s.tenant FROM punctual.series s WHERE s.ref = o.series) = $2`
 
 // Each part is only looked at when those before it have found nothing.
@@ -36,10 +37,8 @@ const lastEnds = turnEnds.filter((end) => isEnd(stateAfter[end]))
 
 const ofEntity = `SELECT o.ref FROM punctual.series s JOIN punctual.occurrence o ON o.series = s.ref AND o.entity = $3
   WHERE s.tenant = $1 AND s.job = $2
-    AND (SELECT true FROM punctual.dead d WHERE d.series = o.series AND d.ref = o.ref) IS NULL
-    AND (
-      SELECT true FROM punctual.turn t WHERE t.ref = o.ref AND t."end" IN (${lastEnds.map((end) => `'${end}'`).join(', ')}) LIMIT 1
-    ) IS NULL
+    AND ${lacks('dead', 'series = o.series AND ref = o.ref')}
+    AND ${lacks('turn', `ref = o.ref AND "end" IN (${lastEnds.map((end) => `'${end}'`).join(', ')})`)}
   ORDER BY o.ref`
 
 /** The handles of all that have not ended and are about an entity, the oldest first. */

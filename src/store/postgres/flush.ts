@@ -1,5 +1,6 @@
 // Writes what a verb has changed in its slice of the ledger. The statements are sent one behind the other without waiting.
 import { type Entry, stateOf } from '../ledger/ledger.ts'
+import { unquoted } from './arrays.ts'
 import { type Columns, deleteRows, insertRows } from './batch.ts'
 import { type Change, changesOf, isMoved, seriesOf } from './changes.ts'
 import { toJson } from './records.ts'
@@ -63,7 +64,7 @@ function writeOccurrences(slice: Slice, changes: readonly Change[], gone: readon
   const changed = changes.filter(({ entry, before }) => before !== null && entry.record !== before.entry.record)
   return [
     deleteRows(
-      session,
+      slice,
       'occurrence',
       refOnly,
       gone.map(({ entry }) => [entry.ref]),
@@ -104,12 +105,13 @@ function writeOccurrences(slice: Slice, changes: readonly Change[], gone: readon
   ]
 }
 
-function writeClaims({ session, ledger, claimsBefore, context, before }: Slice): Promise<void>[] {
+function writeClaims(slice: Slice): Promise<void>[] {
+  const { session, ledger, claimsBefore, context, before } = slice
   const gone = [...claimsBefore].filter((id) => !ledger.claims.has(id))
   const fresh = [...ledger.claims.values()].filter(({ id }) => !claimsBefore.has(id))
   return [
     deleteRows(
-      session,
+      slice,
       'claim',
       { id: 'text' },
       gone.map((id) => [id]),
@@ -120,9 +122,9 @@ function writeClaims({ session, ledger, claimsBefore, context, before }: Slice):
         id,
         token,
         context.dictionary.boot(node),
-        `{${refs.join(',')}}`,
-        `{${entries.map(({ turn }) => turn).join(',')}}`,
-        `{${entries.map(({ ref, dueAt }) => before.get(ref)?.entry.dueAt ?? dueAt).join(',')}}`,
+        unquoted(refs),
+        unquoted(entries.map(({ turn }) => turn)),
+        unquoted(entries.map(({ ref, dueAt }) => before.get(ref)?.entry.dueAt ?? dueAt)),
       ])
     }),
   ]

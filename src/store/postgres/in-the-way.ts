@@ -4,6 +4,7 @@ import { stateOf } from '../ledger/ledger.ts'
 import { create as createInLedger } from '../ledger/plan.ts'
 import type { CreateAnswer, Hint, NewOccurrence } from '../store.ts'
 import { column } from './arrays.ts'
+import { each } from './by-key.ts'
 import type { Context } from './context.ts'
 import type { Session } from './database.ts'
 import { flush } from './flush.ts'
@@ -61,10 +62,10 @@ export async function resolve(
 
 const inTheWay = `SELECT n.at, o.id, o.payload, o.ref, x.id IS NOT NULL AS is_tombstoned
   FROM unnest($1::uuid[], $2::int[], $3::text[]) WITH ORDINALITY n (id, series, key, at)
-  LEFT JOIN LATERAL (SELECT ref FROM punctual.live_key WHERE series = n.series AND key = n.key OFFSET 0) l ON true
-  LEFT JOIN LATERAL (SELECT id FROM punctual.tombstone WHERE id = n.id OFFSET 0) x ON true
-  LEFT JOIN LATERAL (SELECT ref FROM punctual.occurrence WHERE id = n.id OFFSET 0) y ON true
-  LEFT JOIN LATERAL (SELECT id, payload, ref FROM punctual.occurrence WHERE ref = coalesce(y.ref, l.ref) OFFSET 0) o ON true`
+  LEFT JOIN ${each('live_key', 'series = n.series AND key = n.key')} l ON true
+  LEFT JOIN ${each('tombstone', 'id = n.id')} x ON true
+  LEFT JOIN ${each('occurrence', 'id = n.id', { columns: 'ref' })} y ON true
+  LEFT JOIN ${each('occurrence', 'ref = coalesce(y.ref, l.ref)')} o ON true`
 
 /** A key without its occurrence is left when the same call came in twice at the same moment. */
 async function dropOrphan({ dictionary }: Context, session: Session, { tenant, job, key }: NewOccurrence): Promise<void> {

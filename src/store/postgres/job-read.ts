@@ -5,6 +5,7 @@ import { covers, type PauseRecord } from '../../model/pause.ts'
 import type { JobQuery, PlanCandidate, PlanWork } from '../store.ts'
 import { column } from './arrays.ts'
 import { askedSeries } from './asked.ts'
+import { each } from './by-key.ts'
 import { type Context, storeNow } from './context.ts'
 import type { Session } from './database.ts'
 import { fromJson } from './records.ts'
@@ -132,7 +133,7 @@ async function strandedOf(session: Session, jobs: readonly JobRow[]): Promise<Re
   if (jobs.length === 0) return new Map()
   const rows = await session.all<[series: number, at: number]>(
     `SELECT w.series, o.scheduled_at FROM punctual.waiting w
-      CROSS JOIN LATERAL (SELECT scheduled_at FROM punctual.occurrence WHERE ref = w.ref OFFSET 0) o
+      CROSS JOIN ${each('occurrence', 'ref = w.ref')} o
       WHERE w.series = ANY($1::int[]) AND w.reason = 'stranded' ORDER BY w.series, o.scheduled_at, w.seq`,
     [column(jobs.map((row) => row[0]))],
   )

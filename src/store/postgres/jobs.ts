@@ -3,6 +3,7 @@ import { specText } from '../../model/job.ts'
 import { putJob as putInLedger } from '../ledger/jobs.ts'
 import { jobKey } from '../ledger/ledger.ts'
 import type { JobPut } from '../store.ts'
+import { each } from './by-key.ts'
 import type { Context } from './context.ts'
 import { flush } from './flush.ts'
 import { loadJobs } from './plan.ts'
@@ -34,7 +35,7 @@ export async function putJob(context: Context, put: JobPut) {
 /** The planned instants that the change may take back. */
 async function loadPlanned(slice: Slice, series: number, { effectiveAt }: JobPut): Promise<void> {
   const rows = await slice.session.all<[number]>(
-    `SELECT r.ref FROM punctual.ready r CROSS JOIN LATERAL (SELECT * FROM punctual.occurrence WHERE ref = r.ref OFFSET 0) o
+    `SELECT r.ref FROM punctual.ready r CROSS JOIN ${each('occurrence', 'ref = r.ref')} o
       WHERE r.series = $1 AND r.planned AND o.scheduled_at >= $2::float8 AND o.source = 'schedule'`,
     [series, Math.max(effectiveAt ?? slice.now, slice.now)],
   )

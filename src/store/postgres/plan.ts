@@ -5,6 +5,7 @@ import { plan as planInLedger } from '../ledger/plan.ts'
 import type { JobPlan, PlanAnswer } from '../store.ts'
 import { column } from './arrays.ts'
 import { insertRows } from './batch.ts'
+import { has } from './by-key.ts'
 import type { Context } from './context.ts'
 import { flush } from './flush.ts'
 import { Slice } from './slice.ts'
@@ -113,7 +114,7 @@ async function writeJobs(
   if (planned.length === 0) return
   await session.all(
     `UPDATE punctual.job j SET cursor = n.cursor, tz = n.tz, next_at = CASE
-        WHEN (SELECT true FROM punctual.waiting w WHERE w.series = n.series AND w.reason = 'stranded' LIMIT 1) THEN least(n.next_at, $5::float8)
+        WHEN ${has('waiting', "series = n.series AND reason = 'stranded'")} THEN least(n.next_at, $5::float8)
         ELSE n.next_at END
       FROM unnest($1::int[], $2::float8[], $3::float8[], $4::text[]) n (series, cursor, next_at, tz) WHERE j.series = n.series`,
     [

@@ -13,7 +13,7 @@ const mostWorks = 10
  * To compile a statement, or to plan it anew for each set of values, takes longer than to run it: what is read and written here
  * goes by keys, whatever the values. A plan is kept for as long as its connection, so that none may count on a table being small.
  */
-export const keptPlans = '-c jit=off -c plan_cache_mode=force_generic_plan -c enable_seqscan=off'
+export const planSettings = '-c jit=off -c plan_cache_mode=force_generic_plan -c enable_seqscan=off'
 
 /** The connections of a store. None is made before it is needed. */
 export interface Pools {
@@ -42,7 +42,7 @@ export function makePools(source: Source, { prepare }: { prepare: boolean }): Po
     max: mostConnections,
     pipeline: true,
     // Poolers refuse to be told.
-    ...(prepare && { options: `${keptPlans} -c idle_in_transaction_session_timeout=${mostIdleMs}` }),
+    ...(prepare && { options: `${planSettings} -c idle_in_transaction_session_timeout=${mostIdleMs}` }),
   } as pg.PoolConfig)
   return { verbs, works, apart: verbs, own: [verbs, works] }
 }

@@ -241,7 +241,7 @@ export class PostgresStore implements Store {
   #connect({ clock, random }: StoreEnv): Opened {
     const { schema, prepare, compat, listenUrl } = this.#options
     const onCall = (call: Promise<unknown>) => clock.waitFor?.(call)
-    const db = new Database(this.#source, { schema, prepare, isCompat: compat, random, onCall, onLoss: () => forget(opened) })
+    const db = new Database(this.#source, { schema, prepare, random, onCall, onLoss: () => forget(opened) })
     const isReal = clock === systemClock
     let told = { now: clock.wall(), at: clock.mono() }
     const context: Context = {

@@ -3,6 +3,7 @@
 import { endStates, type OccurrenceState, stateAfter, type TurnEnd } from '../../model/lifecycle.ts'
 import type { Hint } from '../store.ts'
 import { column } from './arrays.ts'
+import { lacks } from './by-key.ts'
 import { type Context, storeNow } from './context.ts'
 import type { Session } from './database.ts'
 import { flush } from './flush.ts'
@@ -57,8 +58,7 @@ async function sweep({ db, now, isCompat }: Context): Promise<void> {
   )
   await db.all(
     `DELETE FROM punctual.limit_key WHERE key = ANY(ARRAY(
-      SELECT k.key FROM punctual.limit_key k WHERE (SELECT true FROM punctual.hold h WHERE h.key = k.key LIMIT 1) IS NULL
-        AND (SELECT true FROM punctual.waiting w WHERE w.key = k.key LIMIT 1) IS NULL LIMIT ${mostSwept} ${skipLocked}))`,
+      SELECT k.key FROM punctual.limit_key k WHERE ${lacks('hold', 'key = k.key')} AND ${lacks('waiting', 'key = k.key')} LIMIT ${mostSwept} ${skipLocked}))`,
   )
 }
 

@@ -2,6 +2,7 @@
 import { definitionOf } from '../../model/job.ts'
 import type { AttemptState, Source, TurnEnd } from '../../model/lifecycle.ts'
 import type { AttemptRecord, OccurrenceRecord, TurnRecord, UniqueKind } from '../../model/occurrence.ts'
+import type { Columns, Value } from './batch.ts'
 import type { Dictionary } from './dictionary.ts'
 
 export const occurrenceColumns = `o.ref, o.id, o.series, o.kind, o.version, o.source, o.key, o.uniqueness, o.entity, o.refs, o.settings,
@@ -117,6 +118,27 @@ export type AttemptRow = [
 
 export function attemptRecord([, turn, task, n, state, startedAt, endedAt, result, error, retryAt]: AttemptRow): AttemptRecord {
   return { turn, task, n, state, startedAt, endedAt, result, error: fromJson(error), retryAt }
+}
+
+/** The columns in which attempts are written. */
+export const attemptTypes: Columns = {
+  ref: 'bigint',
+  turn: 'int',
+  task: 'text',
+  n: 'int',
+  state: 'punctual.attempt_state',
+  started_at: 'float8',
+  ended_at: 'float8',
+  retry_at: 'float8',
+  error: 'text',
+  result: 'text',
+}
+
+export function attemptValues(
+  ref: number,
+  { turn, task, n, state, startedAt, endedAt, retryAt, error, result }: AttemptRecord,
+): readonly Value[] {
+  return [ref, turn, task, n, state, startedAt, endedAt, retryAt, toJson(error), result]
 }
 
 export function toJson(value: object | null | undefined): string | null {

@@ -2,6 +2,7 @@ import { isGone, rescue as rescueInLedger } from '../ledger/care.ts'
 import type { NodeRecord, RescueAnswer, RescueRequest } from '../store.ts'
 import { column } from './arrays.ts'
 import { deleteRows } from './batch.ts'
+import { each, endOf, has, lacks } from './by-key.ts'
 import type { Context } from './context.ts'
 import { storeNow } from './context.ts'
 import type { Session } from './database.ts'
@@ -43,7 +44,7 @@ export async function rescue(context: Context, request: RescueRequest) {
     const removed = answer.removed.filter((boot) => !staying.has(boot))
     await removeNodes(session, context, removed)
     await deleteRows(
-      session,
+      slice,
       'expiry',
       { expires_at: 'float8', ref: 'bigint' },
       expired.map(({ ref, at }) => [at, ref]),
@@ -84,7 +85,7 @@ async function heldByGone(slice: Slice, request: RescueRequest): Promise<Page> {
   const rows = await session.all<[claim: string, node: number, ref: number | null]>(
     `SELECT c.id, c.node, m.ref FROM punctual.claim c LEFT JOIN LATERAL (
         SELECT m.ref FROM unnest(c.refs, c.turns) m (ref, turn)
-        WHERE NOT EXISTS (SELECT 1 FROM punctual.turn t WHERE t.ref = m.ref AND t.turn = m.turn OFFSET 0)
+        WHERE ${lacks('turn', endOf('m'))}
       ) m ON true WHERE c.id = ANY($1::text[])`,
     [column(claims.slice(0, fitting).map(([id]) => id))],
   )
@@ -129,8 +130,7 @@ async function overdue({
 }: Slice): Promise<{ readonly members: readonly Member[]; readonly isCut: boolean }> {
   const [[found, ended]] = (await session.all<[number, number]>(
     `WITH late AS MATERIALIZED (
-        SELECT s.ref, (SELECT true FROM punctual.turn t WHERE t.ref = s.ref AND t.turn = s.turn) IS NOT NULL
-          OR (SELECT true FROM punctual.occurrence o WHERE o.ref = s.ref) IS NULL AS is_over
+        SELECT s.ref, ${has('turn', endOf('s'))} OR ${lacks('occurrence', 'ref = s.ref')} AS is_over
         FROM punctual.start s WHERE s.deadline_at < $1 ORDER BY s.deadline_at LIMIT ${mostAtOnce}),
       gone AS (DELETE FROM punctual.start WHERE ref = ANY(ARRAY(SELECT ref FROM late WHERE is_over)) RETURNING ref)
       SELECT (SELECT count(*) FROM late), (SELECT count(*) FROM gone) AS gone`,
@@ -139,8 +139,7 @@ async function overdue({
   if (found === ended) return { members: [], isCut: found === mostAtOnce }
   const rows = await session.all<[claim: string, node: number, ref: number]>(
     `SELECT c.id, c.node, s.ref FROM punctual.claim c CROSS JOIN unnest(c.refs, c.turns) m (ref, turn)
-      CROSS JOIN LATERAL (
-        SELECT ref FROM punctual.start s WHERE s.ref = m.ref AND s.turn = m.turn AND s.deadline_at < $1 OFFSET 0) s LIMIT ${mostAtOnce}`,
+      CROSS JOIN ${each('start', 'ref = m.ref AND turn = m.turn AND deadline_at < $1')} s LIMIT ${mostAtOnce}`,
     [now],
   )
   await context.dictionary.learn(session, { boots: rows.map(([, node]) => node) })

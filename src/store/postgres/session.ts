@@ -3,8 +3,6 @@ export interface Session {
   all<Row extends readonly unknown[]>(sql: string, values?: readonly unknown[]): Promise<Row[]>
   /** Keys that an earlier try of the same transaction turned out to need. Undefined where a transaction is not tried again. */
   readonly neededKeys?: Set<string>
-  /** Whether the server may be one that only speaks PostgreSQL's language. */
-  readonly isCompat?: boolean
 }
 
 /**
@@ -14,7 +12,6 @@ export interface Session {
 export function inTurn(session: Session): Session {
   let last: Promise<unknown> = Promise.resolve()
   return {
-    ...session,
     all: <Row extends readonly unknown[]>(sql: string, values?: readonly unknown[]) => {
       const answer = last.then(() => session.all<Row>(sql, values))
       last = answer

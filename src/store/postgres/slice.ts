@@ -5,6 +5,7 @@ import type { TurnRecord } from '../../model/occurrence.ts'
 import { type Claim, type Entry, jobKey, Ledger, stateOf } from '../ledger/ledger.ts'
 import type { Hint } from '../store.ts'
 import { column } from './arrays.ts'
+import { each } from './by-key.ts'
 import { type Context, storeNow } from './context.ts'
 import type { Session } from './database.ts'
 import { type Loaded, readEntries } from './entries.ts'
@@ -271,7 +272,7 @@ const claimsOver = `SELECT ${claimColumns} FROM punctual.claim c
 
 /** Locks them in the order in which they are given. */
 export const lockPlace = (table: string, lock = 'FOR UPDATE') => `SELECT p.ref FROM unnest($1::bigint[]) k (ref)
-  CROSS JOIN LATERAL (SELECT series, ref FROM punctual.occurrence WHERE ref = k.ref OFFSET 0) o
-  CROSS JOIN LATERAL (SELECT ref FROM punctual.${table} WHERE series = o.series AND ref = o.ref OFFSET 0 ${lock}) p`
+  CROSS JOIN ${each('occurrence', 'ref = k.ref', { columns: 'series, ref' })} o
+  CROSS JOIN ${each(table, 'series = o.series AND ref = o.ref', { columns: 'ref', lock })} p`
 const lockPlaces = `WITH r AS (${lockPlace('ready')}), w AS (${lockPlace('waiting')}), d AS (${lockPlace('dead')})
   SELECT ref FROM r UNION ALL SELECT ref FROM w UNION ALL SELECT ref FROM d`

@@ -19,7 +19,7 @@ export function writeKeys(slice: Slice, changes: readonly Change[], gone: readon
   )
   const live = changes.filter(({ entry }) => entry.record.unique === 'live' && entry.record.key !== null)
   return [
-    deleteRows(session, 'hold', { ref: 'bigint', key: 'text' }, freed),
+    deleteRows(slice, 'hold', { ref: 'bigint', key: 'text' }, freed),
     insertRows(session, 'hold', { key: 'text', ref: 'bigint' }, taken),
     insertRows(
       session,
@@ -28,7 +28,7 @@ export function writeKeys(slice: Slice, changes: readonly Change[], gone: readon
       slice.started.map(({ key, at, until }) => [key, at, until]),
     ),
     deleteRows(
-      session,
+      slice,
       'live_key',
       { series: 'int', key: 'text', ref: 'bigint' },
       live

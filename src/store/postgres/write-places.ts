@@ -19,25 +19,24 @@ const placeColumns: Columns = {
 }
 
 export function leavePlaces(slice: Slice, changes: readonly Change[], gone: readonly Before[]): Promise<void>[] {
-  const { session } = slice
   const left = [...changes.flatMap(({ entry, before }) => (before && isMoved(entry, before.entry) ? [before] : [])), ...gone]
   const rows = (wanted: (before: Before) => boolean) =>
     left.filter(wanted).map(({ entry }) => [seriesOf(slice, entry.record), entry.ref])
   return [
     deleteRows(
-      session,
+      slice,
       'ready',
       seriesRef,
       rows(({ entry }) => entry.place === 'ready'),
     ),
     deleteRows(
-      session,
+      slice,
       'waiting',
       seriesRef,
       rows(({ entry }) => entry.place === 'waiting'),
     ),
     deleteRows(
-      session,
+      slice,
       'dead',
       seriesRef,
       rows(({ state }) => state === 'dead'),

@@ -1,7 +1,7 @@
 // The end rows and attempts that a verb has added, and what was noted of turns that run.
 import { type Columns, deleteRows, insertRows } from './batch.ts'
 import { type Change, seriesOf } from './changes.ts'
-import { toJson } from './records.ts'
+import { attemptTypes, attemptValues, toJson } from './records.ts'
 import type { Slice } from './slice.ts'
 
 const refOnly: Columns = { ref: 'bigint' }
@@ -19,19 +19,6 @@ const turnColumns: Columns = {
   settings: 'text',
   tasks: 'text',
   reason: 'text',
-  error: 'text',
-  result: 'text',
-}
-
-const attemptColumns: Columns = {
-  ref: 'bigint',
-  turn: 'int',
-  task: 'text',
-  n: 'int',
-  state: 'punctual.attempt_state',
-  started_at: 'float8',
-  ended_at: 'float8',
-  retry_at: 'float8',
   error: 'text',
   result: 'text',
 }
@@ -65,33 +52,20 @@ export function writeTurns(slice: Slice, changes: readonly Change[]): Promise<vo
     insertRows(
       session,
       'attempt',
-      attemptColumns,
+      attemptTypes,
       changes.flatMap(({ entry, before }) =>
-        entry.attempts
-          .slice(before?.attempts ?? 0)
-          .map((one) => [
-            entry.ref,
-            one.turn,
-            one.task,
-            one.n,
-            one.state,
-            one.startedAt,
-            one.endedAt,
-            one.retryAt,
-            toJson(one.error),
-            one.result,
-          ]),
+        entry.attempts.slice(before?.attempts ?? 0).map((attempt) => attemptValues(entry.ref, attempt)),
       ),
       'ON CONFLICT DO NOTHING',
     ),
     deleteRows(
-      session,
+      slice,
       'start',
       refOnly,
       over.filter(({ before }) => before?.entry.start).map(({ entry }) => [entry.ref]),
     ),
     deleteRows(
-      session,
+      slice,
       'cancel_request',
       refOnly,
       over.filter(({ before }) => before?.entry.cancel).map(({ entry }) => [entry.ref]),

@@ -1,7 +1,7 @@
 import { globSync, readFileSync } from 'node:fs'
 import { expect, it } from 'vitest'
 import { postgres } from '../../../src/store/postgres/index.ts'
-import { keptPlans } from '../../../src/store/postgres/pools.ts'
+import { planSettings } from '../../../src/store/postgres/pools.ts'
 import { systemClock } from '../../../src/time/clock.ts'
 import { onEmptiedTables } from '../../support/emptied-tables.ts'
 import { wholeScans } from '../../support/kept-plans.ts'
@@ -33,5 +33,5 @@ it('F20 no plan that is kept goes over a whole table because it was small once',
     await store.open({ clock: systemClock, random: Math.random })
     await store.close()
   }
-  expect(await wholeScans(kept, { migrate, settings: keptPlans })).toEqual([])
+  expect(await wholeScans(kept, { migrate, settings: planSettings })).toEqual([])
 })
