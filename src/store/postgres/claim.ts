@@ -32,7 +32,8 @@ interface Head {
   readonly stands: boolean
   /** Why nothing was taken: limits, pauses or lanes are in play. */
   readonly isPlain: boolean
-  readonly nextDue: number | null
+  /** When one that waits is looked at again by itself. */
+  readonly wakeAt: number | null
   /** The next due of each lane that was read, for the next claim to begin at. */
   readonly lanes: readonly [kind: number, priority: number, nextDue: number | null][]
   /** By series: the newest version of the job, and when its latest run that has ended began. */
@@ -82,9 +83,14 @@ export async function claim(context: Context, claiming: Claiming, request: Claim
     })
   }
   return {
-    answer: { now: head.now, members: await describe(context, members, head), passed: [], nextDue: head.nextDue },
+    answer: { now: head.now, members: await describe(context, members, head), passed: [], nextDue: nextDue(head) },
     hints: [],
   }
+}
+
+function nextDue({ wakeAt, lanes }: Head): number | null {
+  const dues = [wakeAt, ...lanes.map(([, , due]) => due)].filter((due) => due !== null)
+  return dues.length === 0 ? null : Math.min(...dues)
 }
 
 function split(rows: readonly MemberRow[]): [Head, MemberRow[]] {
@@ -174,30 +180,29 @@ if (emptyRow.split(',').length !== occurrenceWidth - 1) throw new Error('the hea
 
 // joined: the node, which is not declared gone meanwhile. g: whether this way is open. lane: one range of the index for each kind
 // and priority, bounded below by what is known to be gone. found: the first of all lanes, read without a lock. wanted: how many of
-// them each lane has. taken: so many of each lane, those skipped that another claim is just taking. last: the last of these in each
-// lane. next: the first behind it.
+// them each lane has. taken: so many of each lane, those skipped that another claim is just taking. In each lane the next is the
+// first behind those that were wanted.
 const takeDue = `WITH joined AS MATERIALIZED (SELECT boot FROM punctual.node WHERE boot = $4::int FOR KEY SHARE),
   g AS MATERIALIZED (
-    SELECT t.now, least(t.now, coalesce($6::float8, t.now)) AS due_by, (SELECT pause_revision FROM punctual.meta) AS pause_revision,
-      EXISTS (SELECT 1 FROM joined) AS is_joined,
+    SELECT t.now, least(t.now, coalesce($6::float8, t.now)) AS due_by, EXISTS (SELECT 1 FROM joined) AS is_joined,
       EXISTS (SELECT 1 FROM punctual.claim WHERE id = $2) AS stands,
-      EXISTS (SELECT 1 FROM punctual.kind WHERE ref = ANY($7::int[]) AND laned) AS is_laned,
-      (SELECT min(wake_at) FROM punctual.waiting WHERE kind = ANY($7::int[]) AND wake_at IS NOT NULL) AS wake_at
+      (SELECT wake_at FROM punctual.waiting WHERE kind = ANY($7::int[]) AND wake_at IS NOT NULL ORDER BY wake_at LIMIT 1) AS wake_at
     FROM (SELECT coalesce($1::float8, punctual.now_ms()) AS now) t),
   lane AS MATERIALIZED (
-    SELECT k.ref AS kind, p.priority, coalesce(f.due_at, '-infinity') AS floor
-    FROM punctual.kind k CROSS JOIN unnest(k.priorities) p (priority)
-    LEFT JOIN unnest($9::int[], $10::smallint[], $11::float8[]) f (kind, priority, due_at) ON f.kind = k.ref AND f.priority = p.priority
-    WHERE k.ref = ANY($7::int[])),
+    SELECT k.ref AS kind, p.priority, k.laned, coalesce((
+      SELECT f.due_at FROM unnest($9::int[], $10::smallint[], $11::float8[]) f (kind, priority, due_at)
+      WHERE f.kind = k.ref AND f.priority = p.priority), '-infinity') AS floor
+    FROM punctual.kind k CROSS JOIN unnest(k.priorities) p (priority) WHERE k.ref = ANY($7::int[])),
   found AS MATERIALIZED (
-    SELECT l.kind, l.priority, l.floor, r.due_at, r.ref, r.limited FROM g, lane l CROSS JOIN LATERAL (
+    SELECT l.kind, l.priority, l.floor, r.limited FROM g, lane l CROSS JOIN LATERAL (
       SELECT due_at, ref, limited FROM punctual.ready
       WHERE kind = l.kind AND priority = l.priority AND lane = 0 AND due_at >= l.floor AND due_at <= g.due_by
       ORDER BY due_at, ref LIMIT $5) r
     ORDER BY l.priority, r.due_at, r.ref LIMIT $5),
   open AS MATERIALIZED (
-    SELECT g.is_joined AND NOT g.stands AND NOT g.is_laned AND g.pause_revision = $8::bigint
-      AND coalesce(g.wake_at > g.now, true) AND NOT EXISTS (SELECT 1 FROM found WHERE limited) AS is_plain FROM g),
+    SELECT g.is_joined AND NOT g.stands AND (SELECT pause_revision FROM punctual.meta) = $8::bigint
+      AND coalesce(g.wake_at > g.now, true) AND NOT EXISTS (SELECT 1 FROM lane WHERE laned)
+      AND NOT EXISTS (SELECT 1 FROM found WHERE limited) AS is_plain FROM g),
   wanted AS MATERIALIZED (
     SELECT kind, priority, floor, count(*) AS many FROM found WHERE (SELECT is_plain FROM open) GROUP BY kind, priority, floor),
   taken AS (
@@ -206,31 +211,23 @@ const takeDue = `WITH joined AS MATERIALIZED (SELECT boot FROM punctual.node WHE
         SELECT ctid FROM punctual.ready
         WHERE kind = w.kind AND priority = w.priority AND lane = 0 AND due_at >= w.floor AND due_at <= g.due_by AND NOT limited
         ORDER BY due_at, ref LIMIT w.many FOR UPDATE SKIP LOCKED) r))
-    RETURNING kind, priority, due_at, ref, series, turn, retrying),
+    RETURNING due_at, ref, series, turn, retrying),
   c AS (
     INSERT INTO punctual.claim (id, token, node, refs, turns, dues)
     SELECT $2, $3, $4::int, array_agg(ref), array_agg(turn), array_agg(due_at) FROM taken HAVING count(*) > 0),
   y AS (
     INSERT INTO punctual.tally (series, pending, retrying, running)
     SELECT series, -count(*) FILTER (WHERE NOT retrying), -count(*) FILTER (WHERE retrying), count(*) FROM taken GROUP BY series),
-  latest AS MATERIALIZED (SELECT kind, priority, max(due_at) AS due_at FROM taken GROUP BY kind, priority),
-  last AS MATERIALIZED (
-    SELECT l.kind, l.priority, l.due_at, max(t.ref) AS ref FROM latest l
-    JOIN taken t ON t.kind = l.kind AND t.priority = l.priority AND t.due_at = l.due_at GROUP BY l.kind, l.priority, l.due_at),
-  next AS MATERIALIZED (
-    SELECT l.kind, l.priority, (
-      SELECT r.due_at FROM punctual.ready r WHERE r.kind = l.kind AND r.priority = l.priority AND r.lane = 0
-        AND r.due_at >= coalesce(t.due_at, l.floor) AND (t.ref IS NULL OR r.due_at > t.due_at OR r.ref > t.ref)
-      ORDER BY r.due_at, r.ref LIMIT 1) AS due_at
-    FROM lane l LEFT JOIN last t ON t.kind = l.kind AND t.priority = l.priority),
   head AS (
-    SELECT json_build_object('now', g.now, 'isJoined', g.is_joined, 'stands', g.stands, 'isPlain', open.is_plain,
-      'nextDue', least(g.wake_at, (SELECT min(due_at) FROM next)),
-      'lanes', (SELECT coalesce(json_agg(json_build_array(kind, priority, due_at)), '[]') FROM next),
-      'jobs', (SELECT coalesce(json_agg(json_build_array(s.ref, coalesce(j.version, 0),
-          greatest(s.last_run_at, (SELECT max(y.last_run_at) FROM punctual.tally y WHERE y.series = s.ref AND y.last_run_at IS NOT NULL)))), '[]')
-        FROM (SELECT DISTINCT series FROM taken) d JOIN punctual.series s ON s.ref = d.series
-        LEFT JOIN punctual.job j ON j.series = s.ref))::text AS text FROM g, open)
+    SELECT json_build_object('now', g.now, 'isJoined', g.is_joined, 'stands', g.stands, 'isPlain', (SELECT is_plain FROM open), 'wakeAt', g.wake_at,
+      'lanes', (SELECT coalesce(json_agg(json_build_array(l.kind, l.priority, (
+          SELECT due_at FROM punctual.ready WHERE kind = l.kind AND priority = l.priority AND lane = 0 AND due_at >= l.floor
+          ORDER BY due_at, ref OFFSET coalesce((SELECT many FROM wanted w WHERE w.kind = l.kind AND w.priority = l.priority), 0) LIMIT 1))), '[]')
+        FROM lane l),
+      'jobs', (SELECT coalesce(json_agg(json_build_array(d.series, coalesce((SELECT version FROM punctual.job WHERE series = d.series), 0),
+          greatest((SELECT last_run_at FROM punctual.series WHERE ref = d.series), (
+            SELECT last_run_at FROM punctual.tally WHERE series = d.series AND last_run_at IS NOT NULL ORDER BY last_run_at DESC LIMIT 1)))), '[]')
+        FROM (SELECT DISTINCT series FROM taken) d))::text AS text FROM g)
   SELECT ${emptyRow}, head.text AS payload, NULL::float8 AS due_at, NULL::int AS turn FROM head
   UNION ALL
   SELECT ${claimedColumns}, t.due_at, nullif(t.turn, 1) FROM taken t
