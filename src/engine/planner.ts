@@ -14,7 +14,7 @@ const idleMs = 60_000
 /** Brings the schedule of every job from its cursor to a little beyond now. Boot, sleep and outage are all just a cursor that is behind. */
 export class Planner {
   readonly #env: Env
-  readonly #timelines = new Map<string, { readonly version: number; readonly timeline: Timeline }>()
+  readonly #timelines = new Map<string, { readonly newest: VersionRecord | undefined; readonly timeline: Timeline }>()
   readonly #unknownKinds = new Set<string>()
   #otherTz: readonly string[] = []
   #isRetimed = false
@@ -72,9 +72,11 @@ export class Planner {
 
   #timelineOf(job: JobRecord, versions: readonly VersionRecord[]): Timeline {
     const known = this.#timelines.get(job.id)
-    if (known?.version === job.version) return known.timeline
+    const newest = versions.at(-1)
+    // A number alone does not tell: a store that has lost its last commits gives it again, to something else.
+    if (known && known.newest?.version === newest?.version && known.newest?.createdAt === newest?.createdAt) return known.timeline
     const timeline = new Timeline(job, versions)
-    this.#timelines.set(job.id, { version: job.version, timeline })
+    this.#timelines.set(job.id, { newest, timeline })
     return timeline
   }
 

@@ -42,9 +42,18 @@ export function makePools(source: Source, { prepare }: { prepare: boolean }): Po
     max: mostConnections,
     pipeline: true,
     // Poolers refuse to be told.
-    ...(prepare && { options: `${planSettings} -c idle_in_transaction_session_timeout=${mostIdleMs}` }),
+    ...(prepare && withSettings(source, `${planSettings} -c idle_in_transaction_session_timeout=${mostIdleMs}`)),
   } as pg.PoolConfig)
   return { verbs, works, apart: verbs, own: [verbs, works] }
+}
+
+/** The caller's own settings come behind ours, so that they hold where both name the same. */
+function withSettings(url: string, ours: string): pg.PoolConfig {
+  const parsed = URL.canParse(url) ? new URL(url) : null
+  const theirs = parsed?.searchParams.get('options') ?? process.env.PGOPTIONS
+  // What the URL says would replace ours.
+  parsed?.searchParams.delete('options')
+  return { connectionString: parsed?.href ?? url, options: [ours, theirs].filter(Boolean).join(' ') }
 }
 
 /** A copy would leave the password behind, which the pool hides from those that print it. */

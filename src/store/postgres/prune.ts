@@ -3,7 +3,7 @@
 import { endStates, type OccurrenceState, stateAfter, type TurnEnd } from '../../model/lifecycle.ts'
 import type { Hint } from '../store.ts'
 import { column } from './arrays.ts'
-import { lacks } from './by-key.ts'
+import { has, lacks } from './by-key.ts'
 import { type Context, storeNow } from './context.ts'
 import type { Session } from './database.ts'
 import { flush } from './flush.ts'
@@ -29,6 +29,9 @@ export interface PruneRequest {
 export interface PruneCursor {
   next: number
 }
+
+/** The members of all claims that stand. */
+const claimed = 'SELECT unnest(refs) FROM punctual.claim'
 
 const ends = endStates.map((end) => `'${end}'`).join(', ')
 
@@ -81,7 +84,8 @@ async function find(
   const found = new Map<number, Ended>()
   const lookAt = async (from: number) => {
     const rows = await session.all<[number, number, TurnEnd]>(
-      `SELECT ref, series, "end" FROM punctual.turn WHERE ref >= $1 AND ref < $2 AND "end" IN (${ends}) AND ended_at < $3
+      `SELECT ref, series, "end" FROM punctual.turn t WHERE ref >= $1 AND ref < $2 AND "end" IN (${ends}) AND ended_at < $3
+        AND (${has('occurrence', 'ref = t.ref')} OR NOT ref IN (${claimed}))
         ORDER BY ref LIMIT $4::int FOR UPDATE ${isCompat ? '' : 'SKIP LOCKED'}`,
       [from, from + span, endedBefore, limit - found.size],
     )
@@ -99,9 +103,8 @@ async function find(
   return [...found.values()]
 }
 
-/** A claim that stands may still want to know that its turn has ended: the row goes with a later look. */
-const deleteTurns = `DELETE FROM punctual.turn WHERE ref = ANY($1::bigint[])
-  AND NOT ref IN (SELECT unnest(refs) FROM punctual.claim)`
+/** A claim that stands may still want to know that its turn has ended: the row goes when the claim is gone. */
+const deleteTurns = `DELETE FROM punctual.turn WHERE ref = ANY($1::bigint[]) AND NOT ref IN (${claimed})`
 
 interface Removed {
   readonly pruned: number

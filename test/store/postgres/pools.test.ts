@@ -1,0 +1,28 @@
+import { expect, it, onTestFinished, vi } from 'vitest'
+import { makePools } from '../../../src/store/postgres/pools.ts'
+import { sharedPostgresUrl } from '../../support/postgres-database.ts'
+
+async function settingsWith(options: string | null) {
+  const url = new URL(await sharedPostgresUrl())
+  if (options !== null) url.searchParams.set('options', options)
+  const pools = makePools(url.href, { prepare: true })
+  onTestFinished(async () => void (await Promise.all(pools.own.map((pool) => pool.end()))))
+  const { rows } = await pools.verbs.query(
+    `SELECT current_setting('plan_cache_mode') AS plans, current_setting('statement_timeout') AS most, current_setting('jit') AS jit`,
+  )
+  return rows[0]
+}
+
+it('settings in the URL are added to those that the store needs, and win where both name the same', async () => {
+  expect(await settingsWith('-c statement_timeout=1234 -c jit=on')).toEqual({
+    plans: 'force_generic_plan',
+    most: '1234ms',
+    jit: 'on',
+  })
+})
+
+it('so are those in the environment', async () => {
+  vi.stubEnv('PGOPTIONS', '-c statement_timeout=2345')
+  onTestFinished(() => void vi.unstubAllEnvs())
+  expect(await settingsWith(null)).toEqual({ plans: 'force_generic_plan', most: '2345ms', jit: 'off' })
+})

@@ -1,0 +1,25 @@
+import { expect, it } from 'vitest'
+import { postgresScene } from '../../support/postgres-scene.ts'
+import { queryOnce } from '../../support/servers/query-once.ts'
+
+it('ends that claims stand on are not looked at again and again while others could go', async () => {
+  const { scene, schema, url } = await postgresScene()
+  const prune = () => scene.store.prune({ endedBefore: scene.now + 1, keyRetentionMs: 0, limit: 3 })
+  const endsLeft = async () =>
+    (await queryOnce<{ many: number }>(url, `SELECT count(*)::int AS many FROM ${schema}.turn`))[0]?.many
+  await scene.join()
+  const endAll = async (many: number, done: boolean) => {
+    await scene.store.create(Array.from({ length: many }, () => scene.row()))
+    const holding = await scene.claim({ limit: many })
+    const items = holding.members.map((_, at) => scene.settleItem(holding, 'completed', at))
+    await scene.store.settle(items, done ? [holding.claim] : [])
+    return holding
+  }
+  const { claim } = await endAll(3, false)
+  await endAll(2, true)
+  expect([await prune(), await prune(), await prune()]).toEqual([{ pruned: 3 }, { pruned: 2 }, { pruned: 0 }])
+  expect(await endsLeft()).toBe(3)
+  await scene.store.settle([], [claim])
+  await prune()
+  expect(await endsLeft()).toBe(0)
+})
