@@ -40,7 +40,7 @@ export interface PunctualOptions extends Omit<SettingsOptions, 'concurrency'> {
   beat?: DurationInput
   /** A node whose beats stand still for so long is gone. Default 15 s. */
   ttl?: DurationInput
-  /** How often other nodes are looked at. Default 1 s. */
+  /** How often other nodes are looked at. Default 2 s. */
   watch?: DurationInput
   /** How long `stop` waits for running handlers. Default 30 s. */
   grace?: DurationInput

@@ -26,6 +26,16 @@ export class Claimer {
     this.#fence = fence
   }
 
+  /** Whether a claim would find anything, without one; null when only a claim can tell, since the outcome of the last is unknown. */
+  async look(): Promise<{ readonly isDue: boolean; readonly nextDue: number | null } | null> {
+    if (this.#pending) return null
+    const { store, registry, clock, time } = this.#env
+    const sentAt = clock.mono()
+    const { now, nextDue } = await store.peek({ kinds: registry.kinds() })
+    time.observe(now, sentAt)
+    return { isDue: nextDue !== null && nextDue <= now, nextDue }
+  }
+
   /** Null when the node lost its session meanwhile. */
   async claim(wanted: number, dueBy?: number): Promise<Claimed | null> {
     const env = this.#env

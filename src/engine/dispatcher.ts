@@ -72,18 +72,30 @@ export class Dispatcher implements TurnListener {
     return this.#live
   }
 
-  /** One claim, if there is room. Returns the wait until the next is worth a try. */
-  async runOnce(): Promise<Wait> {
+  /**
+   * One claim, if there is room. Returns the wait until the next is worth a try. A claim writes, whatever it finds: a look that nobody
+   * asked for reads first.
+   */
+  async runOnce(isLook: boolean): Promise<Wait> {
     const env = this.#env
     const limit = this.#room()
     this.#mayBeMore = true
     if (!this.#isClaiming || limit <= 0 || env.registry.kinds().length === 0 || !this.#session().isJoined) return null
+    const coming = isLook ? await this.#claimer.look() : null
+    if (coming && !coming.isDue) {
+      this.#mayBeMore = false
+      return this.#waitFor(coming.nextDue)
+    }
     const claimed = await this.#claimNext(limit, undefined, true)
     if (claimed === null) return null
     if (claimed.isFull) return this.#room() > 0 ? 0 : null
-    const { pollMs } = env.options
-    const dueInMs = claimed.nextDue === null ? Number.POSITIVE_INFINITY : Math.max(1, claimed.nextDue - env.time.now())
-    return dueInMs <= pollMs ? dueInMs : { poll: pollMs }
+    return this.#waitFor(claimed.nextDue)
+  }
+
+  #waitFor(nextDue: number | null): Wait {
+    const { time, options } = this.#env
+    const dueInMs = nextDue === null ? Number.POSITIVE_INFINITY : Math.max(1, nextDue - time.now())
+    return dueInMs <= options.pollMs ? dueInMs : { poll: options.pollMs }
   }
 
   /** Claims up to `limit` and starts what fits; null when the node lost its session meanwhile. One claim is asked for at a time. */

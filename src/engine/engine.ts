@@ -71,7 +71,7 @@ export class Engine {
     this.#loops = {
       opener: this.#loop('opener', () => this.#openOnce()),
       planner: this.#loop('planner', () => this.#planOnce()),
-      dispatcher: this.#loop('dispatcher', () => this.#dispatchOnce()),
+      dispatcher: this.#loop('dispatcher', (isLook) => this.#dispatchOnce(isLook)),
       beat: this.#loop('beat', () => this.#beatOnce()),
       watch: this.#loop('watch', () => this.#keeper.watchOnce()),
       prune: this.#loop('prune', () => this.#keeper.pruneOnce()),
@@ -261,9 +261,9 @@ export class Engine {
     await this.#beatOnce()
   }
 
-  async #dispatchOnce(): Promise<Wait> {
+  async #dispatchOnce(isLook: boolean): Promise<Wait> {
     await this.#wakeUp()
-    return this.#dispatcher.runOnce()
+    return this.#dispatcher.runOnce(isLook)
   }
 
   async #planAll(): Promise<void> {
@@ -323,7 +323,7 @@ export class Engine {
     return new Session(clock, randomBytes, options.ttlMs - options.ttlMarginMs)
   }
 
-  #loop(name: string, runOnce: () => Promise<Wait>): Loop {
+  #loop(name: string, runOnce: (isLook: boolean) => Promise<Wait>): Loop {
     return new Loop({
       name,
       clock: this.env.clock,

@@ -72,7 +72,7 @@ export const defaultOptions: Omit<EngineOptions, 'nodeName' | 'settings' | 'retr
   concurrency: 10,
   claimLimit: 1000,
   pollMs: 1000,
-  watchMs: 1000,
+  watchMs: 2000,
   horizonMs: 10_000,
   beatMs: 5000,
   ttlMs: 15_000,

@@ -83,12 +83,22 @@ export class Keeper {
   /** Takes over from nodes whose beats stand still. */
   async watchOnce(): Promise<Wait> {
     const { store, clock, options } = this.#env
-    const { nodes, unserved } = await store.nodes()
+    const { nodes, unserved, isRescueDue } = await store.nodes()
     this.onNodes(nodes)
     this.#reportUnserved(unserved)
     const gone = this.#observe(nodes, clock.mono())
-    await this.#rescue(gone.map(({ boot, beats }) => ({ boot, beats })))
-    return { poll: options.watchMs }
+    if (gone.length > 0 || isRescueDue) await this.#rescue(gone.map(({ boot, beats }) => ({ boot, beats })))
+    const silenceEndsInMs = this.#silenceEndsInMs(nodes, clock.mono())
+    return silenceEndsInMs < options.watchMs ? silenceEndsInMs : { poll: options.watchMs }
+  }
+
+  /** When the first of the nodes that were seen to beat would be gone, should it stay silent. Its work need not wait for the next look. */
+  #silenceEndsInMs(nodes: readonly NodeRecord[], mono: number): number {
+    const lefts = nodes.map(({ boot, ttlMs }) => {
+      const seen = this.#seen.get(boot)
+      return seen ? seen.at + ttlMs - mono : 0
+    })
+    return Math.min(...lefts.filter((left) => left > 0))
   }
 
   /** Work that has been due for a ttl without a node that can run it is told of: by then no node is just about to come. */

@@ -7,8 +7,8 @@ export interface LoopOptions {
   readonly name: string
   readonly clock: Clock
   readonly random: () => number
-  /** One pass. Returns the wait until the next. */
-  readonly runOnce: () => Promise<Wait>
+  /** One pass. Returns the wait until the next. `isLook`: only the poll asks for it, and nobody has told of anything. */
+  readonly runOnce: (isLook: boolean) => Promise<Wait>
   readonly onError: (error: Error, retryInMs: number) => void
   /** Called after a pass that went well. */
   readonly onOk: () => void
@@ -73,12 +73,12 @@ export class Loop {
     else if (this.#state === 'resting' && this.#failures === 0 && at < this.#restUntil) this.#rest(ms)
   }
 
-  #pass(): void {
+  #pass(isLook = false): void {
     this.#clearTimer()
     this.#state = 'running'
     this.#wakeAgain = false
     this.#wakeBy = Number.POSITIVE_INFINITY
-    this.#options.runOnce().then(
+    this.#options.runOnce(isLook).then(
       (wait) => {
         this.#failures = 0
         this.#options.onOk()
@@ -118,9 +118,9 @@ export class Loop {
     this.#clearTimer()
     if (wait === null) return
     const { clock } = this.#options
-    const ms = typeof wait === 'number' ? wait : wait.poll
+    const ms = typeof wait === 'number' ? wait : untilNextLook(wait.poll, clock.mono())
     this.#restUntil = clock.mono() + ms
-    this.#cancelTimer = typeof wait === 'number' ? clock.timer(ms, () => this.#pass()) : clock.poll(ms, () => this.#pass())
+    this.#cancelTimer = typeof wait === 'number' ? clock.timer(ms, () => this.#pass()) : clock.poll(ms, () => this.#pass(true))
   }
 
   #clearTimer(): void {
@@ -134,4 +134,12 @@ export class Loop {
     const full = Math.min(firstBackoffMs * 2 ** (this.#failures - 1), longestBackoffMs)
     return Math.round(full * (0.5 + this.#options.random() / 2))
   }
+}
+
+/** Timers may fire a little early: that look is not taken twice. */
+const earlyMs = 5
+
+/** Looks of all loops fall together: to wake up costs a process that has nothing to do more than what it then does. */
+function untilNextLook(pollMs: number, mono: number): number {
+  return Math.floor((mono + earlyMs) / pollMs + 1) * pollMs - mono
 }

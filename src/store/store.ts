@@ -80,7 +80,7 @@ export interface Store {
   /** Ranges of instants that were passed over and have no records of their own, the newest first. */
   listRanges(query: { tenant?: string; job?: string; limit: number }): Promise<readonly RangeRecord[]>
   counts(query: { tenant?: string; job?: string }): Promise<JobCounts>
-  /** All nodes, and the definitions of which something is due that none of them can run. */
+  /** All nodes, the definitions of which something is due that none of them can run, and whether a rescue is due. */
   nodes(): Promise<NodesAnswer>
 
   /** Tells everybody that something may be due or canceled of which nobody was told, as in a transaction of a caller's. */
@@ -390,6 +390,8 @@ export interface NodesAnswer {
   readonly now: number
   readonly nodes: readonly NodeRecord[]
   readonly unserved: readonly string[]
+  /** Whether `rescue` may find something to do although no node is gone. */
+  readonly isRescueDue: boolean
 }
 
 export interface NodeRecord extends NodeInfo {

@@ -2,8 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { Loop, type Wait } from '../../src/engine/loop.ts'
 import { manualClock } from '../../src/testing/manual-clock.ts'
 
-function newLoop(runOnce: () => Promise<Wait>) {
-  const clock = manualClock()
+function newLoop(runOnce: (isLook: boolean) => Promise<Wait>, clock = manualClock()) {
   const errors: number[] = []
   const loop = new Loop({
     name: 'test',
@@ -46,6 +45,40 @@ describe('a loop', () => {
     answers.shift()?.(null)
     await clock.settle()
     expect(at).toEqual([0, 300, 300])
+  })
+
+  it('is told whether only the poll asks for a pass', async () => {
+    const passes: boolean[] = []
+    const waits: Wait[] = [{ poll: 1000 }, { poll: 1000 }, 300, { poll: 1000 }, { poll: 1000 }]
+    const { clock, loop } = newLoop(async (isLook) => {
+      passes.push(isLook)
+      return waits.shift() ?? null
+    })
+    loop.start()
+    await clock.advance('1s')
+    await clock.advance('1s')
+    await clock.advance('300ms')
+    loop.wake()
+    await clock.settle()
+    expect(passes).toEqual([false, true, true, false, false])
+  })
+
+  it('looks together with other loops, and never later than its poll', async () => {
+    const clock = manualClock()
+    const looks: string[] = []
+    const looking = (name: string, poll: number) => {
+      const { loop } = newLoop(async (isLook) => {
+        if (isLook) looks.push(`${name} ${clock.mono()}`)
+        return { poll }
+      }, clock)
+      loop.start()
+    }
+    await clock.advance('300ms')
+    looking('a', 1000)
+    await clock.advance('400ms')
+    looking('b', 2000)
+    for (let steps = 0; steps < 33; steps++) await clock.advance('100ms')
+    expect(looks).toEqual(['a 1000', 'b 2000', 'a 2000', 'a 3000', 'b 4000', 'a 4000'])
   })
 
   it('keeps its wait after an error, whoever asks', async () => {

@@ -5,6 +5,8 @@ export interface Statements {
   readonly all: ReadonlySet<string>
   /** Those whose plan is made once and kept. */
   readonly kept: ReadonlySet<string>
+  /** Every statement in the order in which they were sent. */
+  readonly sent: readonly string[]
 }
 
 type StoreClient = Client & { connectionParameters?: { application_name?: string } }
@@ -13,6 +15,7 @@ type StoreClient = Client & { connectionParameters?: { application_name?: string
 export function recordStatements(): Statements {
   const all = new Set<string>()
   const kept = new Set<string>()
+  const sent: string[] = []
   const planningAnew = new WeakSet<Client>()
   const query = Client.prototype.query
   beforeAll(() => {
@@ -23,6 +26,7 @@ export function recordStatements(): Statements {
         if (text.includes('plan_cache_mode = auto')) planningAnew.add(this)
         else if (/^(COMMIT|ROLLBACK)$/.test(text)) planningAnew.delete(this)
         all.add(text)
+        sent.push(text)
         if (!planningAnew.has(this) && /^\s*(SELECT|INSERT|UPDATE|DELETE|WITH)\b/.test(text)) kept.add(text)
       }
       return Reflect.apply(query, this, args)
@@ -31,5 +35,5 @@ export function recordStatements(): Statements {
   afterAll(() => {
     Client.prototype.query = query
   })
-  return { all, kept }
+  return { all, kept, sent }
 }

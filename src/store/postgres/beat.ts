@@ -33,6 +33,8 @@ export async function beat(context: Context, one: Beat): Promise<Beaten> {
     await dictionary.addKinds(node.kinds.map((kind) => ({ kind, priority: 5 })))
     await layLanes(context, node.kinds)
   }
+  const quiet = phase === 'stay' && claims.length === 0 ? await beatQuietly(context, boot, node) : null
+  if (quiet) return { answer: quiet, hints: [] }
   return db.transaction(async (session) => {
     // What is asked for at once is answered in this order, all of it after the lock was had.
     const [, [seen], standing, running] = await Promise.all([
@@ -58,6 +60,24 @@ export async function beat(context: Context, one: Beat): Promise<Beaten> {
     const lost = claims.filter((id) => !standing.has(id))
     return { answer: { now, aliveSince: broken?.aliveSince ?? before, known: true, lost, cancels }, hints }
   })
+}
+
+const changed = `name = $2, pid = $3, concurrency = $4, kinds = $5, version = $6, tz = $7, ttl_ms = $8, release = $9, declares = $10,
+  picks = $11`
+
+const beatAlone = `UPDATE punctual.node n SET ${changed}, beat_at = t.now, beats = n.beats + 1, running = 0
+  FROM (SELECT coalesce($12::float8, punctual.now_ms()) AS now) t, punctual.meta m
+  WHERE n.boot = $1 AND NOT EXISTS (SELECT 1 FROM punctual.claim WHERE node = $1)
+    AND EXISTS (SELECT 1 FROM punctual.node o WHERE o.beat_at + o.ttl_ms >= t.now)
+  RETURNING t.now, m.alive_since`
+
+/** The beat of a node that is known, holds nothing and was not left alone by all: most of the time no other is sent. Null where it is none. */
+async function beatQuietly(context: Context, boot: number, node: NodeInfo): Promise<BeatAnswer | null> {
+  const [row] = await context.db.all<[now: number, aliveSince: number]>(beatAlone, [...described(boot, node), context.now()])
+  if (!row) return null
+  const [now, aliveSince] = row
+  context.noteNow(now)
+  return { now, aliveSince, known: true, lost: [], cancels: [] }
 }
 
 /** Whether nobody was there until now. */
@@ -154,22 +174,23 @@ async function putNode(session: Session, boot: number, node: NodeInfo, now: numb
     `INSERT INTO punctual.node
       (boot, name, pid, concurrency, kinds, version, tz, ttl_ms, release, declares, picks, started_at, beat_at, beats, running)
       VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $12, 1, $13)
-      ON CONFLICT (boot) DO UPDATE SET name = $2, pid = $3, concurrency = $4, kinds = $5, version = $6, tz = $7, ttl_ms = $8,
-        release = $9, declares = $10, picks = $11, beat_at = $12, beats = node.beats + 1, running = $13`,
-    [
-      boot,
-      node.name,
-      node.pid,
-      node.concurrency,
-      JSON.stringify(node.kinds),
-      node.version,
-      node.tz,
-      node.ttlMs,
-      node.release,
-      JSON.stringify(node.declares),
-      node.picks,
-      now,
-      running,
-    ],
+      ON CONFLICT (boot) DO UPDATE SET ${changed}, beat_at = $12, beats = node.beats + 1, running = $13`,
+    [...described(boot, node), now, running],
   )
+}
+
+function described(boot: number, node: NodeInfo): readonly unknown[] {
+  return [
+    boot,
+    node.name,
+    node.pid,
+    node.concurrency,
+    JSON.stringify(node.kinds),
+    node.version,
+    node.tz,
+    node.ttlMs,
+    node.release,
+    JSON.stringify(node.declares),
+    node.picks,
+  ]
 }

@@ -1,4 +1,4 @@
-import type { Database, Session } from './database.ts'
+import type { Database } from './database.ts'
 import type { Dictionary } from './dictionary.ts'
 import type { Facts } from './facts.ts'
 
@@ -14,12 +14,6 @@ export interface Context {
   guessNow(): number
   /** Takes note of a time that the server has just told. */
   noteNow(now: number): void
-}
-
-/** The store's time. */
-export async function readNow(session: Session, { now }: Context): Promise<number> {
-  const [row] = await session.all<[number]>(`SELECT ${storeNow}`, [now()])
-  return (row as [number])[0]
 }
 
 /** The store's time inside a statement whose first value is `Context.now`. Asked for once, so that an index can be read by it. */

@@ -8,15 +8,16 @@ import { onSnapshot } from './snapshot.ts'
 const first = 'ORDER BY r.lane, r.due_at LIMIT 1'
 
 /**
- * A common table `head`: the first row of each lane of the kinds in $2, by skipping from one to the next. No other row is read.
- * Only kinds that some node picks from have lanes beside the first.
+ * Common tables, of which `head` has the first row of each lane of these kinds, by skipping from one to the next. No other row is
+ * read. Only kinds that some node picks from have lanes beside the first.
+ * @param kinds An array of their numbers, in SQL.
  */
-export const withHeads = `RECURSIVE further (kind, priority, lane, due_at) AS (
+export const headsOf = (kinds: string) => `further (kind, priority, lane, due_at) AS (
     SELECT k.ref, p.priority, f.lane, f.due_at FROM punctual.kind k CROSS JOIN unnest(k.priorities) p (priority)
       CROSS JOIN LATERAL (
         SELECT r.lane, r.due_at FROM punctual.ready r WHERE r.kind = k.ref AND r.priority = p.priority AND r.lane > 0 ${first}
       ) f
-      WHERE k.ref = ANY($2::int[]) AND k.laned
+      WHERE k.ref = ANY(${kinds}) AND k.laned
     UNION ALL
     SELECT l.kind, l.priority, n.lane, n.due_at FROM further l
       CROSS JOIN LATERAL (
@@ -28,10 +29,12 @@ export const withHeads = `RECURSIVE further (kind, priority, lane, due_at) AS (
       CROSS JOIN LATERAL (
         SELECT r.lane, r.due_at FROM punctual.ready r WHERE r.kind = k.ref AND r.priority = p.priority AND r.lane = 0 ${first}
       ) f
-      WHERE k.ref = ANY($2::int[])
+      WHERE k.ref = ANY(${kinds})
     UNION ALL
     SELECT kind, priority, lane, due_at FROM further
   )`
+
+const withHeads = `RECURSIVE ${headsOf('$2::int[]')}`
 
 const nextWakes = `SELECT w.wake_at FROM unnest($2::int[]) k (kind)
   CROSS JOIN LATERAL (

@@ -40,15 +40,15 @@ import { KnownClaims } from './known-claims.ts'
 import { list } from './list.ts'
 import { Hints } from './listen.ts'
 import { bringUp } from './migrate.ts'
+import { nodes } from './nodes.ts'
 import { checkPostgresOptions, checkSource, type PostgresOptions } from './options.ts'
 import { pause } from './pauses.ts'
 import { plan } from './plan.ts'
 import { type PruneRequest, prune } from './prune.ts'
-import { counts, get, listRanges, nodes } from './read.ts'
+import { counts, get, listRanges } from './read.ts'
 import { refreshBlocks } from './refresh-blocks.ts'
 import { rescue } from './rescue.ts'
 import { settle } from './settle.ts'
-import { foldAll } from './tally.ts'
 import { Untold } from './untold.ts'
 
 /** What one opening of the store lasts for. */
@@ -128,7 +128,12 @@ export class PostgresStore implements Store {
     return this.#act(async ({ context }) => renamed(await create(context, rows)))
   }
   async peek(query: { kinds: readonly string[] }) {
-    return this.#read(({ context }) => peek(context, query))
+    return this.#read(async ({ context, claiming }) => {
+      const found = await peek(context, query)
+      // It was read from the beginning: the claim that follows must not begin behind it.
+      if (found.nextDue !== null) claiming.floors.lower(found.nextDue)
+      return found
+    })
   }
   async waiting(query: { kinds: readonly string[] }) {
     return this.#read(({ context }) => waiting(context, query))
@@ -158,10 +163,7 @@ export class PostgresStore implements Store {
     return this.#act(({ context }) => beat(context, one))
   }
   async rescue(request: RescueRequest) {
-    return this.#act(async ({ context }) => {
-      await foldAll(context)
-      return rescue(context, request)
-    })
+    return this.#act(({ context }) => rescue(context, request))
   }
   async prune(request: PruneRequest) {
     return this.#act(async ({ context, pruned }) => {

@@ -1,15 +1,12 @@
 import { type OccurrenceState, occurrenceStates } from '../../model/lifecycle.ts'
 import type { OccurrenceHistory, Progress } from '../../model/occurrence.ts'
 import { type Entry, stateOf } from '../ledger/ledger.ts'
-import type { JobCounts, NodeRecord, NodesAnswer, RangeRecord, Which } from '../store.ts'
-import { column } from './arrays.ts'
+import type { JobCounts, RangeRecord, Which } from '../store.ts'
 import { type Asked, askedSeries } from './asked.ts'
-import { type Context, readNow } from './context.ts'
+import type { Context } from './context.ts'
 import type { Session } from './database.ts'
-import { withHeads } from './due.ts'
 import { readEntries } from './entries.ts'
 import { findRef } from './find.ts'
-import { onSnapshot } from './snapshot.ts'
 import { failuresInRow, sumTallies } from './tally.ts'
 
 export async function get(context: Context, which: Which): Promise<OccurrenceHistory | null> {
@@ -111,80 +108,4 @@ export async function listRanges(
     reason,
     recordedAt,
   }))
-}
-
-type NodeRow = [
-  boot: string,
-  name: string,
-  pid: number,
-  concurrency: number,
-  kinds: string,
-  version: string,
-  tz: string,
-  ttl: number,
-  release: number | null,
-  declares: string,
-  picks: boolean,
-  started: number,
-  beat: number,
-  beats: number,
-  running: number,
-]
-
-const selectNodes = `SELECT b.name AS boot, n.name, n.pid, n.concurrency, n.kinds, n.version, n.tz, n.ttl_ms, n.release, n.declares,
-    n.picks, n.started_at, n.beat_at, n.beats, n.running
-  FROM punctual.node n JOIN punctual.boot b ON b.ref = n.boot ORDER BY n.boot`
-
-export async function nodes(context: Context): Promise<NodesAnswer> {
-  return onSnapshot(context, async (session) => {
-    const [now, rows, kinds] = await Promise.all([
-      readNow(session, context),
-      session.all<NodeRow>(selectNodes),
-      session.all<[ref: number, name: string]>('SELECT ref, name FROM punctual.kind'),
-    ])
-    const all = rows.map(nodeRecord)
-    const served = new Set(all.flatMap((node) => node.kinds))
-    const unserved = new Map(kinds.filter(([, name]) => !served.has(name)))
-    const due = await session.all<[kind: number]>(
-      `WITH ${withHeads} SELECT DISTINCT h.kind FROM head h WHERE h.due_at <= $1::float8`,
-      [now, column([...unserved.keys()])],
-    )
-    return { now, nodes: all, unserved: due.map(([kind]) => unserved.get(kind) as string).sort() }
-  })
-}
-
-function nodeRecord([
-  boot,
-  name,
-  pid,
-  concurrency,
-  kinds,
-  version,
-  tz,
-  ttlMs,
-  release,
-  declares,
-  picks,
-  startedAt,
-  beatAt,
-  beats,
-  running,
-]: NodeRow): NodeRecord {
-  return {
-    boot,
-    name,
-    pid,
-    concurrency,
-    kinds: JSON.parse(kinds),
-    version,
-    tz,
-    ttlMs,
-    release,
-    declares: JSON.parse(declares),
-    picks,
-    startedAt,
-    beatAt,
-    beats,
-    running,
-  }
 }

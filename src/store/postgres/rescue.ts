@@ -8,23 +8,32 @@ import { storeNow } from './context.ts'
 import type { Session } from './database.ts'
 import { flush } from './flush.ts'
 import { Slice } from './slice.ts'
+import { foldAll } from './tally.ts'
 
 /** How many turns over their deadline, and how many late starts, one call works off. */
 const mostAtOnce = 1000
 
 const nothing: RescueAnswer = { rescued: [], removed: [], more: false, expired: [] }
 
-/** Every node asks for this every now and then, and mostly there is nothing to do. */
+/** Whether something has overrun its deadline, or was not started in time. */
+export const isLate = (now: string) =>
+  `(EXISTS (SELECT 1 FROM punctual.start WHERE deadline_at < ${now}) OR EXISTS (SELECT 1 FROM punctual.expiry WHERE expires_at < ${now}))`
+
+/** Whether something has been counted that is not folded yet. */
+export const hasTallies = 'EXISTS (SELECT 1 FROM punctual.tally)'
+
+const look = `SELECT ${isLate('t.now')} AS is_late, ${hasTallies} AS has_tallies FROM (SELECT ${storeNow} AS now) t`
+
+/** Works off what is late and what gone nodes held. Tallies are folded on the way. */
 export async function rescue(context: Context, request: RescueRequest) {
   const { db, dictionary } = context
   const boots = request.gone.map(({ boot }) => boot)
   await dictionary.lookUpBoots(db, boots)
-  const [look] = await db.all<[boolean]>(
-    `SELECT EXISTS (SELECT 1 FROM punctual.start WHERE deadline_at < t.now) OR EXISTS (SELECT 1 FROM punctual.expiry WHERE expires_at < t.now)
-      AS is_late FROM (SELECT ${storeNow} AS now) t`,
-    [context.now()],
-  )
-  if (boots.length === 0 && !look?.[0]) return { answer: nothing, hints: [] }
+  const [[isLate, hasTallies]] = (await db.all<[isLate: boolean, hasTallies: boolean]>(look, [context.now()])) as [
+    [boolean, boolean],
+  ]
+  if (hasTallies) await foldAll(context)
+  if (boots.length === 0 && !isLate) return { answer: nothing, hints: [] }
   return db.transaction(async (session) => {
     const slice = await Slice.begin(session, context)
     const { members: held, next } = await heldByGone(slice, request)

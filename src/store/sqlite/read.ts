@@ -144,7 +144,16 @@ export function nodes(tx: Transaction): NodesAnswer {
     'SELECT boot, name, pid, concurrency, kinds, version, tz, ttl_ms, release, declares, picks, started_at, beat_at, beats, running FROM punctual_node ORDER BY ref',
   )
   const all = rows.map(nodeRecord)
-  return { now: tx.now, nodes: all, unserved: unserved(tx, new Set(all.flatMap(({ kinds }) => kinds))) }
+  const served = new Set(all.flatMap(({ kinds }) => kinds))
+  return { now: tx.now, nodes: all, unserved: unserved(tx, served), isRescueDue: isRescueDue(tx) }
+}
+
+function isRescueDue(tx: Transaction): boolean {
+  const [isDue] = tx.one<[number]>(
+    `SELECT EXISTS (SELECT 1 FROM punctual_start WHERE deadline_at < ?1) OR EXISTS (SELECT 1 FROM punctual_expiry WHERE expires_at < ?1)`,
+    tx.now,
+  ) as [number]
+  return isDue === 1
 }
 
 /** Definitions of which something is due that none of the served ones is. */

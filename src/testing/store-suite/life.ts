@@ -24,7 +24,8 @@ const anyStore = topic('life', {
   'an empty store answers every read': async ({ store, now }) => {
     assert.deepEqual(await store.readJobs({ limit: 10 }), [])
     assert.deepEqual(await store.list({ limit: 10 }), { items: [], cursor: null })
-    assert.deepEqual(await store.nodes(), { now, nodes: [], unserved: [] })
+    const { isRescueDue: _, ...nodes } = await store.nodes()
+    assert.deepEqual(nodes, { now, nodes: [], unserved: [] })
     assert.deepEqual(await store.peek({ kinds: ['mail'] }), { now, nextDue: null })
     assert.equal(await store.get({ tenant: 'default', job: 'mail', key: 'k' }), null)
     const { states, lastRunAt } = await store.counts({})

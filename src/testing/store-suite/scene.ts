@@ -315,8 +315,14 @@ export class Scene {
   /** Rescues the node, which must have stood still for its ttl. */
   async rescue(over: Partial<RescueRequest> & { boot?: string } = {}): Promise<RescueAnswer> {
     const { boot = 'node-1', ...rest } = over
-    const gone = (await this.store.nodes()).nodes.filter((node) => node.boot === boot).map(({ beats }) => ({ boot, beats }))
-    return this.store.rescue({ gone, delaysMs: [1000, 2000], limit: 100, ...rest })
+    const { nodes, isRescueDue } = await this.store.nodes()
+    const gone = nodes.filter((node) => node.boot === boot).map(({ beats }) => ({ boot, beats }))
+    const request = { gone, delaysMs: [1000, 2000], limit: 100, ...rest }
+    const answer = await this.store.rescue(request)
+    // Nodes ask for a rescue only where somebody is gone, or it is said to be due.
+    const isNeeded = request.gone.length === 0 && answer.rescued.length + answer.expired.length > 0
+    if (isNeeded) assert.ok(isRescueDue, 'a rescue that found something was said to be due')
+    return answer
   }
 
   /** Passes the ttl without a beat of node-1, while node-2 stays, and rescues. */

@@ -1,0 +1,77 @@
+import { expect, it } from 'vitest'
+import { defineJob } from '../../src/model/definition.ts'
+import type { Store } from '../../src/store/store.ts'
+import { newCluster } from '../support/cluster.ts'
+import { onEachStore } from '../support/each-store.ts'
+
+onEachStore('TM-5, TM-9 looks that nobody asked for', (newDatabase, name) => {
+  it('only read while nothing is due', async () => {
+    const { node, pass } = newCluster({ connect: newDatabase() })
+    const job = defineJob('work').task('only', () => {})
+    const { punctual, store } = await node({ jobs: [job] })
+    await punctual.enqueue(job, undefined, { runAt: '1h' })
+    await pass(3)
+    const verbs = ['claim', 'rescue', 'peek', 'nodes'] as const
+    const before = verbs.map((verb) => store.calls(verb))
+    await pass(10)
+    const [claims, rescues, peeks, looks] = verbs.map((verb, at) => store.calls(verb) - (before[at] as number))
+    expect({ claims, peeks, looks }).toEqual({ claims: 0, peeks: 10, looks: 5 })
+    // What is in memory is as soon rescued as looked at.
+    expect(rescues).toBe(name === 'memory' ? 5 : 0)
+  })
+
+  it('find work that no hint told of within a second', async () => {
+    const connect = newDatabase()
+    const { node, client, clock } = newCluster({ connect: () => deaf(connect()) })
+    const ran: unknown[] = []
+    const job = defineJob('work').task('only', ({ payload }) => void ran.push(payload))
+    const { probe } = await node({ jobs: [job] })
+    await clock.advance('10s')
+    await client().punctual.enqueue(job, 'untold')
+    await clock.settle()
+    expect(ran).toEqual([])
+    await clock.advance('1s')
+    await probe.next('occurrence.completed')
+    expect(ran).toEqual(['untold'])
+  })
+
+  it('ask again for a claim whose outcome is unknown, although nothing is due any more', async () => {
+    const connect = newDatabase()
+    const { node, client, clock } = newCluster({ connect: () => deaf(connect()) })
+    const ran: unknown[] = []
+    const job = defineJob('work').task('only', ({ payload }) => void ran.push(payload))
+    const { punctual, probe, store } = await node({ jobs: [job] })
+    await clock.advance('10s')
+    await client().punctual.enqueue(job, 'taken')
+    store.loseAnswer('claim')
+    await expect(punctual.runDue()).rejects.toMatchObject({ code: 'store.unreachable' })
+    expect(ran).toEqual([])
+    await clock.advance('1s')
+    await probe.next('occurrence.completed')
+    expect(ran).toEqual(['taken'])
+  })
+
+  it('need not come for a node to be gone: its silence ends at an appointed time', async () => {
+    const { node, clock } = newCluster({ connect: newDatabase() })
+    const first = await node({ jobs: [] })
+    const second = await node({ jobs: [], name: 'second', watch: '10s' })
+    await clock.advance('11s')
+    first.store.freeze()
+    // The beat at 10 s is seen by the look at 20 s, and the next would come at 40 s.
+    await clock.advance('23s')
+    expect(second.probe.seen('node.gone')).toEqual([])
+    await clock.advance('1s')
+    expect(second.probe.seen('node.gone')).toHaveLength(1)
+  })
+})
+
+/** A store that hears nothing of what others do. */
+function deaf(store: Store): Store {
+  return new Proxy(store, {
+    get(target, name) {
+      if (name === 'subscribe') return () => () => {}
+      const value = target[name as keyof Store]
+      return typeof value === 'function' ? value.bind(target) : value
+    },
+  })
+}

@@ -1,0 +1,28 @@
+import { expect, it, onTestFinished } from 'vitest'
+import { defineJob } from '../../../src/model/definition.ts'
+import { postgres } from '../../../src/store/postgres/index.ts'
+import { newCluster } from '../../support/cluster.ts'
+import { freshSchemaName, sharedPostgresUrl } from '../../support/postgres-database.ts'
+import { recordStatements } from '../../support/statement-recorder.ts'
+
+const { sent } = recordStatements()
+
+it('a node with nothing to do sends one statement for each look and each beat, and no transaction', async () => {
+  const [url, schema] = [await sharedPostgresUrl(), freshSchemaName()]
+  const { node, pass } = newCluster({ connect: () => postgres(url, { schema }) })
+  const job = defineJob('work').task('only', () => {})
+  const { punctual } = await node({ jobs: [job] })
+  onTestFinished(() => punctual.close())
+  await punctual.enqueue(job, undefined, { runAt: '1d' })
+  // By then what the start and the first work have left behind is folded.
+  await pass(5)
+  const before = sent.length
+  await pass(20)
+  const idle = sent.slice(before)
+  const kinds = Map.groupBy(idle, (text) => /\b(UPDATE|served|further)\b/.exec(text)?.[1] ?? text)
+  expect([...kinds].map(([kind, { length }]) => [kind, length]).sort()).toEqual([
+    ['UPDATE', 4],
+    ['further', 20],
+    ['served', 10],
+  ])
+})
