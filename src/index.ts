@@ -1,12 +1,4 @@
-export type {
-  CancelOptions,
-  CancelOutcome,
-  CancelTarget,
-  EnqueueOptions,
-  EnqueueRequest,
-  EnqueueResult,
-  OccurrenceTarget,
-} from './client/commands.ts'
+export type { CancelOptions, CancelOutcome, CancelTarget, EnqueueResult, OccurrenceTarget } from './client/commands.ts'
 export type { ExplainTarget, Explanation, Reason, ReasonCode } from './client/explain.ts'
 export type {
   JobPatch,
@@ -18,6 +10,7 @@ export type {
   UpdateOptions,
 } from './client/job-commands.ts'
 export type { FieldChange, JobView, VersionView } from './client/job-view.ts'
+export type { EnqueueOptions, EnqueueRequest } from './client/new-occurrence.ts'
 export type { AttemptView, Occurrence, OccurrenceLine, TaskView, TurnView, WaitView } from './client/occurrence-view.ts'
 export type { BackfillMode, BackfillOptions, BackfillPreview, ReplayOptions } from './client/operations.ts'
 export type { PunctualOptions } from './client/options.ts'

@@ -3,51 +3,19 @@ import { defaultTenant, type Engine } from '../engine/engine.ts'
 import { isTransient } from '../engine/transient.ts'
 import { announceUnattendedEnd, isEndNoticed } from '../engine/unattended-end.ts'
 import { PunctualError } from '../errors.ts'
-import type { Refs } from '../model/context.ts'
 import { type AnyDefinition, Definition } from '../model/definition.ts'
-import { holdsFor } from '../model/hold.ts'
-import { keyedId, uuidV7 } from '../model/ids.ts'
 import type { JobRecord, JobSpec } from '../model/job.ts'
-import type { Source } from '../model/lifecycle.ts'
-import { checkKey, checkName, checkObject, checkOneOf, checkOptions, checkWhole } from '../model/limits.ts'
-import { type OccurrenceRecord, type Replay, type UniqueKind, uniqueKinds } from '../model/occurrence.ts'
-import { decodePayload, encodePayload, validatePayload } from '../model/payload.ts'
-import { retryStrategies } from '../model/retry.ts'
-import { cascade, parseSettings, type SettingsDiff, type SettingsOptions, type TaskSettingsOptions } from '../model/settings.ts'
-import type { CancelRequest, CreateAnswer, MoveAnswer, NewOccurrence, OnConflict, Queryable, Which } from '../store/store.ts'
+import { checkKey, checkName, checkObject, checkOptions } from '../model/limits.ts'
+import type { OccurrenceRecord, Replay } from '../model/occurrence.ts'
+import { decodePayload } from '../model/payload.ts'
+import type { CancelRequest, CreateAnswer, MoveAnswer, NewOccurrence, Queryable, Which } from '../store/store.ts'
 import { checkJoin } from './caller-transaction.ts'
 import { Creations } from './creations.ts'
+import { nameOf } from './job-name.ts'
+import { type EnqueueRequest, newOccurrence, newOccurrences } from './new-occurrence.ts'
 import type { FillRow } from './operations.ts'
 import { parseRunAt, type RunAt } from './run-at.ts'
 import { UntoldEnds } from './untold-ends.ts'
-
-export interface EnqueueOptions
-  extends TaskSettingsOptions,
-    Pick<SettingsOptions, 'executionTimeout' | 'deadLetter' | 'concurrency' | 'rate' | 'startWithin'> {
-  /** Under the same key the work is created once. At most 200 characters. */
-  key?: string
-  /** An instant, or a duration from now such as '15m'. Default: now. */
-  runAt?: RunAt
-  tenant?: string
-  /** What the work is about; `cancel({ job, entity })` finds it. The same as `refs.entity`. */
-  entity?: string
-  /** Ids of related records. */
-  refs?: Refs
-  /** 0–9, lower first. Default 5. */
-  priority?: number
-  /** How long a key is taken: for as long as it is remembered (`ever`, default), or until its work has ended (`live`). */
-  unique?: UniqueKind
-  /** What a key that is taken means: `keep` what is there (default), `reschedule` it, or `replace` its payload too. */
-  onConflict?: OnConflict
-  /** A transaction of the caller's: the work is there when it commits. Needs a store with the ability `join`; see also `wake`. */
-  tx?: Queryable | undefined
-}
-
-/** One of several in a bulk enqueue. */
-export interface EnqueueRequest extends Omit<EnqueueOptions, 'tx'> {
-  job: AnyDefinition | string
-  payload?: unknown
-}
 
 export interface EnqueueResult {
   readonly id: string
@@ -68,28 +36,6 @@ export interface CancelOptions {
 export type CancelOutcome = 'canceled' | 'canceling' | 'ended' | 'unknown'
 export type OccurrenceTarget = string | { tenant?: string; job: AnyDefinition | string; key: string }
 
-const occurrenceSettingNames = [
-  'retry',
-  'timeout',
-  'onFailure',
-  'executionTimeout',
-  'deadLetter',
-  'concurrency',
-  'rate',
-  'startWithin',
-] as const
-const enqueueNames = ['key', 'runAt', 'tenant', 'entity', 'refs', 'priority', 'unique', 'onConflict', ...occurrenceSettingNames]
-
-/** Where an occurrence comes from, beside its request. */
-export interface Origin {
-  readonly source: Source
-  readonly definition: string
-  readonly spec?: JobSpec | undefined
-  readonly replay?: Replay
-  readonly version?: number
-  readonly id?: string
-}
-
 export class Commands {
   readonly #engine: Engine
   readonly #creations: Creations
@@ -103,7 +49,7 @@ export class Commands {
 
   async enqueue(request: EnqueueRequest, tx?: Queryable): Promise<EnqueueResult> {
     if (tx !== undefined) checkJoin(this.#engine.env.store, tx)
-    const row = await this.newOccurrence(request)
+    const row = await newOccurrence(this.#engine.env, request)
     await this.#engine.open()
     if (tx === undefined) return this.#creations.add(row)
     const [answer] = await this.#creations.addAll([row], tx)
@@ -117,11 +63,7 @@ export class Commands {
     const { tx } = options
     const { store } = this.#engine.env
     if (tx !== undefined) checkJoin(store, tx)
-    const rows: NewOccurrence[] = []
-    for (const [at, request] of requests.entries()) {
-      checkObject(request, `requests[${at}]`)
-      rows.push(await this.newOccurrence(request))
-    }
+    const rows = await newOccurrences(this.#engine.env, requests)
     await this.#engine.open()
     return this.#creations.addAll(rows, tx)
   }
@@ -145,7 +87,11 @@ export class Commands {
         tenant,
       })
     const payload = 'payload' in options ? options.payload : decodePayload(known?.spec.payload ?? null)
-    const row = await this.newOccurrence({ ...options, job: name, payload }, { source: 'manual', definition, spec: known?.spec })
+    const row = await newOccurrence(
+      this.#engine.env,
+      { ...options, job: name, payload },
+      { source: 'manual', definition, spec: known?.spec },
+    )
     return this.#creations.add(row)
   }
 
@@ -156,7 +102,7 @@ export class Commands {
   ): Promise<EnqueueResult> {
     const { job, tenant, definition, payload, refs, entity } = record
     const request = { job, tenant, payload: decodePayload(payload), refs, ...(entity !== null && { entity }) }
-    const row = await this.newOccurrence(request, { source: 'replay', definition, id, replay, spec })
+    const row = await newOccurrence(this.#engine.env, request, { source: 'replay', definition, id, replay, spec })
     return this.#creations.add(row)
   }
 
@@ -173,7 +119,7 @@ export class Commands {
       const spec = versions.find((one) => one.version === version)?.spec ?? job.spec
       const request = { job: job.name, tenant: job.tenant, payload: decodePayload(spec.payload), entity: operation }
       const replay = origin === null ? {} : { replay: { origin, reason: `backfill ${operation}`, tasks: null } }
-      const row = await this.newOccurrence(request, {
+      const row = await newOccurrence(this.#engine.env, request, {
         source: 'backfill',
         definition: spec.definition,
         id,
@@ -246,59 +192,6 @@ export class Commands {
     const answer = await this.#engine.env.store.move({ which, to })
     if (answer !== 'moved') throw moveError(answer, target)
   }
-
-  async newOccurrence(
-    { job, payload, ...options }: EnqueueRequest,
-    from: Origin = { source: 'deferred', definition: nameOf(job) },
-  ): Promise<NewOccurrence> {
-    const { clock, randomBytes, registry } = this.#engine.env
-    const name = nameOf(job)
-    checkOptions(options, enqueueNames, `enqueue of job ${JSON.stringify(name)}`)
-    const { key, runAt = 0, tenant = defaultTenant, refs, unique = 'ever', onConflict = 'keep' } = options
-    checkName(name, 'job')
-    checkName(tenant, 'tenant')
-    checkOneOf(unique, 'unique', uniqueKinds)
-    checkOneOf(onConflict, 'onConflict', ['keep', 'reschedule', 'replace'])
-    if (key !== undefined) checkKey(key, 'key')
-    const entity = options.entity ?? refs?.entity
-    const definition = job instanceof Definition ? job : registry.definition(from.definition)
-    const isKnown = definition !== undefined || from.spec !== undefined
-    const own = occurrenceSettings(options, name)
-    const settings = cascade(this.#engine.env.options.settings, definition?.settings, from.spec?.settings, own)
-    const isDeterministic = key !== undefined && unique === 'ever'
-    return {
-      id: from.id ?? (isDeterministic ? keyedId(tenant, name, key) : uuidV7(Math.floor(clock.wall()), randomBytes)),
-      tenant,
-      job: name,
-      definition: from.definition,
-      source: from.source,
-      key: key ?? null,
-      unique,
-      entity: entity === undefined ? null : checkKey(entity, 'entity'),
-      refs: checkRefs(refs),
-      payload: await this.encode(definition, payload),
-      settings: own,
-      priority: options.priority === undefined ? settings.priority : checkWhole(options.priority, 'priority', 0, 9),
-      holds: isKnown ? holdsFor({ tenant, job: name, source: from.source, settings }) : 'declared',
-      replay: from.replay ?? null,
-      startWithinMs: settings.startWithinMs,
-      version: from.version ?? null,
-      due: parseRunAt(runAt),
-      onConflict,
-    }
-  }
-
-  /** The payload as it is stored: what was given, once the schema has accepted it. Handlers get what the schema makes of it. */
-  async encode(definition: AnyDefinition | undefined, payload: unknown): Promise<string | null> {
-    const text = encodePayload(payload)
-    const schema = definition?.options.payload
-    if (schema) await validatePayload(schema, payload, definition.name)
-    return text
-  }
-}
-
-export function nameOf(job: AnyDefinition | string): string {
-  return job instanceof Definition ? job.name : checkName(job, 'job')
 }
 
 export function whichOf(target: OccurrenceTarget): Which {
@@ -323,38 +216,6 @@ function reasonOf(options: { reason?: string }, where: string): string | null {
   checkObject(options, where)
   checkOptions(options, ['reason'], where)
   return options.reason === undefined ? null : checkKey(options.reason, 'reason')
-}
-
-/** Settings that go to the store; a function of one's own can only be kept by code. */
-export function storable<Given extends TaskSettingsOptions>(settings: Given, where: string): Given {
-  if (typeof settings.retry?.strategy !== 'function') return settings
-  throw new PunctualError(
-    'option.invalid',
-    `${where}.retry.strategy must be one of ${retryStrategies.join(', ')} here: a function cannot be stored; give it to defineJob or createPunctual`,
-    { field: 'retry.strategy' },
-  )
-}
-
-function occurrenceSettings(options: EnqueueOptions, job: string): SettingsDiff | null {
-  const given = Object.fromEntries(
-    Object.entries(options).filter(
-      ([name, value]) => (occurrenceSettingNames as readonly string[]).includes(name) && value !== undefined,
-    ),
-  )
-  const where = `enqueue of job ${JSON.stringify(job)}`
-  return Object.keys(given).length === 0 ? null : parseSettings(storable(given, where), where)
-}
-
-function checkRefs(refs: Refs | undefined): Refs {
-  if (refs === undefined) return {}
-  checkOptions(refs, Object.keys(refs ?? {}), 'refs')
-  const entries = Object.entries(refs)
-  if (entries.length > 20)
-    throw new PunctualError('option.invalid', `refs must have at most 20 entries; it has ${entries.length}`, {
-      field: 'refs',
-      max: 20,
-    })
-  return Object.fromEntries(entries.map(([name, value]) => [checkName(name, 'name of a ref'), checkKey(value, `refs.${name}`)]))
 }
 
 function moveError(answer: Exclude<MoveAnswer, 'moved'>, target: OccurrenceTarget): PunctualError {

@@ -33,10 +33,10 @@ export class Creations {
   /** Those of one caller, in as few calls as the store's limit allows, and in the caller's transaction when there is one. */
   async addAll(rows: readonly NewOccurrence[], tx?: Queryable): Promise<CreateAnswer[]> {
     const { store } = this.#env
-    const { batchLimit } = store
-    const chunks = Array.from({ length: Math.ceil(rows.length / batchLimit) }, (_, at) =>
-      rows.slice(at * batchLimit, (at + 1) * batchLimit),
-    )
+    // Of the same key the first counts. What has none is made ready while the store takes in what came before.
+    const hasOrder = tx !== undefined || rows.some(({ key }) => key !== null)
+    const atOnce = hasOrder ? 1 : callsAtOnce
+    const chunks = chunksOf(rows, store.batchLimit, atOnce)
     const answers: (readonly CreateAnswer[])[] = []
     let next = 0
     const createInTurn = async () => {
@@ -52,9 +52,7 @@ export class Creations {
         }
       }
     }
-    // Of the same key the first counts. What has none is made ready while the store takes in what came before.
-    const hasOrder = tx !== undefined || rows.some(({ key }) => key !== null)
-    const turns = await Promise.allSettled(Array.from({ length: hasOrder ? 1 : callsAtOnce }, createInTurn))
+    const turns = await Promise.allSettled(Array.from({ length: atOnce }, createInTurn))
     // Who is told of a failure is told when nothing more comes.
     const failed = turns.find((turn) => turn.status === 'rejected')
     if (failed) throw failed.reason
@@ -93,4 +91,12 @@ export class Creations {
       throw error
     }
   }
+}
+
+/** As few as the limit allows, but of one size, and where several go at once so many that none is left to go alone. */
+function chunksOf(rows: readonly NewOccurrence[], limit: number, atOnce: number): NewOccurrence[][] {
+  const fewest = Math.ceil(rows.length / limit)
+  const count = fewest > 1 ? Math.ceil(fewest / atOnce) * atOnce : fewest
+  const size = Math.ceil(rows.length / count)
+  return Array.from({ length: Math.ceil(rows.length / size) }, (_, at) => rows.slice(at * size, (at + 1) * size))
 }

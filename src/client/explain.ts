@@ -11,7 +11,8 @@ import { bind } from '../schedule/interval.ts'
 import { restoreSchedule } from '../schedule/restore.ts'
 import { neverFires, nextMs } from '../schedule/schedule.ts'
 import { isoText } from '../time/instant.ts'
-import { nameOf, type OccurrenceTarget, whichOf } from './commands.ts'
+import { type OccurrenceTarget, whichOf } from './commands.ts'
+import { nameOf } from './job-name.ts'
 
 export const reasonCodes = [
   'ended',

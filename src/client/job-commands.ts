@@ -13,8 +13,10 @@ import { cascade, parseSettings, type Settings, type SettingsDiff, type Settings
 import { parseUpdatePolicy, type UpdatePolicy, updateInstant } from '../model/update.ts'
 import { bind } from '../schedule/interval.ts'
 import { nextMs, type Schedule } from '../schedule/schedule.ts'
-import { nameOf, storable } from './commands.ts'
+import { nameOf } from './job-name.ts'
+import { acceptedPayload } from './new-occurrence.ts'
 import { parseRunAt, type RunAt } from './run-at.ts'
+import { storable } from './storable.ts'
 
 export interface ScheduleOptions extends SettingsOptions, UpdateOptions {
   /** The job's name. Default: the definition's. */
@@ -65,11 +67,9 @@ export interface PauseView {
 
 export class JobCommands {
   readonly #engine: Engine
-  readonly #encode: (definition: AnyDefinition | undefined, payload: unknown) => Promise<string | null>
 
-  constructor(engine: Engine, encode: (definition: AnyDefinition | undefined, payload: unknown) => Promise<string | null>) {
+  constructor(engine: Engine) {
     this.#engine = engine
-    this.#encode = encode
   }
 
   async schedule(definition: AnyDefinition, schedule: Schedule, options: ScheduleOptions = {}): Promise<ScheduleResult> {
@@ -82,7 +82,7 @@ export class JobCommands {
     const policy = parseUpdatePolicy(update)
     const spec = jobSpec(definition, {
       schedule: schedule.toJSON(),
-      payload: await this.#encode(definition, payload),
+      payload: await acceptedPayload(definition, payload),
       settings: parseSettings(storable(settings, where), where),
     })
     await this.#engine.open()

@@ -13,7 +13,8 @@ import { checkKey, checkOneOf, checkOptions, checkWhole } from '../model/limits.
 import type { OccurrenceSummary } from '../model/occurrence.ts'
 import type { OccurrenceFilter } from '../store/query.ts'
 import { type InstantInput, parseInstant } from '../time/instant.ts'
-import { type Commands, type EnqueueResult, nameOf, type OccurrenceTarget, whichOf } from './commands.ts'
+import { type Commands, type EnqueueResult, type OccurrenceTarget, whichOf } from './commands.ts'
+import { nameOf } from './job-name.ts'
 import { type ListFilter, parseFilter } from './reads.ts'
 
 export const backfillModes = ['missing', 'failed', 'all'] as const

@@ -20,10 +20,7 @@ import {
   type CancelOutcome,
   type CancelTarget,
   Commands,
-  type EnqueueOptions,
-  type EnqueueRequest,
   type EnqueueResult,
-  nameOf,
   type OccurrenceTarget,
   tenantOf,
 } from './commands.ts'
@@ -38,8 +35,10 @@ import {
   type ScheduleResult,
   type UpdateOptions,
 } from './job-commands.ts'
+import { nameOf } from './job-name.ts'
 import type { FieldChange, JobView, VersionView } from './job-view.ts'
 import { stderrLogger } from './logger.ts'
+import type { EnqueueOptions, EnqueueRequest } from './new-occurrence.ts'
 import type { Occurrence, OccurrenceLine } from './occurrence-view.ts'
 import { type BackfillOptions, type BackfillPreview, Operations, type ReplayOptions } from './operations.ts'
 import { type PunctualOptions, parseOptions } from './options.ts'
@@ -94,7 +93,7 @@ export class Punctual implements AsyncDisposable {
     }
     this.#engine = new Engine(env)
     this.#commands = new Commands(this.#engine)
-    this.#jobCommands = new JobCommands(this.#engine, (definition, payload) => this.#commands.encode(definition, payload))
+    this.#jobCommands = new JobCommands(this.#engine)
     this.#operations = new Operations(this.#engine, this.#commands)
     this.#explainer = new Explainer(this.#engine)
     this.#reads = new Reads(this.#engine)

@@ -37,8 +37,11 @@ export async function validatePayload(schema: PayloadSchema, payload: unknown, j
 }
 
 function encode(value: unknown, field: string, maxBytes: number, code: ErrorCode): string {
-  checkJson(value, field, 0, code)
+  const fault = faultIn(value, 0)
+  if (fault) throw notJson(`${field}${fault.at}`, fault, code)
   const text = JSON.stringify(value)
+  // No character has more than three bytes for each of its units.
+  if (text.length * 3 <= maxBytes) return text
   const bytes = text.length > maxBytes ? text.length : Buffer.byteLength(text)
   if (bytes <= maxBytes) return text
   throw new PunctualError('payload.too-large', `${field} must be at most ${maxBytes} bytes of JSON; it has ${bytes}`, {
@@ -48,30 +51,42 @@ function encode(value: unknown, field: string, maxBytes: number, code: ErrorCode
   })
 }
 
-function checkJson(value: unknown, path: string, depth: number, code: ErrorCode): void {
-  const fault = jsonFault(value, depth)
-  if (fault) throw notJson(path, fault, code)
-  if (typeof value !== 'object' || value === null) return
-  if (Array.isArray(value)) {
-    // By number, since JSON would fill the holes with null.
-    for (let i = 0; i < value.length; i++) checkJson(value[i], `${path}[${i}]`, depth + 1, code)
-    return
-  }
-  for (const [key, inner] of Object.entries(value)) {
-    const keyFault = textFault(key)
-    if (keyFault) throw notJson(path, keyFault, code)
-    if (key === '__proto__' || (key === 'constructor' && holdsPrototype(inner))) {
-      throw new PunctualError(code, `${path} must not have a property named ${JSON.stringify(key)}`, {
-        field: path,
-        property: key,
-      })
-    }
-    checkJson(inner, `${path}.${key}`, depth + 1, code)
-  }
+/** What JSON would drop or change. */
+interface Fault {
+  /** Where in the value, such as `.lines[3]`. Written only when there is a fault: every payload is looked through. */
+  readonly at: string
+  readonly reason: string
+  /** The name of a property that may not be there. */
+  readonly property?: string
 }
 
-function notJson(path: string, fault: string, code: ErrorCode): PunctualError {
-  return new PunctualError(code, `${path} is not plain JSON: ${fault}`, { field: path, reason: fault })
+function faultIn(value: unknown, depth: number): Fault | null {
+  const reason = jsonFault(value, depth)
+  if (reason !== null) return { at: '', reason }
+  if (typeof value !== 'object' || value === null) return null
+  if (Array.isArray(value)) {
+    // By number, since JSON would fill the holes with null.
+    for (let i = 0; i < value.length; i++) {
+      const fault = faultIn(value[i], depth + 1)
+      if (fault) return { ...fault, at: `[${i}]${fault.at}` }
+    }
+    return null
+  }
+  for (const key of Object.keys(value)) {
+    const inner = (value as Record<string, unknown>)[key]
+    const keyReason = textFault(key)
+    if (keyReason !== null) return { at: '', reason: keyReason }
+    if (key === '__proto__' || (key === 'constructor' && holdsPrototype(inner))) return { at: '', reason: '', property: key }
+    const fault = faultIn(inner, depth + 1)
+    if (fault) return { ...fault, at: `.${key}${fault.at}` }
+  }
+  return null
+}
+
+function notJson(path: string, { reason, property }: Fault, code: ErrorCode): PunctualError {
+  return property === undefined
+    ? new PunctualError(code, `${path} is not plain JSON: ${reason}`, { field: path, reason })
+    : new PunctualError(code, `${path} must not have a property named ${JSON.stringify(property)}`, { field: path, property })
 }
 
 function jsonFault(value: unknown, depth: number): string | null {

@@ -104,6 +104,11 @@ const enqueueRefusals: Refusal[] = [
       ]),
   ],
   ['requests[1]', 'a request that is null', (punctual) => punctual.enqueue([{ job }, any(null)])],
+  [
+    'enqueue of job "known"',
+    'an option that only a later request has',
+    (punctual) => punctual.enqueue([{ job }, any({ job, prio: 1 })]),
+  ],
   ['requests[0]', 'a request that is a text', (punctual) => punctual.enqueue([any('known')])],
 ]
 

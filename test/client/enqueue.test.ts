@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import type { EnqueueRequest } from '../../src/index.ts'
 import { defineJob } from '../../src/model/definition.ts'
 import { keyedId } from '../../src/model/ids.ts'
 import { newCluster, occurrence } from '../support/cluster.ts'
@@ -125,12 +126,68 @@ onEachStore('BL-1 enqueue', (newDatabase) => {
       expect((await punctual.get((answers[at] as { id: string }).id))?.payload).toBe(at)
   })
 
+  it('in bulk is divided evenly, and only where it is more than the store takes at once', async () => {
+    const { client } = newCluster({ connect: newDatabase() })
+    const { punctual, store } = client({ jobs: [job] })
+    const { batchLimit } = store
+    const sizes: number[] = []
+    store.refuse('create', (rows: readonly unknown[]) => sizes.push(rows.length) === 0)
+    const requests = (count: number) => Array.from({ length: count }, () => ({ job, runAt: '1h' }))
+    await punctual.enqueue(requests(batchLimit))
+    await punctual.enqueue(requests(2 * batchLimit + 4))
+    const quarter = batchLimit / 2 + 1
+    expect(sizes).toEqual([batchLimit, quarter, quarter, quarter, quarter])
+  })
+
+  it('in bulk takes nothing of one request for another', async () => {
+    const { client } = newCluster({ connect: newDatabase() })
+    const { punctual } = client({ jobs: [job] })
+    const requests: EnqueueRequest[] = [
+      { job, payload: 1 },
+      { job, payload: 2 },
+      { job, payload: 3, priority: 1 },
+      { job, payload: 4, priority: 2 },
+      { job, payload: 5, entity: 'order-1' },
+      { job: 'other', payload: 6, entity: 'order-1' },
+      { job: 'other', payload: 7, entity: 'order-1', tenant: 'acme' },
+      { job: 'other', payload: 8, refs: { order: '1' } },
+      { job: 'other', payload: 9, refs: { order: '2' } },
+      { job: 'other', payload: 10, retry: { max: 1 } },
+      { job: 'other', payload: 11 },
+      { job: 'other' },
+    ]
+    const answers = await punctual.enqueue(requests.map((request) => ({ runAt: '1h', ...request })))
+    for (const [at, { job: asked, payload, priority = 5, entity = null, tenant = 'default', refs = {} }] of requests.entries())
+      expect(await occurrence(punctual, answers[at]?.id as string)).toMatchObject({
+        job: typeof asked === 'string' ? asked : asked.name,
+        payload,
+        priority,
+        entity,
+        tenant,
+        refs,
+      })
+  })
+
+  it('in bulk asks the schema about each payload, and creates nothing when it refuses one', async () => {
+    const { client } = newCluster({ connect: newDatabase() })
+    const validate = (value: unknown) => (value === 'bad' ? { issues: [{ message: 'is bad' }] } : { value })
+    const strict = defineJob('strict', { payload: { '~standard': { version: 1, vendor: 'test', validate } } }).task(
+      'run',
+      () => {},
+    )
+    const { punctual } = client({ jobs: [strict, job] })
+    const requests = [{ job, payload: 'bad' }, ...['good', 'bad'].map((payload) => ({ job: strict, payload }))]
+    await expect(punctual.enqueue(requests)).rejects.toMatchObject({ code: 'payload.rejected' })
+    expect((await punctual.counts()).pending).toBe(0)
+    expect(await punctual.enqueue(requests.slice(0, 2))).toHaveLength(2)
+  })
+
   it('in bulk creates nothing more once it has failed', async () => {
     const { client } = newCluster({ connect: newDatabase() })
     const { punctual, store } = client({ jobs: [job] })
     const outcomes = ['refused']
     store.refuse('create', () => outcomes.pop() !== undefined)
-    const all = Array.from({ length: 5 * store.batchLimit }, () => ({ job, runAt: '1h' }))
+    const all = Array.from({ length: 4 * store.batchLimit }, () => ({ job, runAt: '1h' }))
     await expect(punctual.enqueue(all)).rejects.toThrow('refused')
     const calls = store.calls('create')
     expect(calls).toBeLessThanOrEqual(2)

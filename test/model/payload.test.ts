@@ -93,6 +93,12 @@ describe('payloads', () => {
       expect.objectContaining({ details: expect.objectContaining({ field: 'rows[3].payload' }) }),
     )
     expect(() => encodeResult({ at: new Date(0) })).toThrow(/^result\.at/)
+    expect(() => encodePayload({ lines: [{}, { to: 5n }] })).toThrow(
+      /^payload\.lines\[1\]\.to is not plain JSON: it holds a bigint/,
+    )
+    expect(() => encodePayload({ a: [JSON.parse('{"__proto__": 1}')] })).toThrow(
+      /^payload\.a\[0\] must not have a property named/,
+    )
   })
 })
 

@@ -1,5 +1,5 @@
 import { Argument, type Command, InvalidArgumentError, Option } from 'commander'
-import type { EnqueueOptions } from '../../client/commands.ts'
+import type { EnqueueOptions } from '../../client/new-occurrence.ts'
 import type { Punctual } from '../../client/punctual.ts'
 import { PunctualError } from '../../errors.ts'
 import { withClient } from '../client.ts'

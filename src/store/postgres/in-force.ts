@@ -5,7 +5,8 @@ import type { NewOccurrence } from '../store.ts'
 import type { Context } from './context.ts'
 
 /** What is written of a new occurrence beside what the caller says. */
-export interface Drafted {
+export interface Draft {
+  /** The first of those that it is for. */
   readonly row: NewOccurrence
   readonly series: number
   readonly kind: string
@@ -21,6 +22,7 @@ export class JobsInForce {
   readonly #versions = new Map<number, VersionRecord | undefined>()
   #from = Number.NEGATIVE_INFINITY
   #until = Number.POSITIVE_INFINITY
+  #last: Draft | null = null
 
   constructor(context: Context, now: number) {
     this.#context = context
@@ -32,7 +34,13 @@ export class JobsInForce {
     return { series: [...this.#versions.keys()], from: this.#from, until: this.#until }
   }
 
-  draft(row: NewOccurrence): Drafted {
+  /** The same for rows one after the other that are alike: those of a bulk enqueue nearly always are. */
+  draft(row: NewOccurrence): Draft {
+    if (this.#last === null || !isAlike(row, this.#last.row)) this.#last = this.#newDraft(row)
+    return this.#last
+  }
+
+  #newDraft(row: NewOccurrence): Draft {
     const { dictionary } = this.#context
     const series = dictionary.series(row.tenant, row.job).ref
     const inForce = this.#inForce(series)
@@ -62,4 +70,23 @@ export class JobsInForce {
     }
     return found
   }
+}
+
+/** Whether two differ in nothing but id, key, payload and due time, as far as can be told without looking into objects. */
+function isAlike(one: NewOccurrence, other: NewOccurrence): boolean {
+  return (
+    one.tenant === other.tenant &&
+    one.job === other.job &&
+    one.definition === other.definition &&
+    one.source === other.source &&
+    one.unique === other.unique &&
+    one.entity === other.entity &&
+    one.refs === other.refs &&
+    one.settings === other.settings &&
+    one.priority === other.priority &&
+    one.holds === other.holds &&
+    one.replay === other.replay &&
+    one.startWithinMs === other.startWithinMs &&
+    one.version === other.version
+  )
 }

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { keyedId } from '../../model/ids.ts'
+import type { NewOccurrence } from '../../store/store.ts'
 import { day, hour, idsOf, minute } from './scene.ts'
 import { topic } from './topic.ts'
 
@@ -31,6 +32,64 @@ export const createCases = topic('create', {
       wait: null,
       blockers: [],
     })
+  },
+  'BL-1 what is created together keeps what each has of its own, in the order it was given': async (scene) => {
+    const common = scene.row({
+      entity: 'order-42',
+      refs: { order: '42' },
+      settings: { timeoutMs: 9 },
+      priority: 3,
+      holds: [{ kind: 'concurrency', key: 'c', limit: 2 }],
+      startWithinMs: minute,
+    })
+    const oddities = { text: '"\\\n\u001e{},\u2028', many: ['ä', '€', '😀'] }
+    const own: Partial<NewOccurrence>[] = [
+      { payload: JSON.stringify(oddities) },
+      { payload: null, due: { in: hour } },
+      { payload: '""', due: scene.now + day },
+      { payload: null },
+    ]
+    const alike = own.map((one) => ({ ...common, id: scene.newId(), ...one }))
+    const apart = own.map((one, at) => ({
+      ...scene.row({ job: `job-${at}`, priority: at, entity: at < 2 ? null : 'e' }),
+      ...one,
+    }))
+    // Each differs from the one before in one respect alone.
+    const steps: Partial<NewOccurrence>[] = [
+      { job: 'other' },
+      { tenant: 'acme' },
+      { source: 'timer' },
+      { entity: null },
+      { refs: {} },
+      { settings: null },
+      { priority: 4 },
+      { holds: null },
+      { replay: { origin: scene.newId(), reason: 'again', tasks: null } },
+      { startWithinMs: null },
+    ]
+    const stepwise: NewOccurrence[] = [{ ...common, id: scene.newId() }]
+    for (const step of steps) stepwise.push({ ...(stepwise.at(-1) as NewOccurrence), id: scene.newId(), ...step })
+    const keyed = own.map((one, at) => ({ ...common, ...scene.row({ key: `"${at}\\,` }), ...one }))
+    for (const rows of [alike, apart, stepwise, keyed, [...alike, ...apart].map((row) => ({ ...row, id: scene.newId() }))]) {
+      assert.deepEqual(
+        await scene.store.create(rows),
+        rows.map(({ id }) => ({ id, outcome: 'created', differs: false })),
+      )
+      for (const { due, onConflict: _, version: _1, ...given } of rows) {
+        const { record, dueAt } = await scene.get(given.id)
+        const { kind: _2, span: _3, version: _4, scheduledAt, createdAt: _5, ...kept } = record
+        const instant = typeof due === 'number' ? due : scene.now + due.in
+        assert.deepEqual([kept, scheduledAt, dueAt], [given, instant, instant])
+      }
+    }
+  },
+  'an unkeyed occurrence that is said again is made once': async (scene) => {
+    const rows = Array.from({ length: 3 }, () => scene.row())
+    const outcomes = async (said: readonly NewOccurrence[]) => (await scene.store.create(said)).map(({ outcome }) => outcome)
+    assert.deepEqual(await outcomes(rows.slice(1)), ['created', 'created'])
+    const again = rows.slice(0, 1).map((row) => ({ ...row }))
+    assert.deepEqual(await outcomes([...rows, ...again]), ['created', 'existing', 'existing', 'existing'])
+    assert.equal((await scene.store.counts({})).states.pending, 3)
   },
   'TM-2 a job that no code has declared to the store can be enqueued': async (scene) => {
     const id = await scene.create({ job: 'unheard-of' })

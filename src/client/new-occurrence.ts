@@ -1,0 +1,195 @@
+// What a request to enqueue makes of an occurrence. Everything is checked here, before anything is written.
+import { defaultTenant } from '../engine/engine.ts'
+import type { Env } from '../engine/env.ts'
+import { PunctualError } from '../errors.ts'
+import type { Refs } from '../model/context.ts'
+import { type AnyDefinition, Definition } from '../model/definition.ts'
+import { holdsFor } from '../model/hold.ts'
+import { keyedId, uuidV7 } from '../model/ids.ts'
+import type { JobSpec } from '../model/job.ts'
+import type { Source } from '../model/lifecycle.ts'
+import { checkKey, checkName, checkObject, checkOneOf, checkOptions, checkWhole } from '../model/limits.ts'
+import { type Replay, type UniqueKind, uniqueKinds } from '../model/occurrence.ts'
+import { encodePayload, validatePayload } from '../model/payload.ts'
+import { cascade, parseSettings, type SettingsDiff, type SettingsOptions, type TaskSettingsOptions } from '../model/settings.ts'
+import type { Due, NewOccurrence, OnConflict, Queryable } from '../store/store.ts'
+import { nameOf } from './job-name.ts'
+import { parseRunAt, type RunAt } from './run-at.ts'
+import { storable } from './storable.ts'
+
+export interface EnqueueOptions
+  extends TaskSettingsOptions,
+    Pick<SettingsOptions, 'executionTimeout' | 'deadLetter' | 'concurrency' | 'rate' | 'startWithin'> {
+  /** Under the same key the work is created once. At most 200 characters. */
+  key?: string
+  /** An instant, or a duration from now such as '15m'. Default: now. */
+  runAt?: RunAt
+  tenant?: string
+  /** What the work is about; `cancel({ job, entity })` finds it. The same as `refs.entity`. */
+  entity?: string
+  /** Ids of related records. */
+  refs?: Refs
+  /** 0–9, lower first. Default 5. */
+  priority?: number
+  /** How long a key is taken: for as long as it is remembered (`ever`, default), or until its work has ended (`live`). */
+  unique?: UniqueKind
+  /** What a key that is taken means: `keep` what is there (default), `reschedule` it, or `replace` its payload too. */
+  onConflict?: OnConflict
+  /** A transaction of the caller's: the work is there when it commits. Needs a store with the ability `join`; see also `wake`. */
+  tx?: Queryable | undefined
+}
+
+/** One of several in a bulk enqueue. */
+export interface EnqueueRequest extends Omit<EnqueueOptions, 'tx'> {
+  job: AnyDefinition | string
+  payload?: unknown
+}
+
+/** Where an occurrence comes from, beside its request. */
+export interface Origin {
+  readonly source: Source
+  readonly definition: string
+  readonly spec?: JobSpec | undefined
+  readonly replay?: Replay
+  readonly version?: number
+  readonly id?: string
+}
+
+export async function newOccurrence(env: Env, request: EnqueueRequest, origin?: Origin): Promise<NewOccurrence> {
+  const common = commonOf(env, request, origin)
+  const payload = await acceptedPayload(common.definition, request.payload)
+  return rowOf(env, common, request, payload, origin?.id)
+}
+
+/** All or none are valid. What requests one after the other have in common is looked at once. */
+export async function newOccurrences(env: Env, requests: readonly EnqueueRequest[]): Promise<NewOccurrence[]> {
+  const rows: NewOccurrence[] = []
+  let common: Common | null = null
+  let before: EnqueueRequest | null = null
+  for (const [at, request] of requests.entries()) {
+    checkObject(request, `requests[${at}]`)
+    if (common === null || before === null || !isAlike(request, before)) common = commonOf(env, request)
+    before = request
+    // To wait where there is nothing to wait for would cost a good part of the row.
+    const isSchemaAsked = common.definition?.options.payload !== undefined
+    const payload = isSchemaAsked ? await acceptedPayload(common.definition, request.payload) : encodePayload(request.payload)
+    rows.push(rowOf(env, common, request, payload))
+  }
+  return rows
+}
+
+/** The payload as it is stored: what was given, once the schema has accepted it. Handlers get what the schema makes of it. */
+export async function acceptedPayload(definition: AnyDefinition | undefined, payload: unknown): Promise<string | null> {
+  const text = encodePayload(payload)
+  const schema = definition?.options.payload
+  if (schema) await validatePayload(schema, payload, definition.name)
+  return text
+}
+
+/** What requests share that differ in nothing but key, payload and due time. */
+interface Common {
+  readonly definition: AnyDefinition | undefined
+  readonly row: Omit<NewOccurrence, 'id' | 'key' | 'payload' | 'due'>
+}
+
+function commonOf(
+  { registry, options: { settings: defaults } }: Env,
+  { job, payload: _, ...options }: EnqueueRequest,
+  from: Origin = { source: 'deferred', definition: nameOf(job) },
+): Common {
+  const name = nameOf(job)
+  checkOptions(options, enqueueNames, `enqueue of job ${JSON.stringify(name)}`)
+  const { tenant = defaultTenant, refs, unique = 'ever', onConflict = 'keep' } = options
+  checkName(name, 'job')
+  checkName(tenant, 'tenant')
+  checkOneOf(unique, 'unique', uniqueKinds)
+  checkOneOf(onConflict, 'onConflict', ['keep', 'reschedule', 'replace'])
+  const entity = options.entity ?? refs?.entity
+  const definition = job instanceof Definition ? job : registry.definition(from.definition)
+  const isKnown = definition !== undefined || from.spec !== undefined
+  const own = occurrenceSettings(options, name)
+  const settings = cascade(defaults, definition?.settings, from.spec?.settings, own)
+  const row = {
+    tenant,
+    job: name,
+    definition: from.definition,
+    source: from.source,
+    unique,
+    entity: entity === undefined ? null : checkKey(entity, 'entity'),
+    refs: checkRefs(refs),
+    settings: own,
+    priority: options.priority === undefined ? settings.priority : checkWhole(options.priority, 'priority', 0, 9),
+    holds: isKnown ? holdsFor({ tenant, job: name, source: from.source, settings }) : ('declared' as const),
+    replay: from.replay ?? null,
+    startWithinMs: settings.startWithinMs,
+    version: from.version ?? null,
+    onConflict,
+  }
+  return { definition, row }
+}
+
+const atOnce: Due = { in: 0 }
+
+function rowOf(
+  { clock, randomBytes }: Env,
+  { row }: Common,
+  { key, runAt }: EnqueueRequest,
+  payload: string | null,
+  id?: string,
+): NewOccurrence {
+  if (key !== undefined) checkKey(key, 'key')
+  const isDeterministic = key !== undefined && row.unique === 'ever'
+  const ownId = () => (isDeterministic ? keyedId(row.tenant, row.job, key) : uuidV7(Math.floor(clock.wall()), randomBytes))
+  const due = runAt === undefined ? atOnce : parseRunAt(runAt)
+  return { ...row, id: id ?? ownId(), key: key ?? null, payload, due }
+}
+
+/** Whether two requests have the same options in the same order, each with the same value but for those of a row's own. */
+function isAlike(one: EnqueueRequest, other: EnqueueRequest): boolean {
+  const names = Object.keys(one)
+  const others = Object.keys(other)
+  if (names.length !== others.length) return false
+  for (let at = 0; at < names.length; at++) {
+    const name = names[at] as keyof EnqueueRequest
+    if (name !== others[at]) return false
+    if (name !== 'payload' && name !== 'key' && name !== 'runAt' && one[name] !== other[name]) return false
+  }
+  return true
+}
+
+const occurrenceSettingNames = [
+  'retry',
+  'timeout',
+  'onFailure',
+  'executionTimeout',
+  'deadLetter',
+  'concurrency',
+  'rate',
+  'startWithin',
+] as const
+const enqueueNames = ['key', 'runAt', 'tenant', 'entity', 'refs', 'priority', 'unique', 'onConflict', ...occurrenceSettingNames]
+
+function occurrenceSettings(options: EnqueueOptions, job: string): SettingsDiff | null {
+  const given = Object.fromEntries(
+    Object.entries(options).filter(
+      ([name, value]) => (occurrenceSettingNames as readonly string[]).includes(name) && value !== undefined,
+    ),
+  )
+  const where = `enqueue of job ${JSON.stringify(job)}`
+  return Object.keys(given).length === 0 ? null : parseSettings(storable(given, where), where)
+}
+
+/** The same for all that have none: stores can tell at a glance that rows are alike. */
+const noRefs: Refs = Object.freeze({})
+
+function checkRefs(refs: Refs | undefined): Refs {
+  if (refs === undefined) return noRefs
+  checkOptions(refs, Object.keys(refs ?? {}), 'refs')
+  const entries = Object.entries(refs)
+  if (entries.length > 20)
+    throw new PunctualError('option.invalid', `refs must have at most 20 entries; it has ${entries.length}`, {
+      field: 'refs',
+      max: 20,
+    })
+  return Object.fromEntries(entries.map(([name, value]) => [checkName(name, 'name of a ref'), checkKey(value, `refs.${name}`)]))
+}
