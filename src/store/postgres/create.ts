@@ -6,16 +6,31 @@ import { NamesNeeded } from './dictionary.ts'
 import { ConflictError, isDuplicate, storeFailure } from './failure.ts'
 import { resolve } from './in-the-way.ts'
 import { insertNew, JobsChanged, longestWait, type Manner, namesOf, seriesOf } from './insert-new.ts'
+import type { Notification } from './listen.ts'
 
 export interface Created {
   readonly answers: readonly CreateAnswer[]
   readonly hints: readonly Hint[]
+  /** Other processes have been told. */
+  readonly isTold?: boolean
+}
+
+/** Where and how to create. */
+interface CreateOptions {
+  /** The caller's transaction. */
+  readonly joined?: Session
+  /** What the commit may bring along to tell others. */
+  readonly along?: Notification | null
 }
 
 const mostTries = 5
 
 /** Creates occurrences; in the caller's transaction when there is one. */
-export async function create(context: Context, rows: readonly NewOccurrence[], joined?: Session): Promise<Created> {
+export async function create(
+  context: Context,
+  rows: readonly NewOccurrence[],
+  { joined, along = null }: CreateOptions = {},
+): Promise<Created> {
   if (rows.length === 0) return { answers: [], hints: [] }
   const { db, dictionary, facts } = context
   await dictionary.addSeries(
@@ -30,7 +45,7 @@ export async function create(context: Context, rows: readonly NewOccurrence[], j
   if (joined) return createIn(context, joined, rows)
   // A single statement is a commit of its own; what may move or replace another needs its lock.
   if (rows.every(({ onConflict, unique }) => onConflict === 'keep' && unique === 'ever'))
-    return rows.every(isUnkeyed) ? createUnkeyed(context, rows) : createIn(context, db, rows, { isPatient: false })
+    return rows.every(isUnkeyed) ? createUnkeyed(context, rows, along) : createIn(context, db, rows, { isPatient: false, along })
   return createInOne(context, rows)
 }
 
@@ -64,9 +79,9 @@ function isUnkeyed({ key, source }: NewOccurrence): boolean {
 }
 
 /** Ids made for this very call are new, unless the call is said again: looking first would cost a good part of the insert. */
-async function createUnkeyed(context: Context, rows: readonly NewOccurrence[]): Promise<Created> {
+async function createUnkeyed(context: Context, rows: readonly NewOccurrence[], along: Notification | null): Promise<Created> {
   try {
-    return await createIn(context, context.db, rows, { areNew: true })
+    return await createIn(context, context.db, rows, { areNew: true, along })
   } catch (error) {
     if (isDuplicate(error)) return createIn(context, context.db, rows)
     throw error
@@ -81,7 +96,7 @@ async function createIn(
 ): Promise<Created> {
   for (let tries = 1; ; tries++) {
     const { now, created } = await insertNew(context, session, rows, manner)
-    if (created === 'all') return { answers: rows.map(madeAnswer), hints: dueHints(rows, now) }
+    if (created === 'all') return { answers: rows.map(madeAnswer), hints: dueHints(rows, now), isTold: Boolean(manner.along) }
     const answers = new Map<NewOccurrence, CreateAnswer>()
     for (const row of rows) {
       // Of several with the same id the first has made it.
@@ -108,8 +123,12 @@ function madeAnswer({ id }: NewOccurrence): CreateAnswer {
 }
 
 function dueHints(rows: readonly NewOccurrence[], now: number): Hint[] {
-  if (rows.length === 0) return []
+  return rows.length === 0 ? [] : [{ kind: 'due', at: firstDue(rows, now) }]
+}
+
+/** When the first of them is due, if they are made now. */
+export function firstDue(rows: readonly NewOccurrence[], now: number): number {
   let at = Number.POSITIVE_INFINITY
   for (const { due } of rows) at = Math.min(at, typeof due === 'number' ? due : now + due.in)
-  return [{ kind: 'due', at }]
+  return at
 }

@@ -8,6 +8,7 @@ import type { Context } from './context.ts'
 import type { Session } from './database.ts'
 import { ConflictError } from './failure.ts'
 import { type Draft, JobsInForce } from './in-force.ts'
+import type { Notification } from './listen.ts'
 import { toJson } from './records.ts'
 
 export interface Manner {
@@ -17,6 +18,8 @@ export interface Manner {
   readonly isPatient?: boolean
   /** The transaction is ours, and holds a connection that others may wait for. */
   readonly isOwn?: boolean
+  /** Tells others with the same commit. */
+  readonly along?: Notification | null
 }
 
 interface Inserted {
@@ -40,7 +43,7 @@ export async function insertNew(
   context: Context,
   session: Session,
   rows: readonly NewOccurrence[],
-  { isOwn = false, areNew = false, isPatient = true }: Manner,
+  { isOwn = false, areNew = false, isPatient = true, along = null }: Manner,
 ): Promise<Inserted> {
   const { dictionary, facts } = context
   for (let tries = 1; ; tries++) {
@@ -56,7 +59,7 @@ export async function insertNew(
     const mayExpire = distinct.some(({ startWithinMs }) => startWithinMs !== null)
     const areAlike = distinct.length === 1
     const [answer] = await session.all<[now: number, isCurrent: boolean, count: number, ids: string | null]>(
-      insertText({ areAlike, isLive, mayExpire, areNew, isPatient }),
+      insertText({ areAlike, isLive, mayExpire, areNew, isPatient, isTelling: along !== null }),
       [
         context.now(),
         from,
@@ -65,6 +68,7 @@ export async function insertNew(
         column(series.map((ref) => facts.newest(ref))),
         ...ownColumns(rows),
         ...(areAlike ? commonValues(context, distinct[0] as Draft) : commonColumns(context, drafts)),
+        ...(along ? [along.channel, along.payload] : []),
       ],
     )
     const [now, isCurrent, count, ids] = answer as [number, boolean, number, string | null]
@@ -167,7 +171,8 @@ function commonOf({ dictionary }: Context, { row, series, kind, version, holds, 
 
 const texts = new Map<string, string>()
 
-interface InsertManner extends Required<Omit<Manner, 'isOwn'>> {
+interface InsertManner extends Required<Omit<Manner, 'isOwn' | 'along'>> {
+  readonly isTelling: boolean
   /** The common values are sent once. */
   readonly areAlike: boolean
   readonly isLive: boolean
@@ -193,11 +198,13 @@ const written = `id, ${commonNames.join(', ')}, key, scheduled_at, payload`
  * two who want the same ones do not block each other. Arrays are taken apart by the list of a SELECT: what stands in a FROM is
  * written down as a whole first.
  */
-function writeText({ areAlike, isLive, mayExpire, areNew, isPatient }: InsertManner): string {
+function writeText({ areAlike, isLive, mayExpire, areNew, isPatient, isTelling }: InsertManner): string {
+  const firstCommon = 11
   const common = Object.entries(commonTypes).map(([name, type], at) => {
-    const value = `$${at + 11}::${type}`
+    const value = `$${at + firstCommon}::${type}`
     return areAlike ? `${value} AS ${name}` : `unnest(${value}[]) AS ${name}`
   })
+  const last = firstCommon + commonNames.length - 1
   const own = Object.entries(ownTypes).map(([name, type], at) => `unnest($${at + 8}::${type}[]) AS ${name}`)
   const fresh = `(SELECT nextval('punctual.occurrence_ref_seq') AS ref, coalesce(due_at, now + coalesce(due_in, 0)) AS scheduled_at, *
     FROM s, (SELECT unnest($6::uuid[]) AS id, unnest(string_to_array($7::text, chr(${separator.charCodeAt(0)}), '')) AS payload,
@@ -238,5 +245,6 @@ function writeText({ areAlike, isLive, mayExpire, areNew, isPatient }: InsertMan
   c AS (INSERT INTO punctual.tally (series, pending) SELECT series, count(*) FROM o GROUP BY series),
   n AS (SELECT count(*) AS created FROM o)
   SELECT g.now, g.is_current, n.created,
-    ${areNew ? 'NULL' : "CASE WHEN n.created < cardinality($6::uuid[]) THEN (SELECT string_agg(id::text, ',') FROM o) END"} AS ids FROM g, n`
+    ${areNew ? 'NULL' : "CASE WHEN n.created < cardinality($6::uuid[]) THEN (SELECT string_agg(id::text, ',') FROM o) END"} AS ids
+    ${isTelling ? `, pg_notify($${last + 1}, $${last + 2})` : ''} FROM g, n`
 }

@@ -19,9 +19,21 @@ interface Gathered {
 const soonMs = 5000
 const connectMs = 5000
 
+/** A commit that brings its notification along spares a round trip, while there is little to tell: see `notify`. */
+const quietMs = 10
+/** One that took so long may have waited for others that bring one along. */
+const slowMs = 20
+const restMs = 1000
+
 // A commit with a notification holds a lock that all others with one wait for: hence in a commit of its own, that does not wait
 // for the disk, since nothing in it has to last.
 const notify = `SELECT set_config('synchronous_commit', 'off', true), pg_notify($1, $2)`
+
+/** What tells other processes. */
+export interface Notification {
+  readonly channel: string
+  readonly payload: string
+}
 
 export class Hints {
   readonly #context: Context
@@ -36,6 +48,8 @@ export class Hints {
   #closing: Promise<unknown> = Promise.resolve()
   #gathered: Gathered | null = null
   #notifying: Promise<void> | null = null
+  /** From when on a commit may bring its notification along. */
+  #alongFrom = Number.NEGATIVE_INFINITY
 
   /** `listenUrl`: where to listen, if not where the statements go; false for no word from or to other processes. */
   constructor(context: Context, listenUrl: string | false | undefined) {
@@ -70,6 +84,18 @@ export class Hints {
     for (const hint of hints) for (const listener of this.#listeners) listener(hint)
   }
 
+  /** What a commit that makes work due at `dueAt` may bring along, so that others need not be told by another; null if it should not. */
+  along(dueAt: number): Notification | null {
+    if (this.#listenUrl === false || !this.#isStarted || !this.#isSoon(dueAt)) return null
+    if (this.#notifying || this.#clock.mono() < this.#alongFrom) return null
+    return this.#notification({ due: dueAt, cancel: false, job: false })
+  }
+
+  /** A notification was brought along by a commit that took so long. */
+  wentAlong(tookMs: number): void {
+    this.#alongFrom = this.#clock.mono() + (tookMs > slowMs ? restMs : quietMs)
+  }
+
   /** Tells everybody. What the hints are about must be committed: others would look before it is there. */
   announce(hints: readonly Hint[]): void {
     this.tell(hints)
@@ -94,7 +120,7 @@ export class Hints {
   }
 
   #gather(hint: Hint): void {
-    if (hint.kind === 'due' && hint.at > this.#context.guessNow() + soonMs) return
+    if (hint.kind === 'due' && !this.#isSoon(hint.at)) return
     this.#gathered ??= { due: null, cancel: false, job: false }
     if (hint.kind === 'due') this.#gathered.due = Math.min(this.#gathered.due ?? hint.at, hint.at)
     else this.#gathered[hint.kind] = true
@@ -107,11 +133,21 @@ export class Hints {
   }
 
   async #notify(gathered: Gathered): Promise<void> {
+    const { channel, payload } = this.#notification(gathered)
     try {
-      await this.#context.db.all(notify, [this.#channel, JSON.stringify({ by: this.#me, ...gathered })])
+      await this.#context.db.all(notify, [channel, payload])
     } catch {
       // A hint is worth no error: the others will look by themselves.
     }
+    this.#alongFrom = Math.max(this.#alongFrom, this.#clock.mono() + quietMs)
+  }
+
+  #notification(gathered: Gathered): Notification {
+    return { channel: this.#channel, payload: JSON.stringify({ by: this.#me, ...gathered }) }
+  }
+
+  #isSoon(dueAt: number): boolean {
+    return dueAt <= this.#context.guessNow() + soonMs
   }
 
   #take(): Gathered | null {

@@ -27,7 +27,7 @@ import { cancel, move } from './cancel.ts'
 import { checkpoint } from './checkpoint.ts'
 import { claim } from './claim.ts'
 import type { Context } from './context.ts'
-import { create } from './create.ts'
+import { create, firstDue } from './create.ts'
 import { Database, type Session, type Source } from './database.ts'
 import { Dictionary } from './dictionary.ts'
 import { peek, waiting } from './due.ts'
@@ -60,6 +60,13 @@ interface Opened {
   readonly hints: Hints
   readonly untold: Untold
   readonly pruned: { next: number; page: number }
+}
+
+interface Acted<Answer> {
+  readonly answer: Answer
+  readonly hints: readonly Hint[]
+  /** Other processes have been told of the hints. */
+  readonly isTold?: boolean | undefined
 }
 
 export class PostgresStore implements Store {
@@ -124,8 +131,13 @@ export class PostgresStore implements Store {
     return this.#act(async ({ context }) => renamed(await plan(context, plans)))
   }
   async create(rows: readonly NewOccurrence[], tx?: Queryable) {
-    if (tx) return this.#join(tx, (session, context) => create(context, rows, session))
-    return this.#act(async ({ context }) => renamed(await create(context, rows)))
+    if (tx) return this.#join(tx, (joined, context) => create(context, rows, { joined }))
+    return this.#act(async ({ context, clock, hints }) => {
+      const sentAt = clock.mono()
+      const created = await create(context, rows, { along: hints.along(firstDue(rows, context.guessNow())) })
+      if (created.isTold) hints.wentAlong(clock.mono() - sentAt)
+      return { ...renamed(created), isTold: created.isTold }
+    })
   }
   async peek(query: { kinds: readonly string[] }) {
     return this.#read(async ({ context, claiming }) => {
@@ -200,11 +212,12 @@ export class PostgresStore implements Store {
   }
 
   /** A verb that may have something to tell others. */
-  async #act<Answer>(act: (opened: Opened) => Promise<{ answer: Answer; hints: readonly Hint[] }>): Promise<Answer> {
+  async #act<Answer>(act: (opened: Opened) => Promise<Acted<Answer>>): Promise<Answer> {
     const opened = this.#isOpen()
-    const { answer, hints } = await this.#underWay(opened.clock, () => act(opened))
+    const { answer, hints, isTold } = await this.#underWay(opened.clock, () => act(opened))
     for (const hint of hints) if (hint.kind === 'due') opened.claiming.floors.lower(hint.at)
-    opened.hints.announce(hints)
+    if (isTold) opened.hints.tell(hints)
+    else opened.hints.announce(hints)
     return answer
   }
 
