@@ -1,4 +1,4 @@
-import { Client } from 'pg'
+import { Client, type QueryConfig } from 'pg'
 import { expect, it, onTestFinished, vi } from 'vitest'
 import type { Context } from '../../../src/store/postgres/context.ts'
 import { Hints } from '../../../src/store/postgres/listen.ts'
@@ -7,6 +7,7 @@ import { manualClock } from '../../../src/testing/manual-clock.ts'
 import { systemClock } from '../../../src/time/clock.ts'
 import { postgresContext } from '../../support/postgres-context.ts'
 import { sharedPostgresUrl } from '../../support/postgres-database.ts'
+import { postgresScene } from '../../support/postgres-scene.ts'
 import { TcpProxy } from '../../support/servers/tcp-proxy.ts'
 
 const now = 1_000_000
@@ -39,7 +40,7 @@ it('what is only told goes to nobody else, nor what is due in a while', async ()
 
 it('what comes together while a notification is under way becomes one', async () => {
   const context = await postgresContext(now)
-  const payloads = await eavesdrop(context)
+  const payloads = await eavesdrop(context.db)
   const [teller] = await open(context, { isHeard: false })
   for (let i = 100; i > 0; i--) teller.announce([{ kind: 'due', at: now + i }])
   await teller.stop()
@@ -113,7 +114,7 @@ it('a line that is dead without a word is noticed and replaced', async () => {
 
 it('without notifications hints stay within the process', async () => {
   const context = await postgresContext(now)
-  const payloads = await eavesdrop(context)
+  const payloads = await eavesdrop(context.db)
   for (const on of [{ listenUrl: false }, { isCompat: true }] as const) {
     const [hints, heard] = await open({ ...context, ...on }, on)
     hints.announce([{ kind: 'job' }])
@@ -122,6 +123,46 @@ it('without notifications hints stay within the process', async () => {
   }
   await areListening(context, 0)
   expect(payloads).toEqual([])
+})
+
+it('a commit may bring its notification along while there is little to tell, and commits are quick', async () => {
+  const context = await postgresContext(now)
+  const clock = manualClock()
+  const [hints] = await open(context, { clock, isHeard: false })
+  const isAlong = () => hints.along(now) !== null
+  expect(isAlong()).toBe(true)
+  expect(hints.along(now + 60_000), 'due in a while').toBeNull()
+  hints.announce([{ kind: 'job' }])
+  expect(isAlong(), 'one is under way').toBe(false)
+  await clock.settle()
+  expect(isAlong(), 'one was just sent').toBe(false)
+  await clock.advance(10)
+  expect(isAlong()).toBe(true)
+  hints.wentAlong(1)
+  expect(isAlong()).toBe(false)
+  await clock.advance(10)
+  hints.wentAlong(21)
+  await clock.advance(999)
+  expect(isAlong(), 'the last may have waited for others').toBe(false)
+  await clock.advance(1)
+  expect(isAlong()).toBe(true)
+  const [silent] = await open(context, { listenUrl: false })
+  expect(silent.along(now)).toBeNull()
+})
+
+it('the commit of new work tells others of it by itself; what follows at once is told by a commit of its own', async () => {
+  const { scene, schema } = await postgresScene()
+  const payloads = await eavesdrop({ schema })
+  const sent = vi.spyOn(Client.prototype, 'query')
+  onTestFinished(() => sent.mockRestore())
+  const notifications = () =>
+    sent.mock.calls.filter(([query]) => /^SELECT set_config.*pg_notify/.test((query as unknown as QueryConfig).text))
+  await scene.store.create([scene.row({ due: { in: 3 } })])
+  await vi.waitFor(() => expect(payloads.map((payload) => JSON.parse(payload).due)).toEqual([scene.now + 3]))
+  expect(notifications()).toHaveLength(0)
+  await scene.store.create([scene.row({ due: { in: 2 } }), scene.row({ due: { in: 60_000 } })])
+  await vi.waitFor(() => expect(payloads).toHaveLength(2))
+  expect(notifications()).toHaveLength(1)
 })
 
 it('words of others that are no hints are passed over', async () => {
@@ -169,12 +210,12 @@ async function areListening(context: Context, count: number): Promise<void> {
 }
 
 /** All that is said on the channel. */
-async function eavesdrop({ db }: Context): Promise<string[]> {
+async function eavesdrop({ schema }: { readonly schema: string }): Promise<string[]> {
   const client = new Client(await sharedPostgresUrl())
   await client.connect()
   onTestFinished(() => client.end())
   const payloads: string[] = []
   client.on('notification', ({ payload }) => payloads.push(payload ?? ''))
-  await client.query(`LISTEN "punctual_${db.schema}"; SELECT 1`)
+  await client.query(`LISTEN "punctual_${schema}"; SELECT 1`)
   return payloads
 }
