@@ -9,8 +9,8 @@ import type { KnownMember } from './known-claims.ts'
 import { attemptTypes, attemptValues, toJson } from './records.ts'
 
 /**
- * Ends the turn of each item; `members` are what is known of them. False: some have an end row already or have lost their claim,
- * which is rare enough to say all of it once more with care. What was written of the others stands, and is not written twice.
+ * Ends the turn of each item; `members` are what is known of them. False: some have an end row already, have lost their claim
+ * or may have been asked to stop, which is rare enough to say all of it once more with care. What was written of the others stands, and is not written twice.
  */
 export async function endTurns(
   db: Database,
@@ -27,7 +27,7 @@ export async function endTurns(
   const attempts = items.flatMap(({ ref, attempts: own }) => own.map((attempt) => attemptValues(ref, attempt)))
   const manner = attempts.length > 0 ? 'tried' : areSilent(items, members) ? 'silent' : 'plain'
   try {
-    const [row] = await db.all<[ended: number]>(statements[manner], [
+    const [row] = await db.all<[ended: number, areAsked: boolean]>(statements[manner], [
       column(refs.map(({ id }) => id)),
       column(refs.map(({ token }) => token)),
       column(done.map(({ id }) => places.get(id) ?? 0)),
@@ -38,7 +38,8 @@ export async function endTurns(
       ...(manner === 'silent' ? silentColumns(items, members) : endColumns(items, members)),
       ...(manner === 'tried' ? arrays(attemptTypes, attempts) : []),
     ])
-    return row?.[0] === items.length
+    const [ended, areAsked] = row as [number, boolean]
+    return ended === items.length && !areAsked
   } catch (error) {
     if (isDuplicate(error)) return false
     throw error
@@ -132,20 +133,18 @@ const attempts = `a AS (
     INSERT INTO punctual.attempt (${attemptNames}) SELECT a.* FROM ${unnested(attemptTypes, 19)} a (${attemptNames})
     WHERE a.ref IN (SELECT ref FROM ended) ON CONFLICT DO NOTHING),`
 
-// held: the claims that stand, locked, so that nobody takes them away meanwhile. The end row is the fence: where there is one
-// already, the statement fails and nothing is written.
+// held: the claims that stand, locked, so that nobody takes them away meanwhile. Of those of which a member was asked to stop
+// nothing is ended here: what the statement sees of the request may be older than the lock. The end row is the fence: where there
+// is one already, the statement fails and nothing is written.
 const statement = (inserting: string, counting: string, more = '') => `WITH held AS MATERIALIZED (
-    SELECT k.at, c.id, c.node FROM unnest($1::text[], $2::text[]) WITH ORDINALITY k (id, token, at)
-    CROSS JOIN ${each('claim', 'id = k.id AND token = k.token', { columns: 'id, node', lock: 'FOR UPDATE' })} c),
-  ended AS (${inserting} JOIN held h ON h.at = i.claim RETURNING ref, series, "end", started_at),
+    SELECT k.at, c.id, c.node, c.asked FROM unnest($1::text[], $2::text[]) WITH ORDINALITY k (id, token, at)
+    CROSS JOIN ${each('claim', 'id = k.id AND token = k.token', { columns: 'id, node, asked', lock: 'FOR UPDATE' })} c),
+  ended AS (${inserting} JOIN held h ON h.at = i.claim AND NOT h.asked RETURNING ref, series, "end", started_at),
   ${more}
   s AS (DELETE FROM punctual.start WHERE ref = ANY(ARRAY(SELECT ref FROM ended WHERE EXISTS (SELECT 1 FROM punctual.start)))),
-  q AS (
-    DELETE FROM punctual.cancel_request
-    WHERE ref = ANY(ARRAY(SELECT ref FROM ended WHERE EXISTS (SELECT 1 FROM punctual.cancel_request)))),
   y AS (${counting}),
-  x AS (DELETE FROM punctual.claim WHERE id = ANY(ARRAY(SELECT id FROM held WHERE at = ANY($3::int[]))))
-  SELECT count(*) AS ended FROM ended`
+  x AS (DELETE FROM punctual.claim WHERE id = ANY(ARRAY(SELECT id FROM held WHERE NOT asked AND at = ANY($3::int[]))))
+  SELECT (SELECT count(*) FROM ended) AS ended, EXISTS (SELECT 1 FROM held WHERE asked) AS are_asked`
 
 const statements = {
   silent: statement(silentTurns, silentTally),

@@ -144,11 +144,11 @@ export const migrations: readonly Migration[] = [
 
       { sql: 'CREATE TABLE punctual.dead (series int NOT NULL, ref bigint NOT NULL, PRIMARY KEY (series, ref))' },
 
-      // One row for a batch; its members are never changed.
+      // One row for a batch; its members are never changed. asked: one of them was asked to stop.
       {
         sql: `CREATE TABLE punctual.claim (
           seq bigint GENERATED ALWAYS AS IDENTITY, id text PRIMARY KEY, token text NOT NULL, node int NOT NULL,
-          refs bigint[] NOT NULL, turns int[] NOT NULL, dues float8[] NOT NULL
+          refs bigint[] NOT NULL, turns int[] NOT NULL, dues float8[] NOT NULL, asked boolean NOT NULL DEFAULT false
         )`,
       },
       // To press them together would take longer than to write them.

@@ -1,6 +1,8 @@
 // The end rows and attempts that a verb has added, and what was noted of turns that run.
+import { column } from './arrays.ts'
 import { type Columns, deleteRows, insertRows } from './batch.ts'
 import { type Change, seriesOf } from './changes.ts'
+import type { Session } from './database.ts'
 import { attemptTypes, attemptValues, toJson } from './records.ts'
 import type { Slice } from './slice.ts'
 
@@ -27,6 +29,7 @@ export function writeTurns(slice: Slice, changes: readonly Change[]): Promise<vo
   const { session, context } = slice
   const isOver = ({ entry, before }: Change) => before !== null && entry.turns.length > before.turns
   const over = changes.filter(isOver)
+  const asked = changes.filter((change) => change.entry.cancel && !change.before?.entry.cancel && !isOver(change))
   return [
     insertRows(
       session,
@@ -74,11 +77,15 @@ export function writeTurns(slice: Slice, changes: readonly Change[]): Promise<vo
       session,
       'cancel_request',
       { ref: 'bigint', turn: 'int', reason: 'text' },
-      changes.flatMap((change) => {
-        const { ref, turn, cancel } = change.entry
-        return cancel && !change.before?.entry.cancel && !isOver(change) ? [[ref, turn, cancel.reason]] : []
-      }),
+      asked.map(({ entry: { ref, turn, cancel } }) => [ref, turn, cancel?.reason ?? null]),
       'ON CONFLICT (ref) DO UPDATE SET turn = excluded.turn, reason = excluded.reason',
     ),
+    markClaims(session, asked),
   ]
+}
+
+/** Who ends a turn without looking for a request learns from its claim, which it locks, that there is one to be looked for. */
+async function markClaims(session: Session, asked: readonly Change[]): Promise<void> {
+  const ids = new Set(asked.flatMap(({ entry: { claim } }) => claim ?? []))
+  if (ids.size > 0) await session.all('UPDATE punctual.claim SET asked = true WHERE id = ANY($1::text[])', [column([...ids])])
 }

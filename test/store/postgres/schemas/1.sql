@@ -36,7 +36,7 @@ CREATE TABLE punctual.rate_start ( seq bigint GENERATED ALWAYS AS IDENTITY PRIMA
 CREATE INDEX rate_start_key ON punctual.rate_start (key, seq);
 CREATE INDEX rate_start_until ON punctual.rate_start (until);
 CREATE TABLE punctual.dead (series int NOT NULL, ref bigint NOT NULL, PRIMARY KEY (series, ref));
-CREATE TABLE punctual.claim ( seq bigint GENERATED ALWAYS AS IDENTITY, id text PRIMARY KEY, token text NOT NULL, node int NOT NULL, refs bigint[] NOT NULL, turns int[] NOT NULL, dues float8[] NOT NULL );
+CREATE TABLE punctual.claim ( seq bigint GENERATED ALWAYS AS IDENTITY, id text PRIMARY KEY, token text NOT NULL, node int NOT NULL, refs bigint[] NOT NULL, turns int[] NOT NULL, dues float8[] NOT NULL, asked boolean NOT NULL DEFAULT false );
 ALTER TABLE punctual.claim ALTER COLUMN refs SET STORAGE EXTERNAL;
 ALTER TABLE punctual.claim ALTER COLUMN turns SET STORAGE EXTERNAL;
 ALTER TABLE punctual.claim ALTER COLUMN dues SET STORAGE EXTERNAL;
