@@ -54,14 +54,14 @@ onEachStore('TM-5, TM-9 looks that nobody asked for', (newDatabase, name) => {
   it('need not come for a node to be gone: its silence ends at an appointed time', async () => {
     const { node, clock } = newCluster({ connect: newDatabase() })
     const first = await node({ jobs: [] })
-    const second = await node({ jobs: [], name: 'second', watch: '10s' })
+    const second = await node({ jobs: [], name: 'second', watch: '1h' })
     await clock.advance('11s')
     first.store.freeze()
-    // The beat at 10 s is seen by the look at 20 s, and the next would come at 40 s.
-    await clock.advance('23s')
+    // At 15 s the beat of 10 s is seen, so that silence ends at 30 s.
+    await clock.advance('18s')
     expect(second.probe.seen('node.gone')).toEqual([])
     await clock.advance('1s')
-    expect(second.probe.seen('node.gone')).toHaveLength(1)
+    await second.probe.next('node.gone')
   })
 })
 

@@ -44,12 +44,10 @@ it('patience ends', async () => {
   const clock = manualClock()
   const { punctual, tx } = await scene({ clock })
   await punctual.enqueue('mail', 1, { tx, key: 'held' })
-  const mono = vi.spyOn(clock, 'mono')
-  const held = punctual.enqueue('mail', 2, { key: 'held' })
-  const refused = expect(held).rejects.toMatchObject({ code: 'store.busy' })
-  await vi.waitFor(() => expect(mono).toHaveBeenCalled())
-  mono.mockReturnValue(10_000)
-  await refused
+  // A second passes whenever somebody looks at the clock.
+  let at = 0
+  vi.spyOn(clock, 'mono').mockImplementation(() => (at += 1000))
+  await expect(punctual.enqueue('mail', 2, { key: 'held' })).rejects.toMatchObject({ code: 'store.busy' })
   await tx.query('ROLLBACK')
 })
 
