@@ -1,4 +1,5 @@
 import { release } from '../ledger/care.ts'
+import { nodeColumns, nodeValues } from '../node-row.ts'
 import type { Beat, BeatAnswer, CancelNotice, Hint, NodeInfo } from '../store.ts'
 import { column } from './arrays.ts'
 import { each, endOf, has, lacks } from './by-key.ts'
@@ -73,7 +74,12 @@ const beatAlone = `UPDATE punctual.node n SET ${changed}, beat_at = t.now, beats
 
 /** The beat of a node that is known, holds nothing and was not left alone by all: most of the time no other is sent. Null where it is none. */
 async function beatQuietly(context: Context, boot: number, node: NodeInfo): Promise<BeatAnswer | null> {
-  const [row] = await context.db.all<[now: number, aliveSince: number]>(beatAlone, [...described(boot, node), context.now()])
+  const [row] = await context.db.all<[now: number, aliveSince: number]>(beatAlone, [
+    boot,
+    ...nodeValues(node),
+    node.picks,
+    context.now(),
+  ])
   if (!row) return null
   const [now, aliveSince] = row
   context.noteNow(now)
@@ -172,25 +178,9 @@ async function cancelNotices(session: Session, held: readonly Held[]): Promise<C
 async function putNode(session: Session, boot: number, node: NodeInfo, now: number, running: number): Promise<void> {
   await session.all(
     `INSERT INTO punctual.node
-      (boot, name, pid, concurrency, kinds, version, tz, ttl_ms, release, declares, picks, started_at, beat_at, beats, running)
+      (boot, ${nodeColumns.join(', ')})
       VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $12, 1, $13)
       ON CONFLICT (boot) DO UPDATE SET ${changed}, beat_at = $12, beats = node.beats + 1, running = $13`,
-    [...described(boot, node), now, running],
+    [boot, ...nodeValues(node), node.picks, now, running],
   )
-}
-
-function described(boot: number, node: NodeInfo): readonly unknown[] {
-  return [
-    boot,
-    node.name,
-    node.pid,
-    node.concurrency,
-    JSON.stringify(node.kinds),
-    node.version,
-    node.tz,
-    node.ttlMs,
-    node.release,
-    JSON.stringify(node.declares),
-    node.picks,
-  ]
 }

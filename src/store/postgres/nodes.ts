@@ -1,29 +1,12 @@
-import type { NodeRecord, NodesAnswer } from '../store.ts'
+import { type NodeRow, nodeColumns, nodeRecord } from '../node-row.ts'
+import type { NodesAnswer } from '../store.ts'
 import { type Context, storeNow } from './context.ts'
 import { headsOf } from './due.ts'
 import { hasTallies, isLate } from './rescue.ts'
 
-type NodeRow = [
-  boot: string,
-  name: string,
-  pid: number,
-  concurrency: number,
-  kinds: string,
-  version: string,
-  tz: string,
-  ttl: number,
-  release: number | null,
-  declares: string,
-  picks: boolean,
-  started: number,
-  beat: number,
-  beats: number,
-  running: number,
-]
-
 type Row = [now: number, unserved: string[] | null, isRescueDue: boolean, ...(NodeRow | [boot: null])]
 
-// Every node asks for this each second, and mostly nothing has changed: hence one statement, whose plan is kept. served: what some
+// Every node asks for this every now and then, and mostly nothing has changed: hence one statement, whose plan is kept. served: what some
 // node can run. Where there are no nodes, one row says the rest.
 const selectNodes = `WITH RECURSIVE served AS MATERIALIZED (
     SELECT DISTINCT k.name FROM punctual.node n CROSS JOIN jsonb_array_elements_text(n.kinds::jsonb) k (name)
@@ -33,8 +16,7 @@ const selectNodes = `WITH RECURSIVE served AS MATERIALIZED (
   SELECT t.now,
     (SELECT array_agg(DISTINCT u.name) FROM head h JOIN unserved u ON u.ref = h.kind WHERE h.due_at <= t.now) AS unserved,
     (SELECT ${isLate('t.now')} OR ${hasTallies}) AS is_rescue_due,
-    b.name AS boot, n.name, n.pid, n.concurrency, n.kinds, n.version, n.tz, n.ttl_ms, n.release, n.declares, n.picks, n.started_at,
-    n.beat_at, n.beats, n.running
+    b.name AS boot, ${nodeColumns.map((name) => `n.${name}`).join(', ')}
   FROM (SELECT ${storeNow} AS now) t
   LEFT JOIN (punctual.node n JOIN punctual.boot b ON b.ref = n.boot) ON true ORDER BY n.boot`
 
@@ -43,40 +25,4 @@ export async function nodes(context: Context): Promise<NodesAnswer> {
   const [[now, unserved, isRescueDue]] = rows as [Row]
   const all = rows.flatMap(([, , , ...node]) => (node[0] === null ? [] : nodeRecord(node)))
   return { now, nodes: all, unserved: (unserved ?? []).sort(), isRescueDue }
-}
-
-function nodeRecord([
-  boot,
-  name,
-  pid,
-  concurrency,
-  kinds,
-  version,
-  tz,
-  ttlMs,
-  release,
-  declares,
-  picks,
-  startedAt,
-  beatAt,
-  beats,
-  running,
-]: NodeRow): NodeRecord {
-  return {
-    boot,
-    name,
-    pid,
-    concurrency,
-    kinds: JSON.parse(kinds),
-    version,
-    tz,
-    ttlMs,
-    release,
-    declares: JSON.parse(declares),
-    picks,
-    startedAt,
-    beatAt,
-    beats,
-    running,
-  }
 }

@@ -1,4 +1,5 @@
 import { bareEnd, recoveries } from '../../model/turn.ts'
+import { nodeColumns, nodeValues } from '../node-row.ts'
 import type { Beat, BeatAnswer, CancelNotice, NodeInfo, RescueAnswer, RescueRequest } from '../store.ts'
 import { cancelRequest } from './cancel-request.ts'
 import { noteStart } from './checkpoint.ts'
@@ -34,20 +35,12 @@ export function beat(tx: Transaction, known: KnownClaims, { node, claims, inFlig
 function putNode(tx: Transaction, node: NodeInfo, running: number): void {
   tx.run(
     `INSERT INTO punctual_node
-      (boot, name, pid, concurrency, kinds, version, tz, ttl_ms, release, declares, picks, started_at, beat_at, beats, running)
+      (boot, ${nodeColumns.join(', ')})
       VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?12, 1, ?13)
       ON CONFLICT (boot) DO UPDATE SET name = ?2, pid = ?3, concurrency = ?4, kinds = ?5, version = ?6, tz = ?7, ttl_ms = ?8,
         release = ?9, declares = ?10, picks = ?11, beat_at = ?12, beats = beats + 1, running = ?13`,
     node.boot,
-    node.name,
-    node.pid,
-    node.concurrency,
-    JSON.stringify(node.kinds),
-    node.version,
-    node.tz,
-    node.ttlMs,
-    node.release,
-    JSON.stringify(node.declares),
+    ...nodeValues(node),
     node.picks ? 1 : 0,
     tx.now,
     running,

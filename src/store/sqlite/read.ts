@@ -1,7 +1,8 @@
 import { keyedId } from '../../model/ids.ts'
 import { occurrenceStates } from '../../model/lifecycle.ts'
 import type { OccurrenceHistory, Progress } from '../../model/occurrence.ts'
-import type { JobCounts, NodeRecord, NodesAnswer, RangeRecord, Which } from '../store.ts'
+import { type NodeRow, nodeColumns, nodeRecord } from '../node-row.ts'
+import type { JobCounts, NodesAnswer, RangeRecord, Which } from '../store.ts'
 import { holders } from './claims.ts'
 import { heads } from './due.ts'
 import { holdersByAge } from './keys.ts'
@@ -121,28 +122,8 @@ export function listRanges(tx: Transaction, { limit, ...of }: Asked & { limit: n
   }))
 }
 
-type NodeRow = [
-  boot: string,
-  name: string,
-  pid: number,
-  concurrency: number,
-  kinds: string,
-  version: string,
-  tz: string,
-  ttl: number,
-  release: number | null,
-  declares: string,
-  picks: number,
-  started: number,
-  beat: number,
-  beats: number,
-  running: number,
-]
-
 export function nodes(tx: Transaction): NodesAnswer {
-  const rows = tx.all<NodeRow>(
-    'SELECT boot, name, pid, concurrency, kinds, version, tz, ttl_ms, release, declares, picks, started_at, beat_at, beats, running FROM punctual_node ORDER BY ref',
-  )
+  const rows = tx.all<NodeRow>(`SELECT boot, ${nodeColumns.join(', ')} FROM punctual_node ORDER BY ref`)
   const all = rows.map(nodeRecord)
   const served = new Set(all.flatMap(({ kinds }) => kinds))
   return { now: tx.now, nodes: all, unserved: unserved(tx, served), isRescueDue: isRescueDue(tx) }
@@ -160,40 +141,4 @@ function isRescueDue(tx: Transaction): boolean {
 function unserved(tx: Transaction, served: ReadonlySet<string>): string[] {
   const names = tx.all<[string]>('SELECT name FROM punctual_kind ORDER BY name').map(([name]) => name)
   return names.filter((name) => !served.has(name) && heads(tx, [name]).some(({ dueAt }) => dueAt <= tx.now))
-}
-
-function nodeRecord([
-  boot,
-  name,
-  pid,
-  concurrency,
-  kinds,
-  version,
-  tz,
-  ttlMs,
-  release,
-  declares,
-  picks,
-  startedAt,
-  beatAt,
-  beats,
-  running,
-]: NodeRow): NodeRecord {
-  return {
-    boot,
-    name,
-    pid,
-    concurrency,
-    kinds: JSON.parse(kinds),
-    version,
-    tz,
-    ttlMs,
-    release,
-    declares: JSON.parse(declares),
-    picks: picks === 1,
-    startedAt,
-    beatAt,
-    beats,
-    running,
-  }
 }
