@@ -25,11 +25,10 @@ export async function candidates(
   { dueBy, limit, seen }: Want,
 ): Promise<Page> {
   const kinds = slice.context.dictionary.kindRefs(names)
-  const found =
-    slice.laned.size > 0
-      ? await inLanes(slice, kinds, pick, { dueBy, limit, seen })
-      : await inOrder(slice, kinds, { dueBy, limit, seen })
-  const refs = found.map(([ref]) => ref)
+  const want = { dueBy, limit, seen }
+  const refs = await findWithKeys(slice, () =>
+    slice.laned.size > 0 ? inLanes(slice, kinds, pick, want) : inOrder(slice, kinds, want),
+  )
   const free = await lock(slice, refs)
   await slice.gather(free, { isReady: true, withAttempts: true })
   // What a pick left aside is for another claim: its shares are those of this one.
@@ -40,6 +39,20 @@ interface Want {
   readonly dueBy: number
   readonly limit: number
   readonly seen: readonly number[]
+}
+
+/**
+ * Finds rows and locks their keys. Whoever let go of a key while it was waited for has let in one that may be older than those
+ * found, so that they are looked for again once the key is locked.
+ */
+async function findWithKeys(slice: Slice, find: () => Promise<[number][]>): Promise<number[]> {
+  const prepared = new Set<number>()
+  for (;;) {
+    const refs = (await find()).map(([ref]) => ref)
+    const fresh = refs.filter((ref) => !prepared.has(ref))
+    if (fresh.length === 0 || !(await slice.prepareKeys(fresh))) return refs
+    for (const ref of fresh) prepared.add(ref)
+  }
 }
 
 /** Where no node picks, all rows of a kind and priority lie one behind the other. */
@@ -78,10 +91,9 @@ async function inLanes(
   )
 }
 
-/** Keys first: then the rows, those left out that another claim has just locked. */
+/** Locks the rows, those left out that another claim has just locked. */
 async function lock(slice: Slice, refs: readonly number[]): Promise<number[]> {
   if (refs.length === 0) return []
-  await slice.prepareKeys(refs)
   const rows = await slice.session.all<[number]>(
     lockPlace('ready', slice.context.isCompat ? 'FOR UPDATE' : 'FOR UPDATE SKIP LOCKED'),
     [column([...refs].sort((a, b) => a - b))],

@@ -128,9 +128,11 @@ export class Slice {
     return this.#noteClaims(await this.session.all<ClaimTuple>(lock, [column(ids)]))
   }
 
-  /** Locks the keys of what is about to be locked and loaded. */
-  async prepareKeys(refs: readonly number[]): Promise<void> {
-    this.#prepared.push(...(await this.keys.lockFor(refs)))
+  /** Locks the keys of what is about to be locked and loaded, and tells whether any was not locked before. */
+  async prepareKeys(refs: readonly number[]): Promise<boolean> {
+    const fresh = await this.keys.lockFor(refs)
+    this.#prepared.push(...fresh)
+    return fresh.length > 0
   }
 
   /** Locks and loads entries, with all that their limits bring into play. */
