@@ -62,7 +62,7 @@ export interface Store {
   claim(request: ClaimRequest): Promise<ClaimAnswer>
   /** Records ended attempts, a start or progress of members that go on. */
   checkpoint(items: readonly CheckpointItem[]): Promise<readonly WriteAnswer[]>
-  /** Ends turns. `done` names claims none of whose members is left. */
+  /** Ends turns. `done` names claims none of whose members is left. One that has some after all stands on. */
   settle(items: readonly SettleItem[], done: readonly ClaimRef[]): Promise<readonly WriteAnswer[]>
   /** With `tx`, of a store with the ability `join`: in a transaction of the caller's. See `Queryable`. */
   cancel(request: CancelRequest, tx?: Queryable): Promise<readonly CancelAnswer[]>

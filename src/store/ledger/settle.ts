@@ -11,6 +11,7 @@ import type {
   SettleItem,
   WriteAnswer,
 } from '../store.ts'
+import { unended } from './claim.ts'
 import { find } from './find.ts'
 import { type Entry, endOf, type Ledger, stateOf } from './ledger.ts'
 
@@ -27,7 +28,10 @@ export function checkpoint(ledger: Ledger, items: readonly CheckpointItem[]): re
 
 export function settle(ledger: Ledger, items: readonly SettleItem[], done: readonly ClaimRef[]): readonly WriteAnswer[] {
   const answers = items.map((item) => settleOne(ledger, item))
-  for (const { id, token } of done) if (ledger.claims.get(id)?.token === token) ledger.claims.delete(id)
+  for (const { id, token } of done) {
+    const claim = ledger.claims.get(id)
+    if (claim?.token === token && unended(ledger, claim).length === 0) ledger.claims.delete(id)
+  }
   return answers
 }
 

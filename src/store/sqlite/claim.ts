@@ -80,7 +80,7 @@ function take(
   }
   const isCut = moved >= mostMoved
   if (taken.length === 0) return { taken, passed, isCut }
-  const claim = { id, token, node, members }
+  const claim = { id, token, node, members, ended: new Set<number>() }
   insertClaim(tx, claim)
   known.add(claim)
   return { taken, passed, isCut }

@@ -7,6 +7,8 @@ export interface StandingClaim {
   readonly token: string
   readonly node: string
   readonly members: ReadonlyMap<number, Member>
+  /** Members that are known to have ended: those that were settled through this store object. */
+  readonly ended: Set<number>
 }
 
 /** The claims made through this store object: their members need not be read again when they are settled. */
@@ -63,6 +65,11 @@ export function unended(tx: Transaction, { members }: StandingClaim): Member[] {
   return [...members.values()].filter((member) => isUnended(tx, member))
 }
 
+/** Whether a claim has members whose turn has not ended. */
+export function hasUnended(tx: Transaction, { members, ended }: StandingClaim): boolean {
+  return members.size > ended.size && members.values().some((member) => !ended.has(member.ref) && isUnended(tx, member))
+}
+
 export function isUnended(tx: Transaction, { ref, turn }: Member): boolean {
   const row = tx.one(
     `SELECT 1 FROM punctual_occurrence o WHERE o.ref = ?
@@ -93,7 +100,7 @@ function withMembers(tx: Transaction, known: KnownClaims, [id, token, node]: Cla
   if (before?.token === token) return before
   const [text] = tx.one<[string]>('SELECT members FROM punctual_claim WHERE id = ?', id) as [string]
   const members = (JSON.parse(text) as StoredMember[]).flatMap((stored) => readMember(tx, stored))
-  return { id, token, node, members: new Map(members.map((member) => [member.ref, member])) }
+  return { id, token, node, members: new Map(members.map((member) => [member.ref, member])), ended: new Set() }
 }
 
 function readMember(tx: Transaction, [ref, turn, dueAt]: StoredMember): Member[] {

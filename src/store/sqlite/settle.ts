@@ -2,7 +2,7 @@ import type { TurnEnd } from '../../model/lifecycle.ts'
 import { bareEnd } from '../../model/turn.ts'
 import type { CancelAnswer, CancelRequest, ClaimRef, Due, MoveAnswer, MoveRequest, SettleItem, WriteAnswer } from '../store.ts'
 import { cancelRequest, requestCancel } from './cancel-request.ts'
-import { deleteClaim, type KnownClaims } from './claims.ts'
+import { deleteClaim, hasUnended, type KnownClaims } from './claims.ts'
 import { addAttempts, endTurn, nextTurn } from './ending.ts'
 import { Fence } from './fence.ts'
 import { freeAll, keysOf, passOn } from './keys.ts'
@@ -19,17 +19,22 @@ export function settle(
 ): readonly WriteAnswer[] {
   const fence = new Fence(tx, known)
   const answers = items.map((item) => settleOne(tx, fence, item))
-  for (const ref of done) if (fence.claim(ref)) deleteClaim(tx, known, ref.id)
+  for (const ref of done) {
+    const claim = fence.claim(ref)
+    if (claim && !hasUnended(tx, claim)) deleteClaim(tx, known, ref.id)
+  }
   return answers
 }
 
 function settleOne(tx: Transaction, fence: Fence, item: SettleItem): WriteAnswer {
   const member = fence.member(item)
-  const node = fence.claim(item.claim)?.node ?? null
+  const claim = fence.claim(item.claim)
+  const node = claim?.node ?? null
   // A cancel that was acknowledged while the turn ran must not be undone by another turn.
   const cancel = member && goesOn(item.end) ? cancelRequest(tx, member) : undefined
   const end = cancel ? { ...item.end, end: 'canceled' as const, reason: cancel[0], node } : { ...item.end, node }
   if (!member || !endTurn(tx, member, end)) return saidBefore(tx, item) ? 'ok' : 'lost'
+  claim?.ended.add(item.ref)
   addAttempts(tx, item.ref, item.attempts)
   if (goesOn(item.end) && !cancel) nextTurn(tx, member, tx.now + item.delayMs, item.end.end)
   return 'ok'

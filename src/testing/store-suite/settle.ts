@@ -144,6 +144,25 @@ export const settleCases = topic('settle', {
     assert.deepEqual((await scene.beat({ claims: [holding.claim.id] })).lost, [])
     assert.equal(await scene.settle(holding, 'completed', { i: 1 }), 'ok')
   },
+  'a claim said to be done stands on while a member has not ended': async (scene) => {
+    const holding = await twoRunning(scene)
+    await scene.settle(holding, 'completed', { done: true })
+    assert.deepEqual((await scene.beat({ claims: [holding.claim.id] })).lost, [])
+    await scene.store.settle([], [holding.claim])
+    assert.equal(await scene.settle(holding, 'completed', { i: 1 }), 'ok')
+    assert.deepEqual((await scene.beat({ claims: [holding.claim.id] })).lost, [holding.claim.id])
+  },
+  'a settle said again leaves alone what a late claim took under the same id': async (scene) => {
+    const holding = await scene.running()
+    const item = scene.settleItem(holding, 'completed')
+    assert.deepEqual(await scene.store.settle([item], [holding.claim]), ['ok'])
+    const next = await scene.create()
+    await scene.store.claim(scene.claimRequest(holding.claim))
+    assert.equal(await scene.state(next), 'running')
+    assert.deepEqual(await scene.store.settle([item], [holding.claim]), ['ok'])
+    await scene.beat()
+    assert.equal(await scene.state(next), 'pending')
+  },
   'a claim is done only for who knows its token': async (scene) => {
     const holding = await twoRunning(scene)
     await scene.store.settle([], [{ id: holding.claim.id, token: 'guessed' }])
