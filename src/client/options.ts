@@ -129,6 +129,7 @@ export function parseOptions(given: PunctualOptions): { options: PunctualOptions
     concurrency: checkWhole(options.concurrency ?? defaultOptions.concurrency, 'concurrency', 1, 100_000),
     claimLimit: checkWhole(options.claimLimit ?? defaultOptions.claimLimit, 'claimLimit', 1, 100_000),
     pollMs: duration(options, 'poll', defaultOptions.pollMs, 10),
+    deafPollMs: duration(options, 'poll', defaultOptions.deafPollMs, 10),
     horizonMs: defaultOptions.horizonMs,
     beatMs: duration(options, 'beat', defaultOptions.beatMs, 10),
     ttlMs: duration(options, 'ttl', defaultOptions.ttlMs, 100),

@@ -93,9 +93,10 @@ export class Dispatcher implements TurnListener {
   }
 
   #waitFor(nextDue: number | null): Wait {
-    const { time, options } = this.#env
+    const { time, options, store } = this.#env
     const dueInMs = nextDue === null ? Number.POSITIVE_INFINITY : Math.max(1, nextDue - time.now())
-    return dueInMs <= options.pollMs ? dueInMs : { poll: options.pollMs }
+    const pollMs = store.isHearing ? options.pollMs : options.deafPollMs
+    return dueInMs <= pollMs ? dueInMs : { poll: pollMs }
   }
 
   /** Claims up to `limit` and starts what fits; null when the node lost its session meanwhile. One claim is asked for at a time. */

@@ -48,6 +48,8 @@ export interface EngineOptions {
   /** The most occurrences that one claim takes; the store may allow less. */
   readonly claimLimit: number
   readonly pollMs: number
+  /** The same while the store cannot tell of what other processes do. */
+  readonly deafPollMs: number
   /** How often other nodes' beats are looked at. */
   readonly watchMs: number
   readonly horizonMs: number
@@ -71,7 +73,8 @@ export const defaultOptions: Omit<EngineOptions, 'nodeName' | 'settings' | 'retr
   pick: 'priority',
   concurrency: 10,
   claimLimit: 1000,
-  pollMs: 1000,
+  pollMs: 2000,
+  deafPollMs: 1000,
   watchMs: 2000,
   horizonMs: 10_000,
   beatMs: 5000,

@@ -85,6 +85,8 @@ export interface Store {
 
   /** Tells everybody that something may be due or canceled of which nobody was told, as in a transaction of a caller's. */
   wake(): Promise<void>
+  /** Whether who subscribes is told just now of what other processes do, so that looks without a hint may be rarer. */
+  readonly isHearing: boolean
   /** Hints about changes that others made. Missing one costs time, never work. */
   subscribe(listener: (hint: Hint) => void): () => void
 }

@@ -2,7 +2,7 @@ import { PunctualError } from '../../src/errors.ts'
 import type { Store } from '../../src/store/store.ts'
 
 /** The verbs of the contract that cross to the store. */
-type Verb = Exclude<keyof Store, 'name' | 'abilities' | 'batchLimit' | 'subscribe'>
+type Verb = Exclude<keyof Store, 'name' | 'abilities' | 'batchLimit' | 'isHearing' | 'subscribe'>
 
 /** A store between an engine and the real one, which can be taken away from that engine alone. */
 export interface FaultyStore extends Store {

@@ -32,6 +32,7 @@ import { counts, get, list, listRanges, nodes } from './read.ts'
 
 export class MemoryStore implements Store {
   readonly name = 'memory'
+  readonly isHearing = true
   readonly abilities: ReadonlySet<Ability> = new Set()
   readonly batchLimit = 1000
   readonly #ledger = new Ledger({ now: () => this.#now(), newRef: () => ++this.#lastRef })

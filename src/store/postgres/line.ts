@@ -26,15 +26,22 @@ export class Line {
   #client: pg.Client | null = null
   #cancelTimer: () => void = () => {}
   #failures = 0
+  #stands = false
 
   constructor(options: LineOptions) {
     this.#options = options
     this.#connect()
   }
 
+  /** Whether the server has said that it will tell, and nothing is known to have broken since. */
+  get stands(): boolean {
+    return this.#stands
+  }
+
   async close(): Promise<void> {
     const client = this.#client
     this.#client = null
+    this.#stands = false
     this.#cancelTimer()
     if (client) await ended(client)
   }
@@ -56,6 +63,7 @@ export class Line {
     if (this.#client !== client) return
     const wasDown = this.#failures > 0
     this.#failures = 0
+    this.#stands = true
     if (wasDown) this.#options.onReturn()
   }
 
@@ -80,6 +88,7 @@ export class Line {
   #lose(client: pg.Client): void {
     if (this.#client !== client) return
     this.#client = null
+    this.#stands = false
     this.#cancelTimer()
     void ended(client)
     const waitMs = Math.min(longestBackoffMs, firstBackoffMs * 2 ** this.#failures)

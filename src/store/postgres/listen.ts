@@ -67,6 +67,10 @@ export class Hints {
     }
   }
 
+  get isHearing(): boolean {
+    return this.#line?.stands ?? false
+  }
+
   start(clock: Clock = systemClock): void {
     this.#clock = clock
     this.#isStarted = true

@@ -202,6 +202,9 @@ export class PostgresStore implements Store {
   async wake() {
     await this.#read(({ context, hints, untold }) => hints.announceNow(untold.hints(context.guessNow())))
   }
+  get isHearing() {
+    return this.#opened?.hints.isHearing ?? false
+  }
   subscribe(listener: (hint: Hint) => void) {
     this.#listeners.get(listener)?.()
     this.#listeners.set(listener, this.#opened ? hear(this.#opened, listener) : () => {})

@@ -48,6 +48,7 @@ const openBusyMs = 5_000
 
 export class SqliteStore implements Store {
   readonly name = 'sqlite'
+  readonly isHearing = true
   readonly abilities: ReadonlySet<Ability>
   readonly batchLimit = 1000
   readonly #path: string

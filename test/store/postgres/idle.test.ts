@@ -22,7 +22,7 @@ it('a node with nothing to do sends one statement for each look and each beat, a
   const kinds = Map.groupBy(idle, (text) => /\b(UPDATE|served|further)\b/.exec(text)?.[1] ?? text)
   expect([...kinds].map(([kind, { length }]) => [kind, length]).sort()).toEqual([
     ['UPDATE', 4],
-    ['further', 20],
+    ['further', 10],
     ['served', 10],
   ])
 })
