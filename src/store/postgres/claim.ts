@@ -7,10 +7,12 @@ import { column } from './arrays.ts'
 import { each } from './by-key.ts'
 import { claimLimited } from './claim-limited.ts'
 import type { Context } from './context.ts'
+import type { Follow } from './database.ts'
 import { readEntries } from './entries.ts'
 import type { Floors } from './floors.ts'
 import type { KnownClaims } from './known-claims.ts'
 import { type OccurrenceRow, occurrenceColumns, occurrenceRecord, occurrenceWidth } from './records.ts'
+import type { Statement } from './session.ts'
 
 export interface Claimed {
   readonly answer: ClaimAnswer
@@ -21,6 +23,8 @@ export interface Claimed {
 export interface Claiming {
   readonly known: KnownClaims
   readonly floors: Floors
+  /** Sends the statement behind that of somebody who is just creating work. */
+  readonly follow?: Follow | null
 }
 
 type MemberRow = [...OccurrenceRow, dueAt: number, turn: number]
@@ -45,13 +49,14 @@ interface Head {
  * made before play a part, the statement takes nothing, and the same is done with the keys locked.
  */
 export async function claim(context: Context, claiming: Claiming, request: ClaimRequest): Promise<Claimed> {
-  const { db, dictionary, facts, isCompat } = context
+  const { db, dictionary, facts } = context
   await dictionary.nameKinds(request.kinds)
-  if (request.pick || request.clusterLimit !== undefined || isCompat) return claimLimited(context, claiming.known, request)
+  if (!isByDueAlone(context, request)) return claimLimited(context, claiming.known, request)
   const kinds = dictionary.kindRefs(request.kinds)
   await dictionary.lookUpBoots(db, [request.node])
   const node = dictionary.boot(request.node) ?? null
-  const rows = await db.all<MemberRow>(takeDue, [
+  const all: Follow = claiming.follow ?? ((sql, values) => db.all(sql, values))
+  const rows = await all<MemberRow>(takeDue, [
     context.now(),
     request.id,
     request.token,
@@ -86,6 +91,16 @@ export async function claim(context: Context, claiming: Claiming, request: Claim
     answer: { now: head.now, members: await describe(context, members, head), passed: [], nextDue: nextDue(head) },
     hints: [],
   }
+}
+
+/** Whether the order of due times and priorities is all that this claim goes by, as long as limits and pauses play no part. */
+function isByDueAlone({ isCompat }: Context, { pick, clusterLimit }: ClaimRequest): boolean {
+  return !isCompat && pick === undefined && clusterLimit === undefined
+}
+
+/** Whether a claim takes whatever is due by one statement, which may be sent behind another. */
+export function canFollow(context: Context, request: ClaimRequest): boolean {
+  return request.dueBy === undefined && isByDueAlone(context, request)
 }
 
 function nextDue({ wakeAt, lanes }: Head): number | null {
@@ -232,3 +247,6 @@ const takeDue = `WITH joined AS MATERIALIZED (SELECT boot FROM punctual.node WHE
   UNION ALL
   SELECT ${claimedColumns}, t.due_at, nullif(t.turn, 1) FROM taken t
     CROSS JOIN ${each('occurrence', 'ref = t.ref')} o`
+
+/** The same, for a node that is not there. */
+export const claimNothing: Statement = { sql: takeDue, values: [0, '', '', null, 0, null, '{}', -1, '{}', '{}', '{}'] }

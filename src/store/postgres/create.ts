@@ -1,7 +1,7 @@
 import { defaultTenant } from '../../model/job.ts'
 import type { CreateAnswer, Hint, NewOccurrence } from '../store.ts'
 import type { Context } from './context.ts'
-import type { Session } from './database.ts'
+import type { Follow, Session } from './database.ts'
 import { NamesNeeded } from './dictionary.ts'
 import { ConflictError, isDuplicate, storeFailure } from './failure.ts'
 import { resolve } from './in-the-way.ts'
@@ -21,6 +21,8 @@ interface CreateOptions {
   readonly joined?: Session
   /** What the commit may bring along to tell others. */
   readonly along?: Notification | null
+  /** Is told when what cannot have to wait for anybody was sent, and may have another statement follow it. */
+  readonly onSent?: ((follow: Follow) => void) | null
 }
 
 const mostTries = 5
@@ -29,7 +31,7 @@ const mostTries = 5
 export async function create(
   context: Context,
   rows: readonly NewOccurrence[],
-  { joined, along = null }: CreateOptions = {},
+  { joined, along = null, onSent = null }: CreateOptions = {},
 ): Promise<Created> {
   if (rows.length === 0) return { answers: [], hints: [] }
   const { db, dictionary, facts } = context
@@ -45,7 +47,9 @@ export async function create(
   if (joined) return createIn(context, joined, rows)
   // A single statement is a commit of its own; what may move or replace another needs its lock.
   if (rows.every(({ onConflict, unique }) => onConflict === 'keep' && unique === 'ever'))
-    return rows.every(isUnkeyed) ? createUnkeyed(context, rows, along) : createIn(context, db, rows, { isPatient: false, along })
+    return rows.every(isUnkeyed)
+      ? createUnkeyed(context, onSent ? db.leading(onSent) : db, rows, along)
+      : createIn(context, db, rows, { isPatient: false, along })
   return createInOne(context, rows)
 }
 
@@ -79,9 +83,14 @@ function isUnkeyed({ key, source }: NewOccurrence): boolean {
 }
 
 /** Ids made for this very call are new, unless the call is said again: looking first would cost a good part of the insert. */
-async function createUnkeyed(context: Context, rows: readonly NewOccurrence[], along: Notification | null): Promise<Created> {
+async function createUnkeyed(
+  context: Context,
+  session: Session,
+  rows: readonly NewOccurrence[],
+  along: Notification | null,
+): Promise<Created> {
   try {
-    return await createIn(context, context.db, rows, { areNew: true, along })
+    return await createIn(context, session, rows, { areNew: true, along })
   } catch (error) {
     if (isDuplicate(error)) return createIn(context, context.db, rows)
     throw error

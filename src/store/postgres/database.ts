@@ -7,7 +7,7 @@ import { DeadlineError, isAway, isConflict, isFull, storeFailure } from './failu
 import { joined } from './joined.ts'
 import { makePools, type Pools, type Source } from './pools.ts'
 import { inSchema } from './schema.ts'
-import { inTurn, type Session } from './session.ts'
+import { inTurn, type Session, type Statement } from './session.ts'
 
 export type { Source } from './pools.ts'
 export type { Session } from './session.ts'
@@ -51,7 +51,12 @@ interface Held {
   readonly session: Session
   /** Whether it is in an unknown state, and has to be thrown away. */
   isBroken: boolean
+  /** How many calls are on it; the last one lets it go. */
+  calls: number
 }
+
+/** Sends a statement right behind another that is under way, without waiting for its answer. It is a commit of its own. */
+export type Follow = Session['all']
 
 /** What work that takes as long as it likes is given. */
 export interface WorkMeans {
@@ -100,6 +105,29 @@ export class Database {
   /** One statement, which is a commit of its own. */
   async all<Row extends readonly unknown[]>(sql: string, values?: readonly unknown[]): Promise<Row[]> {
     return this.#insist(this.#pools.verbs, ({ session }) => session.all<Row>(sql, values))
+  }
+
+  /** Statements as by `all`. Once one is sent, and until it is answered, `onSent` may have another follow on the same connection. */
+  leading(onSent: (follow: Follow) => void): Session {
+    return {
+      all: (sql, values) =>
+        this.#insist(this.#pools.verbs, (held) => {
+          const answer = held.session.all<never>(sql, values)
+          if (isPipeline(held.client)) onSent((next, given) => this.#follow(held, next, given))
+          return answer
+        }),
+    }
+  }
+
+  /**
+   * Has some connections stand that have made plans of these statements, which must do nothing. The first to make use of one would
+   * wait for longer than for all that follow together.
+   */
+  async warmUp(connections: number, statements: readonly Statement[]): Promise<void> {
+    const { verbs, own } = this.#pools
+    if (!this.#prepare || !own.includes(verbs)) return
+    const sayAll = ({ session }: Held) => Promise.all(statements.map(({ sql, values }) => session.all(sql, values)))
+    await Promise.all(Array.from({ length: connections }, () => this.#attempt(verbs, sayAll, callMs)))
   }
 
   /**
@@ -174,22 +202,42 @@ export class Database {
     const client = await noted(connected(pool), this.#onCall)
     this.#heed(client)
     let isOver = false
-    const held: Held = { client, session: this.#session(client, () => isOver), isBroken: false }
+    const held: Held = { client, session: this.#session(client, () => isOver), isBroken: false, calls: 1 }
     try {
       // The statement is made of what was read from the server before, and this may be another.
       if (losses !== this.#losses)
         throw new PunctualError('store.unreachable', 'PostgreSQL: connections were lost while this call waited for one')
       return await withDeadline(act(held), deadlineMs)
     } catch (error) {
-      if (isAway(error)) {
-        held.isBroken = true
-        this.#lose()
-      }
+      this.#noteFailure(held, error)
       throw error
     } finally {
       isOver = true
-      client.release(held.isBroken)
+      letGo(held)
     }
+  }
+
+  async #follow<Row extends readonly unknown[]>(held: Held, sql: string, values?: readonly unknown[]): Promise<Row[]> {
+    // It has been answered meanwhile, and the connection may be another's.
+    if (held.calls === 0) return this.all(sql, values)
+    let isOver = false
+    held.calls += 1
+    try {
+      return await withDeadline(this.#session(held.client, () => isOver).all<Row>(sql, values), callMs)
+    } catch (error) {
+      this.#noteFailure(held, error)
+      if (isConflict(error)) return this.all(sql, values)
+      throw storeFailure(error)
+    } finally {
+      isOver = true
+      letGo(held)
+    }
+  }
+
+  #noteFailure(held: Held, error: unknown): void {
+    if (!isAway(error)) return
+    held.isBroken = true
+    this.#lose()
   }
 
   /** A connection that breaks also says so as an event, idle or not, which would end the process if nobody listened. */
@@ -213,7 +261,7 @@ export class Database {
         return rows as unknown as Row[]
       },
     }
-    return (client as { pipeline?: boolean }).pipeline ? session : inTurn(session)
+    return isPipeline(client) ? session : inTurn(session)
   }
 
   #text(sql: string): { readonly text: string; readonly name?: string } {
@@ -224,6 +272,16 @@ export class Database {
     }
     return this.#prepare && !isSaidOnce.test(sql) ? known : { text: known.text }
   }
+}
+
+function isPipeline(client: pg.PoolClient): boolean {
+  // The types of the driver leave it out.
+  return (client as { pipeline?: boolean }).pipeline === true
+}
+
+function letGo(held: Held): void {
+  held.calls -= 1
+  if (held.calls === 0) held.client.release(held.isBroken)
 }
 
 /** Where the server takes no more connections, but has some of ours, one of those is waited for. */

@@ -7,6 +7,7 @@ import type { Database } from './database.ts'
 import { isDuplicate } from './failure.ts'
 import type { KnownMember } from './known-claims.ts'
 import { attemptTypes, attemptValues, toJson } from './records.ts'
+import type { Statement } from './session.ts'
 
 /**
  * Ends the turn of each item; `members` are what is known of them. False: some have an end row already, have lost their claim
@@ -150,4 +151,10 @@ const statements = {
   silent: statement(silentTurns, silentTally),
   plain: statement(turns, tally, dead),
   tried: statement(turns, tally, `${dead} ${attempts}`),
+}
+
+/** Ends of which there is nothing to say, and none of them. */
+export const endNothing: Statement = {
+  sql: statements.silent,
+  values: ['{}', '{}', '{}', '{}', '{}', '{}', '{}', 0, '{}', '{}', '{}'],
 }

@@ -10,6 +10,7 @@ import { ConflictError } from './failure.ts'
 import { type Draft, JobsInForce } from './in-force.ts'
 import type { Notification } from './listen.ts'
 import { toJson } from './records.ts'
+import type { Statement } from './session.ts'
 
 export interface Manner {
   /** The ids are known to be new, and never to have been buried. */
@@ -247,4 +248,11 @@ function writeText({ areAlike, isLive, mayExpire, areNew, isPatient, isTelling }
   SELECT g.now, g.is_current, n.created,
     ${areNew ? 'NULL' : "CASE WHEN n.created < cardinality($6::uuid[]) THEN (SELECT string_agg(id::text, ',') FROM o) END"} AS ids
     ${isTelling ? `, pg_notify($${last + 1}, $${last + 2})` : ''} FROM g, n`
+}
+
+/** What one call without a key sends, of a moment that is over; listeners are told, of nothing. */
+export function insertNothing(channel: string): Statement {
+  const manner = { areAlike: true, isLive: false, mayExpire: false, areNew: true, isPatient: true, isTelling: true }
+  const none = commonNames.map(() => null)
+  return { sql: insertText(manner), values: [0, 0, 0, '{}', '{}', '{}', '', '{}', '{}', '{}', ...none, channel, ''] }
 }

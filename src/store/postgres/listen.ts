@@ -38,7 +38,7 @@ export interface Notification {
 export class Hints {
   readonly #context: Context
   readonly #listenUrl: string | false | undefined
-  readonly #channel: string
+  readonly channel: string
   /** By this a process knows its own notifications, which it has heard of already. */
   readonly #me = randomBytes(6).toString('base64url')
   readonly #listeners = new Set<Listener>()
@@ -55,7 +55,7 @@ export class Hints {
   constructor(context: Context, listenUrl: string | false | undefined) {
     this.#context = context
     this.#listenUrl = context.isCompat ? false : listenUrl
-    this.#channel = `punctual_${context.db.schema}`
+    this.channel = `punctual_${context.db.schema}`
   }
 
   subscribe(listener: Listener): () => void {
@@ -65,6 +65,11 @@ export class Hints {
       this.#listeners.delete(listener)
       if (this.#listeners.size === 0) this.#hangUp()
     }
+  }
+
+  /** How many listen in this process. */
+  get hearers(): number {
+    return this.#listeners.size
   }
 
   get isHearing(): boolean {
@@ -100,9 +105,14 @@ export class Hints {
     this.#alongFrom = this.#clock.mono() + (tookMs > slowMs ? restMs : quietMs)
   }
 
-  /** Tells everybody. What the hints are about must be committed: others would look before it is there. */
+  /** Tells everybody. */
   announce(hints: readonly Hint[]): void {
     this.tell(hints)
+    this.tellOthers(hints)
+  }
+
+  /** Tells other processes. What the hints are about must be committed: they would look before it is there. */
+  tellOthers(hints: readonly Hint[]): void {
     if (this.#listenUrl === false || !this.#isStarted) return
     for (const hint of hints) this.#gather(hint)
     if (this.#gathered && !this.#notifying) {
@@ -111,7 +121,7 @@ export class Hints {
     }
   }
 
-  /** The same, and waits until it is said. */
+  /** The same as `announce`, and waits until it is said. */
   async announceNow(hints: readonly Hint[]): Promise<void> {
     this.tell(hints)
     if (this.#listenUrl === false || !this.#isStarted) return
@@ -147,7 +157,7 @@ export class Hints {
   }
 
   #notification(gathered: Gathered): Notification {
-    return { channel: this.#channel, payload: JSON.stringify({ by: this.#me, ...gathered }) }
+    return { channel: this.channel, payload: JSON.stringify({ by: this.#me, ...gathered }) }
   }
 
   #isSoon(dueAt: number): boolean {
@@ -163,7 +173,7 @@ export class Hints {
   #listen(): void {
     if (this.#line || !this.#isStarted || this.#listeners.size === 0 || this.#listenUrl === false) return
     this.#line = new Line({
-      channel: this.#channel,
+      channel: this.channel,
       clock: this.#clock,
       newClient: () => this.#newClient(),
       onMessage: (payload) => this.#hear(payload),

@@ -25,7 +25,7 @@ import type {
 import { beat } from './beat.ts'
 import { cancel, move } from './cancel.ts'
 import { checkpoint } from './checkpoint.ts'
-import { claim } from './claim.ts'
+import { canFollow, claim } from './claim.ts'
 import type { Context } from './context.ts'
 import { create, firstDue } from './create.ts'
 import { Database, type Session, type Source } from './database.ts'
@@ -34,6 +34,7 @@ import { peek, waiting } from './due.ts'
 import { Facts, readPauses } from './facts.ts'
 import { ConflictError, storeFailure } from './failure.ts'
 import { Floors } from './floors.ts'
+import { HeadStart } from './head-start.ts'
 import { jobsToPlan, readJobs, readVersions } from './job-read.ts'
 import { putJob } from './jobs.ts'
 import { KnownClaims } from './known-claims.ts'
@@ -50,6 +51,7 @@ import { refreshBlocks } from './refresh-blocks.ts'
 import { rescue } from './rescue.ts'
 import { settle } from './settle.ts'
 import { Untold } from './untold.ts'
+import { warmUp } from './warm-up.ts'
 
 /** What one opening of the store lasts for. */
 interface Opened {
@@ -57,6 +59,7 @@ interface Opened {
   context: Context
   readonly clock: Clock
   readonly claiming: { readonly known: KnownClaims; readonly floors: Floors }
+  readonly headStart: HeadStart
   readonly hints: Hints
   readonly untold: Untold
   readonly pruned: { next: number; page: number }
@@ -67,6 +70,8 @@ interface Acted<Answer> {
   readonly hints: readonly Hint[]
   /** Other processes have been told of the hints. */
   readonly isTold?: boolean | undefined
+  /** Nobody in this process has to be told. */
+  readonly isKnownHere?: boolean
 }
 
 export class PostgresStore implements Store {
@@ -132,11 +137,22 @@ export class PostgresStore implements Store {
   }
   async create(rows: readonly NewOccurrence[], tx?: Queryable) {
     if (tx) return this.#join(tx, (joined, context) => create(context, rows, { joined }))
-    return this.#act(async ({ context, clock, hints }) => {
+    return this.#act(async ({ context, clock, hints, headStart }) => {
       const sentAt = clock.mono()
-      const created = await create(context, rows, { along: hints.along(firstDue(rows, context.guessNow())) })
+      const now = context.guessNow()
+      const due = firstDue(rows, now)
+      const along = hints.along(due)
+      const { created, isFollowed } =
+        due > now || hints.hearers !== 1
+          ? { created: await create(context, rows, { along }), isFollowed: false }
+          : await headStart.lead(
+              () => hints.tell([{ kind: 'due', at: due }]),
+              (onSent) => create(context, rows, { along, onSent }),
+            )
       if (created.isTold) hints.wentAlong(clock.mono() - sentAt)
-      return { ...renamed(created), isTold: created.isTold }
+      // A claim looks from the time on that it was told of, which was a guess.
+      const wasFound = created.hints.every((hint) => hint.kind !== 'due' || hint.at >= due)
+      return { ...renamed(created), isTold: created.isTold, isKnownHere: isFollowed && wasFound }
     })
   }
   async peek(query: { kinds: readonly string[] }) {
@@ -151,7 +167,12 @@ export class PostgresStore implements Store {
     return this.#read(({ context }) => waiting(context, query))
   }
   async claim(request: ClaimRequest) {
-    return this.#act(({ context, claiming }) => claim(context, claiming, request))
+    return this.#act(async ({ context, claiming, headStart }) => {
+      const lead = canFollow(context, request) ? headStart.take() : null
+      const claimed = await claim(context, { ...claiming, follow: lead?.follow ?? null }, request)
+      await lead?.answered
+      return claimed
+    })
   }
   async checkpoint(items: readonly CheckpointItem[]) {
     if (items.every(({ within }) => within === undefined)) return this.#read(({ context }) => checkpoint(context, items))
@@ -172,7 +193,11 @@ export class PostgresStore implements Store {
     return this.#act(({ context }) => context.db.transaction((session) => move(session, context, request)))
   }
   async beat(one: Beat) {
-    return this.#act(({ context }) => beat(context, one))
+    return this.#act(async ({ context, clock, hints }) => {
+      const isWarming = one.phase === 'join' && clock === systemClock
+      const [beaten] = await Promise.all([beat(context, one), isWarming ? warmUp(context, hints.channel) : null])
+      return beaten
+    })
   }
   async rescue(request: RescueRequest) {
     return this.#act(({ context }) => rescue(context, request))
@@ -217,10 +242,10 @@ export class PostgresStore implements Store {
   /** A verb that may have something to tell others. */
   async #act<Answer>(act: (opened: Opened) => Promise<Acted<Answer>>): Promise<Answer> {
     const opened = this.#isOpen()
-    const { answer, hints, isTold } = await this.#underWay(opened.clock, () => act(opened))
+    const { answer, hints, isTold = false, isKnownHere = false } = await this.#underWay(opened.clock, () => act(opened))
     for (const hint of hints) if (hint.kind === 'due') opened.claiming.floors.lower(hint.at)
-    if (isTold) opened.hints.tell(hints)
-    else opened.hints.announce(hints)
+    if (!isKnownHere) opened.hints.tell(hints)
+    if (!isTold) opened.hints.tellOthers(hints)
     return answer
   }
 
@@ -276,7 +301,8 @@ export class PostgresStore implements Store {
     const hints = new Hints(context, compat ? false : listenUrl)
     const untold = new Untold(() => clock.mono())
     const claiming = { known: new KnownClaims(), floors }
-    const opened: Opened = { context, clock, claiming, hints, untold, pruned: { next: 0, page: 0 } }
+    const headStart = new HeadStart()
+    const opened: Opened = { context, clock, claiming, headStart, hints, untold, pruned: { next: 0, page: 0 } }
     for (const listener of this.#listeners.keys()) this.#listeners.set(listener, hear(opened, listener))
     return opened
   }

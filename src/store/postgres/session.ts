@@ -5,6 +5,12 @@ export interface Session {
   readonly neededKeys?: Set<string>
 }
 
+/** A statement and its values. */
+export interface Statement {
+  readonly sql: string
+  readonly values: readonly unknown[]
+}
+
 /**
  * Sends one statement after the other, for clients that do not take the next before they have answered the last. After one that
  * failed none is sent any more: its transaction may be over by then, and what follows would be in no transaction or in another's.
