@@ -153,10 +153,12 @@ onEachStore('JB-19 graceful shutdown', (newDatabase) => {
 
   it('gives up writing what it could not write while the store was away, and rescue does the rest', async () => {
     const { node, clock, pass } = newCluster({ connect: newDatabase() })
-    const job = defineJob('quick').task('only', ({ attempt }) => attempt)
+    const job = defineJob('quick').task('only', ({ attempt }) => {
+      if (attempt === 1) store.cut()
+      return attempt
+    })
     const { punctual, probe, store } = await node({ jobs: [job] })
     const { id } = await punctual.enqueue(job, undefined)
-    store.cut()
     await probe.next('task.succeeded')
     const stopped = punctual.stop({ grace: '2s' })
     await clock.advance('10s')

@@ -1,5 +1,6 @@
 // A node that makes work which is due, and has room for it, claims it by a statement right behind the one that makes it. The
 // connection takes them in order, so that the claim finds the work, and neither waits for the other's way to the server and back.
+import type { Clock } from '../../time/clock.ts'
 import type { Created } from './create.ts'
 import type { Follow } from './database.ts'
 
@@ -17,7 +18,12 @@ export interface Led {
 }
 
 export class HeadStart {
+  readonly #clock: Clock
   #creating: Creating | null = null
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
 
   /** Creates by `act`; `tell` is called when that was sent, and has who may claim begin. */
   async lead(tell: () => void, act: (onSent: (follow: Follow) => void) => Promise<Created>): Promise<Led> {
@@ -26,13 +32,15 @@ export class HeadStart {
     const end = () => {
       if (this.#creating === own) this.#creating = null
       // By then all that follows from the answer without waiting has been done.
-      setImmediate(resolve)
+      this.#clock.soon(resolve)
     }
     try {
       const created = await act((follow) => {
+        const isFirst = own === null
         own = { follow, answered, isFollowed: false }
         this.#creating = own
-        tell()
+        // That more than one statement is needed is rare, and only the last one makes the work.
+        if (isFirst) tell()
       })
       const isWhole = created.answers.every(({ outcome }) => outcome === 'created')
       return { created, isFollowed: isWhole && (own as Creating | null)?.isFollowed === true }

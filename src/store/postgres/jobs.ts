@@ -11,11 +11,11 @@ import { toJson } from './records.ts'
 import { Slice } from './slice.ts'
 
 export async function putJob(context: Context, put: JobPut) {
-  const { db, dictionary } = context
+  const { db, dictionary, facts } = context
   const { tenant, name } = put
   await dictionary.addSeries([{ tenant, job: name }])
   const series = dictionary.series(tenant, name).ref
-  return db.transaction(async (session) => {
+  const { isNew, ...rest } = await db.transaction(async (session) => {
     // A job that does not exist yet has no row to lock.
     await session.all('SELECT ref FROM punctual.series WHERE ref = $1 FOR UPDATE', [series])
     const slice = await Slice.begin(session, context)
@@ -26,10 +26,14 @@ export async function putJob(context: Context, put: JobPut) {
     const answer = putInLedger(slice.ledger, put)
     const job = slice.ledger.jobs.get(key)
     if (job && !isSame(known, job)) await writeJob(slice, series, job)
-    if (job && job.version !== known?.version) await addVersion(slice, series, job, put)
+    const isNew = job !== undefined && job.version !== known?.version
+    if (isNew) await addVersion(slice, series, job, put)
     await flush(slice)
-    return { answer, hints: slice.hints }
+    return { answer, hints: slice.hints, isNew }
   })
+  // Who puts a job makes work of it next. What cannot be read now is read then.
+  if (isNew) await facts.refresh(db, [series]).catch(() => {})
+  return rest
 }
 
 /** The planned instants that the change may take back. */

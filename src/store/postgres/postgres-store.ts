@@ -170,7 +170,7 @@ export class PostgresStore implements Store {
     return this.#act(async ({ context, claiming, headStart }) => {
       const lead = canFollow(context, request) ? headStart.take() : null
       const claimed = await claim(context, { ...claiming, follow: lead?.follow ?? null }, request)
-      await lead?.answered
+      if (claimed.answer.members.length > 0) await lead?.answered
       return claimed
     })
   }
@@ -301,7 +301,7 @@ export class PostgresStore implements Store {
     const hints = new Hints(context, compat ? false : listenUrl)
     const untold = new Untold(() => clock.mono())
     const claiming = { known: new KnownClaims(), floors }
-    const headStart = new HeadStart()
+    const headStart = new HeadStart(clock)
     const opened: Opened = { context, clock, claiming, headStart, hints, untold, pruned: { next: 0, page: 0 } }
     for (const listener of this.#listeners.keys()) this.#listeners.set(listener, hear(opened, listener))
     return opened
