@@ -139,7 +139,8 @@ export class PostgresStore implements Store {
     if (tx) return this.#join(tx, (joined, context) => create(context, rows, { joined }))
     return this.#act(async ({ context, clock, hints, headStart }) => {
       const sentAt = clock.mono()
-      const now = context.guessNow()
+      // The server's clock shows whole milliseconds, and what it has told is never ahead of it.
+      const now = Math.floor(context.guessNow())
       const due = firstDue(rows, now)
       const along = hints.along(due)
       const { created, isFollowed } =
