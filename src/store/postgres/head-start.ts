@@ -29,11 +29,6 @@ export class HeadStart {
   async lead(tell: () => void, act: (onSent: (follow: Follow) => void) => Promise<Created>): Promise<Led> {
     const { promise: answered, resolve } = Promise.withResolvers<void>()
     let own: Creating | null = null
-    const end = () => {
-      if (this.#creating === own) this.#creating = null
-      // By then all that follows from the answer without waiting has been done.
-      this.#clock.soon(resolve)
-    }
     try {
       const created = await act((follow) => {
         const isFirst = own === null
@@ -45,7 +40,9 @@ export class HeadStart {
       const isWhole = created.answers.every(({ outcome }) => outcome === 'created')
       return { created, isFollowed: isWhole && (own as Creating | null)?.isFollowed === true }
     } finally {
-      end()
+      if (this.#creating === own) this.#creating = null
+      // By then all that follows from the answer without waiting has been done.
+      this.#clock.soon(resolve)
     }
   }
 
