@@ -49,6 +49,8 @@ export class Dispatcher implements TurnListener {
   /** Whether the last look left anything due behind: only then is a free slot a reason for another. */
   #mayBeMore = true
   #claiming: Promise<void> = Promise.resolve()
+  /** So many have come last, and are started by the next pass. */
+  #unstarted = 0
   #idleWaiters: (() => void)[] = []
   #cancelGiveBack: (() => void) | null = null
   /** Called when a slot has become free and more may be claimed. */
@@ -80,6 +82,9 @@ export class Dispatcher implements TurnListener {
     const env = this.#env
     const limit = this.#room()
     this.#mayBeMore = true
+    // Not before what is sent in this pass is on its way: the store is at work meanwhile.
+    if (this.#unstarted > 0) env.clock.soon(() => this.#fill())
+    this.#unstarted = 0
     if (!this.#isClaiming || limit <= 0 || env.registry.kinds().length === 0 || !this.#session().isJoined) return null
     const coming = isLook ? await this.#claimer.look() : null
     if (coming && !coming.isDue) {
@@ -88,6 +93,11 @@ export class Dispatcher implements TurnListener {
     }
     const claimed = await this.#claimNext(limit, undefined, true)
     if (claimed === null) return null
+    // Where there is more, and slots are free, it is asked for before what has come is started.
+    this.#unstarted = claimed.isFull && this.#running < env.options.concurrency ? claimed.members.length : 0
+    if (this.#unstarted > 0 && this.#room() > 0) return 0
+    this.#unstarted = 0
+    this.#fill()
     if (claimed.isFull) return this.#room() > 0 ? 0 : null
     return this.#waitFor(claimed.nextDue)
   }
@@ -100,8 +110,10 @@ export class Dispatcher implements TurnListener {
   }
 
   /** Claims up to `limit` and starts what fits; null when the node lost its session meanwhile. One claim is asked for at a time. */
-  claim(limit: number, dueBy?: number): Promise<Claimed | null> {
-    return this.#claimNext(limit, dueBy, false)
+  async claim(limit: number, dueBy?: number): Promise<Claimed | null> {
+    const claimed = await this.#claimNext(limit, dueBy, false)
+    this.#fill()
+    return claimed
   }
 
   /** Resolves when the claim under way, if any, has been answered. */
@@ -178,7 +190,7 @@ export class Dispatcher implements TurnListener {
     const { concurrency } = this.#env.options
     const queued = this.#queue.length + this.#suspects.length
     const free = concurrency - this.#running - queued
-    const ahead = queued < this.#batch ? this.#batch : 0
+    const ahead = queued - this.#unstarted < this.#batch ? this.#batch : 0
     return Math.min(Math.max(free, ahead), this.#claimLimit)
   }
 
@@ -189,7 +201,6 @@ export class Dispatcher implements TurnListener {
   #enqueue(claim: ClaimRef, members: readonly ClaimMember[], isAhead: boolean): void {
     const batch: Batch = { claim, queuedAt: this.#env.clock.mono(), isAhead, last: members.at(-1) }
     for (const member of members) (isSuspect(member) ? this.#suspects : this.#queue).push({ batch, member })
-    this.#fill()
     this.#watchQueue()
   }
 

@@ -119,6 +119,23 @@ onEachStore('TM-5, JB-17 claims', (newDatabase) => {
     expect(await free.punctual.counts()).toMatchObject({ completed: 4 })
   })
 
+  it('are asked for before what has come is started, while there is more', async () => {
+    const { client, clock } = newCluster({ connect: newDatabase() })
+    // The first fill the slots, and twice as many come next, since those were started at once.
+    const claimsAtStart: number[] = []
+    const job = defineJob('work').task('only', () => void claimsAtStart.push(store.calls('claim')))
+    const { punctual, store } = client({ jobs: [job], concurrency: 10 })
+    await punctual.enqueue(Array.from({ length: 40 }, (_, payload) => ({ job, payload })))
+    await punctual.start()
+    while (claimsAtStart.length < 40) await clock.settle()
+    const [first = 0] = claimsAtStart
+    expect(claimsAtStart.map((claims) => claims - first)).toEqual([
+      ...Array(10).fill(0),
+      ...Array(20).fill(2),
+      ...Array(10).fill(2),
+    ])
+  })
+
   it('of a pass by hand wait for their slot, however long that takes', async () => {
     const { client, clock } = newCluster({ connect: newDatabase() })
     const job = defineJob('slow').task('only', () => new Promise<void>((resolve) => void clock.timer(5000, resolve)))
