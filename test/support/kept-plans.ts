@@ -29,7 +29,6 @@ const growing = [
 const meantToBe = [
   "DELETE FROM waiting WHERE reason = 'pause'",
   'DELETE FROM limit_key WHERE key = ANY(ARRAY( SELECT k.key FROM limit_key k',
-  'SELECT min(ref), max(ref) AS last FROM turn',
   'SELECT EXISTS (SELECT 1 FROM waiting WHERE key IS NOT NULL)',
 ]
 

@@ -1,14 +1,13 @@
 // Ended occurrences go after their time. Those that were created first mostly go first, so that the bottom of the history is
 // looked at each time, and the rest in turns: no index by time is needed for what happens once in the life of a row.
-import { endStates, type OccurrenceState, stateAfter, type TurnEnd } from '../../model/lifecycle.ts'
+import { endStates } from '../../model/lifecycle.ts'
 import type { Hint } from '../store.ts'
 import { column } from './arrays.ts'
-import { has, lacks } from './by-key.ts'
+import { each, lacks } from './by-key.ts'
 import { type Context, storeNow } from './context.ts'
 import type { Session } from './database.ts'
 import { flush } from './flush.ts'
 import { Slice } from './slice.ts'
-import { Tallies } from './tallies.ts'
 
 /** How many handles one look spans. */
 const span = 20_000
@@ -30,20 +29,30 @@ export interface PruneCursor {
   next: number
 }
 
-/** The members of all claims that stand. */
-const claimed = 'SELECT unnest(refs) FROM punctual.claim'
-
-const ends = endStates.map((end) => `'${end}'`).join(', ')
-
 export async function prune(context: Context, cursor: PruneCursor, request: PruneRequest) {
   await sweep(context)
-  return context.db.transaction(async (session) => {
-    const [row] = await session.all<[number]>(`SELECT ${storeNow} AS now`, [context.now()])
-    const [now] = row as [number]
-    const ended = await find(session, context, cursor, request)
-    const { pruned, hints } = await remove(session, context, ended, now + request.keyRetentionMs)
-    return { answer: { pruned }, hints }
-  })
+  const { db } = context
+  const [bounds] = await db.all<[number | null, number | null, boolean]>(selectBounds)
+  const [first, last, isAnyWaiting] = bounds ?? [null, null, false]
+  const hints: Hint[] = []
+  let [found, pruned] = [0, 0]
+  if (first === null || last === null) return { answer: { pruned }, hints }
+  const lookAt = async (from: number) => {
+    const look = await removeFrom(context, from, { ...request, limit: request.limit - found, isAnyWaiting })
+    found += look.found
+    pruned += look.pruned
+    hints.push(...look.hints)
+    return look.found
+  }
+  let from = first
+  for (let isFound = 1; isFound > 0 && found < request.limit && from <= last; from += span) isFound = await lookAt(from)
+  for (let left = looks; left > 0 && found < request.limit; left--) {
+    cursor.next = cursor.next < from || cursor.next > last ? from : cursor.next
+    if (cursor.next > last) break
+    await lookAt(cursor.next)
+    cursor.next += span
+  }
+  return { answer: { pruned }, hints }
 }
 
 /** What other tables keep beyond its time. Each is a commit of its own, so that keys are not kept from others for longer. */
@@ -65,94 +74,72 @@ async function sweep({ db, now, isCompat }: Context): Promise<void> {
   )
 }
 
-interface Ended {
-  readonly ref: number
-  readonly series: number
-  readonly state: OccurrenceState
-}
-
-/** Locks what has ended long enough ago; what another node is just pruning is left to it. */
-async function find(
-  session: Session,
-  { isCompat }: Context,
-  cursor: PruneCursor,
-  { endedBefore, limit }: PruneRequest,
-): Promise<Ended[]> {
-  const [bounds] = await session.all<[number | null, number | null]>('SELECT min(ref), max(ref) AS last FROM punctual.turn')
-  const [first, last] = bounds ?? [null, null]
-  if (first === null || last === null) return []
-  const found = new Map<number, Ended>()
-  const lookAt = async (from: number) => {
-    const rows = await session.all<[number, number, TurnEnd]>(
-      `SELECT ref, series, "end" FROM punctual.turn t WHERE ref >= $1 AND ref < $2 AND "end" IN (${ends}) AND ended_at < $3
-        AND (${has('occurrence', 'ref = t.ref')} OR NOT ref IN (${claimed}))
-        ORDER BY ref LIMIT $4::int FOR UPDATE ${isCompat ? '' : 'SKIP LOCKED'}`,
-      [from, from + span, endedBefore, limit - found.size],
-    )
-    for (const [ref, series, end] of rows) found.set(ref, { ref, series, state: stateAfter[end] })
-    return rows.length
-  }
-  let from = first
-  for (let isFound = 1; isFound > 0 && found.size < limit && from <= last; from += span) isFound = await lookAt(from)
-  for (let left = looks; left > 0 && found.size < limit; left--) {
-    cursor.next = cursor.next < from || cursor.next > last ? from : cursor.next
-    if (cursor.next > last) break
-    await lookAt(cursor.next)
-    cursor.next += span
-  }
-  return [...found.values()]
-}
-
-/** A claim that stands may still want to know that its turn has ended: the row goes when the claim is gone. */
-const deleteTurns = `DELETE FROM punctual.turn WHERE ref = ANY($1::bigint[]) AND NOT ref IN (${claimed})`
-
 interface Removed {
+  readonly found: number
   readonly pruned: number
   readonly hints: readonly Hint[]
 }
 
-/** Deletes occurrences with all that belongs to them. The ids that nobody may use again stay as tombstones. */
-async function remove(session: Session, context: Context, ended: readonly Ended[], until: number): Promise<Removed> {
-  if (ended.length === 0) return { pruned: 0, hints: [] }
-  const refs = column(ended.map(({ ref }) => ref))
-  const limited = await session.all<[number]>(
-    'SELECT ref FROM punctual.occurrence WHERE ref = ANY($1::bigint[]) AND holds IS NOT NULL ORDER BY ref',
-    [refs],
-  )
-  const hints =
-    limited.length === 0
-      ? []
-      : await passOn(
-          session,
-          context,
-          limited.map(([ref]) => ref),
-        )
-  const deleted = await session.all<[number]>(
-    `WITH o AS (DELETE FROM punctual.occurrence WHERE ref = ANY($1::bigint[]) RETURNING ref, id, source, key, uniqueness),
-      x AS (INSERT INTO punctual.tombstone (id, until) SELECT id, $2::float8 FROM o
-        WHERE source IN ('schedule', 'recovery') OR (key IS NOT NULL AND uniqueness = 'ever')
-        ON CONFLICT (id) DO UPDATE SET until = excluded.until)
-      SELECT ref FROM o`,
-    [refs, until],
-  )
-  // Another may have pruned some of them at the same moment, and counted them.
-  const gone = new Set(deleted.map(([ref]) => ref))
-  const tallies = new Tallies()
-  for (const { ref, series, state } of ended) if (gone.has(ref)) tallies.move(series, state, null)
-  await Promise.all([
-    session.all(deleteTurns, [refs]),
-    ...['attempt', 'progress', 'start', 'cancel_request'].map((table) =>
-      session.all(`DELETE FROM punctual.${table} WHERE ref = ANY($1::bigint[])`, [refs]),
-    ),
-    tallies.write(session),
-  ])
-  return { pruned: gone.size, hints }
+/** Removes what has ended long enough ago, of the handles from one on. What another node is just removing is counted by who does. */
+async function removeFrom(
+  context: Context,
+  from: number,
+  { endedBefore, limit, keyRetentionMs, isAnyWaiting }: PruneRequest & { readonly isAnyWaiting: boolean },
+): Promise<Removed> {
+  const { db, now } = context
+  const removeIn = async (session: Session, withLimited: boolean, only: readonly number[] | null) => {
+    const values = [now(), from, from + span, endedBefore, limit, keyRetentionMs, withLimited, only && column(only)]
+    const [row] = await session.all<[found: number, pruned: number, awaited: number[] | null]>(remove, values)
+    const [found, pruned, awaited] = row as [number, number, number[] | null]
+    return { found, pruned, awaited }
+  }
+  const { found, pruned, awaited } = await removeIn(db, !isAnyWaiting, null)
+  if (!awaited) return { found, pruned, hints: [] }
+  return db.transaction(async (session) => {
+    const hints = await passOn(session, context, awaited)
+    const left = await removeIn(session, true, awaited)
+    return { found, pruned: pruned + left.pruned, hints }
+  })
 }
+
+/** The members of all claims that stand. */
+const claimed = 'SELECT unnest(refs) FROM punctual.claim'
+
+const ends = endStates.map((end) => `'${end}'`).join(', ')
+
+const removed = 'ref = ANY(ARRAY(SELECT ref FROM e WHERE NOT is_awaited))'
+
+/** Of tables that have a row for few occurrences only, or for none. */
+const removeRare = (table: string) => `${table}_rows AS (DELETE FROM punctual.${table} WHERE ${removed}
+    AND (SELECT true FROM punctual.${table} WHERE ref >= $2 AND ref < $3 LIMIT 1))`
+
+const selectBounds = `SELECT min(ref), max(ref) AS last, (SELECT EXISTS (SELECT 1 FROM punctual.waiting WHERE key IS NOT NULL)) AS is_any_waiting
+  FROM punctual.turn`
+
+// e: what has ended. What may have left a chance at a key unused, for which somebody may wait, is only told of, unless $7. A claim that
+// stands may still want to know that its turn has ended: that row goes when the claim is gone. The ids that nobody may use again stay
+// as tombstones.
+const remove = `WITH e AS MATERIALIZED (
+    SELECT t.ref, coalesce(o.is_limited AND NOT $7::boolean, false) AS is_awaited
+    FROM punctual.turn t LEFT JOIN ${each('occurrence', 'ref = t.ref', { columns: 'ref, holds IS NOT NULL AS is_limited' })} o ON true
+    WHERE t.ref >= $2 AND t.ref < $3 AND t."end" IN (${ends}) AND t.ended_at < $4 AND (o.ref IS NOT NULL OR NOT t.ref IN (${claimed}))
+      AND ($8::bigint[] IS NULL OR t.ref = ANY($8))
+    ORDER BY t.ref LIMIT $5::int),
+  o AS (DELETE FROM punctual.occurrence WHERE ${removed} RETURNING ref, id, series, source, key, uniqueness),
+  x AS (
+    INSERT INTO punctual.tombstone (id, until) SELECT id, ${storeNow} + $6::float8 FROM o
+    WHERE source IN ('schedule', 'recovery') OR (key IS NOT NULL AND uniqueness = 'ever')
+    ON CONFLICT (id) DO UPDATE SET until = excluded.until),
+  turns AS (DELETE FROM punctual.turn WHERE ${removed} AND NOT ref IN (${claimed})),
+  ${['attempt', 'progress', 'start', 'cancel_request'].map(removeRare).join(',\n  ')},
+  y AS (
+    INSERT INTO punctual.tally (series, ${endStates.join(', ')})
+    SELECT series, ${endStates.map((end) => `-count(*) FILTER (WHERE "end" = '${end}')`).join(', ')}
+    FROM o CROSS JOIN ${each('turn', `ref = o.ref AND "end" IN (${ends})`, { columns: '"end"' })} t GROUP BY series)
+  SELECT (SELECT count(*) FROM e), (SELECT count(*) FROM o) AS pruned, (SELECT array_agg(ref) FROM e WHERE is_awaited) AS awaited`
 
 /** Chances at keys that those that go had left unused are the next one's. */
 async function passOn(session: Session, context: Context, refs: readonly number[]): Promise<readonly Hint[]> {
-  const [waits] = await session.all<[boolean]>('SELECT EXISTS (SELECT 1 FROM punctual.waiting WHERE key IS NOT NULL) AS is_so')
-  if (!waits?.[0]) return []
   const slice = await Slice.begin(session, context)
   await slice.gather(refs)
   for (const ref of refs) {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { scheduledId } from '../../model/ids.ts'
+import { concurrency } from './keys.ts'
 import { day, hour, memberOf, minute, type Scene } from './scene.ts'
 import { topic } from './topic.ts'
 
@@ -55,6 +56,24 @@ export const pruneCases = topic('prune', {
       pruned.map((answer) => answer.pruned),
       [2, 2, 1, 0],
     )
+  },
+  'a call deletes no more than its limit, and the oldest, also while one waits for a key': async (scene) => {
+    const ids = []
+    for (const holds of [concurrency(1, 'b'), null, concurrency(1, 'b'), null]) ids.push(await scene.completed({ holds }))
+    await scene.running({ holds: concurrency(1) })
+    const waiting = await scene.create({ holds: concurrency(1) })
+    assert.deepEqual(await scene.claimedIds(), [])
+    await scene.clock.advance(minute)
+    const request = { endedBefore: scene.now, keyRetentionMs: day, limit: 2 }
+    assert.deepEqual(await scene.store.prune(request), { pruned: 2 })
+    assert.deepEqual(await Promise.all(ids.map(async (id) => (await scene.store.get({ id })) === null)), [
+      true,
+      true,
+      false,
+      false,
+    ])
+    assert.deepEqual([await scene.store.prune(request), await scene.store.prune(request)], [{ pruned: 2 }, { pruned: 0 }])
+    assert.equal(await scene.state(waiting), 'waiting')
   },
   'what was pruned while its neighbours still run is neither counted, released nor rescued': async (scene) => {
     await scene.join()
