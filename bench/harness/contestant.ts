@@ -62,5 +62,7 @@ export interface Queue {
   work(handler: (payload: Payload) => void): Promise<void>
   /** Whether the store holds nothing any more that waits or runs, but for `resting` jobs that are far from due. */
   isDrained(resting: number): Promise<boolean>
+  /** Deletes done jobs, the oldest first, as its care for old ones would. */
+  forget?(count: number): Promise<void>
   close(): Promise<void>
 }

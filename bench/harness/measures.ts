@@ -141,6 +141,24 @@ export async function enqueue(
   return enqueued
 }
 
+export interface Forgotten {
+  readonly perSecond: number
+  readonly cpu: Usage
+}
+
+/** Deletes `count` jobs that were done long ago. */
+export async function forget(subject: Subject, count: number, gate: Gate): Promise<Forgotten> {
+  const { queue, meter } = await open(subject)
+  if (!queue.forget) throw new Error(`${subject.name} deletes nothing on demand`)
+  await gate()
+  const startedAt = mono()
+  const cpu = meter()
+  await queue.forget(count)
+  const forgotten = { perSecond: (count * 1000) / (mono() - startedAt), cpu: cpu() }
+  await queue.close()
+  return forgotten
+}
+
 /** The shares of a core, in percent, that a worker and its server take for `overMs` while nothing is due. */
 export async function idle(subject: Subject, filling: Filling, overMs: number, gate: Gate): Promise<Usage> {
   const { queue, meter } = await openFilled(subject, filling)

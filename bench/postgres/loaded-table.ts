@@ -1,9 +1,11 @@
 import { type Aspect, type Bar, compare, goalCell, ratioCell } from '../harness/comparison.ts'
 import type { Contestant } from '../harness/contestant.ts'
+import { act, atPlace } from '../harness/in-place.ts'
+import type { Forgotten } from '../harness/measures.ts'
 import { figure, type Page } from '../harness/page.ts'
 import { spread } from '../harness/statistics.ts'
 import { isPeer } from './contestants.ts'
-import { type Drained, drainOnce, type Lateness, type LoadedPlace, latenessOnce } from './runs.ts'
+import { type Drained, drainOnce, type Lateness, type LoadedPlace, latenessOnce, perJob } from './runs.ts'
 import type { Scale } from './scale.ts'
 import { drainAspects, entrants, latenessAspects, measured } from './tables.ts'
 
@@ -21,7 +23,10 @@ export async function loadedTables(page: Page, scale: Scale): Promise<Bar[]> {
   const places = new Map<Contestant, LoadedPlace>()
   try {
     for (const contestant of entrants('loaded', scale.only)) places.set(contestant, await loadedPlace(contestant, scale))
-    return [...(await drainTables(page, scale, places)), ...(await latenessTable(page, scale, places))]
+    const bars = [...(await drainTables(page, scale, places)), ...(await latenessTable(page, scale, places))]
+    // The last, since it takes away from what the others are measured with.
+    await retentionTable(page, scale, places)
+    return bars
   } finally {
     for (const [contestant, { place }] of places) await contestant.removePlace(place)
   }
@@ -56,6 +61,28 @@ async function latenessTable(page: Page, scale: Scale, places: ReadonlyMap<Conte
   })
   const heading = `Lateness: ${figure(count, 0)} jobs due at random within ${seconds} s`
   return pairTable(page, heading, scale, results, latenessAspects('lateness'))
+}
+
+/** What it takes to delete done jobs row by row, which is what becomes of each job in the end. */
+async function retentionTable(page: Page, scale: Scale, places: ReadonlyMap<Contestant, LoadedPlace>): Promise<void> {
+  const count = Math.ceil(scale.load.history / 40)
+  const results = await measured('loaded', scale, async (contestant) => {
+    const { place } = places.get(contestant) as LoadedPlace
+    const [forgotten] = await atPlace(contestant, place, null, act('forget', count))
+    return { ...forgotten, cpu: perJob(forgotten.cpu, count) }
+  })
+  const aspects: Aspect<Forgotten>[] = [
+    { title: 'jobs/s', of: ({ perSecond }) => perSecond },
+    { title: 'worker CPU µs/job', of: ({ cpu }) => cpu.own },
+    { title: 'database CPU µs/job', of: ({ cpu }) => cpu.server },
+  ]
+  compare(page, {
+    heading: `Retention: ${figure(count, 0)} of ${figure(scale.load.history, 0)} done jobs deleted`,
+    note: 'By the calls that a node makes for what is older than its retention, one after the other and without the waits between them.',
+    aspects,
+    results,
+    isPeer,
+  })
 }
 
 /** The figures with the load against the best peer with it, then what of the figures without it is kept. */
