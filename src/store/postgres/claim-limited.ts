@@ -23,12 +23,25 @@ const clusterKey = '["cluster"]'
 /** Who picks looks at more than it takes: two at once would leave each other what the other has looked at. */
 const pickKey = '["pick"]'
 
-export async function claimLimited(context: Context, known: KnownClaims, request: ClaimRequest): Promise<Claimed> {
+/** What a look that took nothing has found out. */
+export interface Looked {
+  /** The claim was made before. */
+  readonly stands: boolean
+  /** The time has come for some that wait. */
+  readonly isWaking: boolean
+}
+
+export async function claimLimited(
+  context: Context,
+  known: KnownClaims,
+  request: ClaimRequest,
+  { stands, isWaking }: Looked = { stands: true, isWaking: true },
+): Promise<Claimed> {
   const { db, dictionary } = context
   await dictionary.lookUpBoots(db, [request.node])
   if (request.pick) await layLanes(context, request.kinds)
-  await wakeTimely(context, request)
-  const { answer, hints, members } = await db.transaction((session) => claimIn(session, context, request))
+  if (isWaking) await wakeTimely(context, request)
+  const { answer, hints, members } = await db.transaction((session) => claimIn(session, context, request, stands))
   known.add({
     id: request.id,
     token: request.token,
@@ -63,16 +76,16 @@ async function wakeTimely({ db, dictionary, now, isCompat }: Context, { id, node
 
 type Taken = Claimed & { readonly members: readonly Entry[] }
 
-async function claimIn(session: Session, context: Context, request: ClaimRequest): Promise<Taken> {
+/** @param mayStand Whether the claim may have been made before. Two that are made under one id at once cannot both be written. */
+async function claimIn(session: Session, context: Context, request: ClaimRequest, mayStand: boolean): Promise<Taken> {
   const { clusterLimit, kinds } = request
-  const slice = await Slice.begin(session, context)
-  const isJoined = await lockNode(slice, request.node)
+  const [slice, isJoined] = await Promise.all([Slice.begin(session, context), lockNode(session, context, request.node)])
   await slice.countOnPauses()
   const { now, ledger } = slice
   if (clusterLimit !== undefined) await slice.keys.lock(clusterKey)
   if (request.pick) await slice.keys.lock(pickKey)
   const left = clusterLimit === undefined ? Number.POSITIVE_INFINITY : clusterLimit - (await runningIn(session))
-  const standing = await findStanding(slice, request)
+  const standing = mayStand ? await findStanding(slice, request) : null
   const isRepeat = standing !== null
   if (!isRepeat && !isJoined)
     throw new PunctualError('claim.lost', `Node ${request.node} is not known to the store and cannot claim`, {
@@ -91,8 +104,8 @@ async function claimIn(session: Session, context: Context, request: ClaimRequest
 }
 
 /** Whether the node is there; it is not declared gone before the claim has ended. */
-async function lockNode({ session, context }: Slice, name: string): Promise<boolean> {
-  const boot = context.dictionary.boot(name)
+async function lockNode(session: Session, { dictionary }: Context, name: string): Promise<boolean> {
+  const boot = dictionary.boot(name)
   if (boot === undefined) return false
   return (await session.all('SELECT boot FROM punctual.node WHERE boot = $1 FOR KEY SHARE', [boot])).length > 0
 }

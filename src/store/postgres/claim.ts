@@ -73,7 +73,11 @@ export async function claim(context: Context, claiming: Claiming, request: Claim
     throw new PunctualError('claim.lost', `Node ${request.node} is not known to the store and cannot claim`, {
       node: request.node,
     })
-  if (head.stands || !head.isPlain) return claimLimited(context, claiming.known, request)
+  if (head.stands || !head.isPlain)
+    return claimLimited(context, claiming.known, request, {
+      stands: head.stands,
+      isWaking: head.wakeAt !== null && head.wakeAt <= head.now,
+    })
   claiming.floors.note(head.now, head.lanes)
   if (members.length > 0) {
     claiming.known.add({

@@ -177,9 +177,12 @@ export class Slice {
     let areClaimsKnown = isProtected || options.claims !== undefined
     for (let tries = 1; refs.length > 0; tries++) {
       if (!areClaimsKnown) await this.#noteClaims(await session.all<ClaimTuple>(claimsOver, [column(refs)]))
-      const places = await session.all<[number]>(lockPlaces, [column([...refs].sort((a, b) => a - b))])
       const claims = isProtected ? [] : [...this.ledger.claims.keys()]
-      const loaded = await readEntries(session, context.dictionary, refs, { withAttempts, claims })
+      // Sent together, and taken one after the other: what is read is read when the places have been locked.
+      const [places, loaded] = await Promise.all([
+        session.all<[number]>(lockPlaces, [column([...refs].sort((a, b) => a - b))]),
+        readEntries(session, context.dictionary, refs, { withAttempts, claims }),
+      ])
       const locked = new Set(places.map(([ref]) => Number(ref)))
       // Between two statements one may have gone from a claim to a place, or the other way. One that no claim holds, wherever it
       // was looked for, was left behind by who gave up the claim.
