@@ -1,4 +1,5 @@
-// A node whose clock is off: tick.process.ts STORE NAME OFF_MS. It knows a job that fires each second, and makes up for all it missed.
+// A node whose clock is off: tick.process.ts STORE NAME OFF_MS. It plans a job that fires each second and makes up
+// for all it missed, but has no handler to run it with.
 import { openStoreUrl } from '../../src/cli/store-url.ts'
 import { createPunctual } from '../../src/client/punctual.ts'
 import { defineJob } from '../../src/model/definition.ts'
@@ -12,7 +13,7 @@ Date.now = () => trueNow() + Number(offMs)
 const punctual = createPunctual({
   store: await openStoreUrl(store),
   jobs: [
-    defineJob('tick', { schedule: interval('PT1S'), recovery: 'all' }).task('only', () => {}),
+    defineJob('tick', { schedule: interval('PT1S'), recovery: 'all' }).task('only'),
     defineJob('work').task('only', () => {}),
   ],
   name,

@@ -32,25 +32,27 @@ export interface PruneCursor {
 export async function prune(context: Context, cursor: PruneCursor, request: PruneRequest) {
   await sweep(context)
   const { db } = context
-  const [bounds] = await db.all<[number | null, number | null, boolean]>(selectBounds)
-  const [first, last, isAnyWaiting] = bounds ?? [null, null, false]
+  const [waits] = await db.all<[boolean]>('SELECT EXISTS (SELECT 1 FROM punctual.waiting WHERE key IS NOT NULL) AS is_so')
+  const isAnyWaiting = waits?.[0] === true
   const hints: Hint[] = []
   let [found, pruned] = [0, 0]
-  if (first === null || last === null) return { answer: { pruned }, hints }
-  const lookAt = async (from: number) => {
+  const lookFrom = async (from: number) => {
     const look = await removeFrom(context, from, { ...request, limit: request.limit - found, isAnyWaiting })
     found += look.found
     pruned += look.pruned
     hints.push(...look.hints)
-    return look.found
+    return look
   }
-  let from = first
-  for (let isFound = 1; isFound > 0 && found < request.limit && from <= last; from += span) isFound = await lookAt(from)
+  let bottom = 0
+  for (let isFound = true; isFound && found < request.limit; ) {
+    const look = await lookFrom(bottom)
+    if (look.next === null) return { answer: { pruned }, hints }
+    bottom = look.next
+    isFound = look.found > 0
+  }
   for (let left = looks; left > 0 && found < request.limit; left--) {
-    cursor.next = cursor.next < from || cursor.next > last ? from : cursor.next
-    if (cursor.next > last) break
-    await lookAt(cursor.next)
-    cursor.next += span
+    const look = await lookFrom(Math.max(cursor.next, bottom))
+    cursor.next = look.next ?? 0
   }
   return { answer: { pruned }, hints }
 }
@@ -75,12 +77,14 @@ async function sweep({ db, now, isCompat }: Context): Promise<void> {
 }
 
 interface Removed {
+  /** Where to look next; null when there was nothing to look at. */
+  readonly next: number | null
   readonly found: number
   readonly pruned: number
   readonly hints: readonly Hint[]
 }
 
-/** Removes what has ended long enough ago, of the handles from one on. What another node is just removing is counted by who does. */
+/** Removes what has ended long enough ago, of a span of handles that begins with the first that has ended. What another node is just removing is counted by who does. */
 async function removeFrom(
   context: Context,
   from: number,
@@ -88,19 +92,21 @@ async function removeFrom(
 ): Promise<Removed> {
   const { db, now } = context
   const removeIn = async (session: Session, withLimited: boolean, only: readonly number[] | null) => {
-    const values = [now(), from, from + span, endedBefore, limit, keyRetentionMs, withLimited, only && column(only)]
-    const [row] = await session.all<[found: number, pruned: number, awaited: number[] | null]>(remove, values)
-    const [found, pruned, awaited] = row as [number, number, number[] | null]
-    return { found, pruned, awaited }
+    const values = [now(), from, span, endedBefore, limit, keyRetentionMs, withLimited, only && column(only)]
+    const [row] = await session.all<RemovedRow>(remove, values)
+    const [first, found, pruned, awaited] = row as RemovedRow
+    return { next: first === null ? null : first + span, found, pruned, awaited }
   }
-  const { found, pruned, awaited } = await removeIn(db, !isAnyWaiting, null)
-  if (!awaited) return { found, pruned, hints: [] }
+  const { next, found, pruned, awaited } = await removeIn(db, !isAnyWaiting, null)
+  if (!awaited) return { next, found, pruned, hints: [] }
   return db.transaction(async (session) => {
     const hints = await passOn(session, context, awaited)
     const left = await removeIn(session, true, awaited)
-    return { found, pruned: pruned + left.pruned, hints }
+    return { next, found, pruned: pruned + left.pruned, hints }
   })
 }
+
+type RemovedRow = [first: number | null, found: number, pruned: number, awaited: number[] | null]
 
 /** The members of all claims that stand. */
 const claimed = 'SELECT unnest(refs) FROM punctual.claim'
@@ -111,18 +117,16 @@ const removed = 'ref = ANY(ARRAY(SELECT ref FROM e WHERE NOT is_awaited))'
 
 /** Of tables that have a row for few occurrences only, or for none. */
 const removeRare = (table: string) => `${table}_rows AS (DELETE FROM punctual.${table} WHERE ${removed}
-    AND (SELECT true FROM punctual.${table} WHERE ref >= $2 AND ref < $3 LIMIT 1))`
-
-const selectBounds = `SELECT min(ref), max(ref) AS last, (SELECT EXISTS (SELECT 1 FROM punctual.waiting WHERE key IS NOT NULL)) AS is_any_waiting
-  FROM punctual.turn`
+    AND (SELECT true FROM punctual.${table} WHERE ref >= (SELECT first FROM f) AND ref < (SELECT first FROM f) + $3 LIMIT 1))`
 
 // e: what has ended. What may have left a chance at a key unused, for which somebody may wait, is only told of, unless $7. A claim that
 // stands may still want to know that its turn has ended: that row goes when the claim is gone. The ids that nobody may use again stay
 // as tombstones.
-const remove = `WITH e AS MATERIALIZED (
+const remove = `WITH f AS MATERIALIZED (SELECT (SELECT ref FROM punctual.turn WHERE ref >= $2::bigint ORDER BY ref LIMIT 1) AS first),
+  e AS MATERIALIZED (
     SELECT t.ref, coalesce(o.is_limited AND NOT $7::boolean, false) AS is_awaited
     FROM punctual.turn t LEFT JOIN ${each('occurrence', 'ref = t.ref', { columns: 'ref, holds IS NOT NULL AS is_limited' })} o ON true
-    WHERE t.ref >= $2 AND t.ref < $3 AND t."end" IN (${ends}) AND t.ended_at < $4 AND (o.ref IS NOT NULL OR NOT t.ref IN (${claimed}))
+    WHERE t.ref >= (SELECT first FROM f) AND t.ref < (SELECT first FROM f) + $3::int AND t."end" IN (${ends}) AND t.ended_at < $4 AND (o.ref IS NOT NULL OR NOT t.ref IN (${claimed}))
       AND ($8::bigint[] IS NULL OR t.ref = ANY($8))
     ORDER BY t.ref LIMIT $5::int),
   o AS (DELETE FROM punctual.occurrence WHERE ${removed} RETURNING ref, id, series, source, key, uniqueness),
@@ -136,7 +140,7 @@ const remove = `WITH e AS MATERIALIZED (
     INSERT INTO punctual.tally (series, ${endStates.join(', ')})
     SELECT series, ${endStates.map((end) => `-count(*) FILTER (WHERE "end" = '${end}')`).join(', ')}
     FROM o CROSS JOIN ${each('turn', `ref = o.ref AND "end" IN (${ends})`, { columns: '"end"' })} t GROUP BY series)
-  SELECT (SELECT count(*) FROM e), (SELECT count(*) FROM o) AS pruned, (SELECT array_agg(ref) FROM e WHERE is_awaited) AS awaited`
+  SELECT (SELECT first FROM f), (SELECT count(*) FROM e) AS found, (SELECT count(*) FROM o) AS pruned, (SELECT array_agg(ref) FROM e WHERE is_awaited) AS awaited`
 
 /** Chances at keys that those that go had left unused are the next one's. */
 async function passOn(session: Session, context: Context, refs: readonly number[]): Promise<readonly Hint[]> {

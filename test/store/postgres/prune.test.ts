@@ -23,3 +23,13 @@ it('ends that claims stand on are not looked at again and again while others cou
   await prune()
   expect(await endsLeft()).toBe(0)
 })
+
+it('what has ended is found at once, however many handles before it are of work that is still to come', async () => {
+  const { scene, schema, url } = await postgresScene()
+  const young = await scene.completed()
+  await queryOnce(url, `ALTER SEQUENCE ${schema}.occurrence_ref_seq RESTART WITH 10000000`)
+  const old = await scene.completed()
+  await queryOnce(url, `UPDATE ${schema}.turn SET ended_at = ended_at - 1000 WHERE ref >= 10000000`)
+  expect(await scene.store.prune({ endedBefore: scene.now - 500, keyRetentionMs: 0, limit: 10 })).toEqual({ pruned: 1 })
+  expect([await scene.store.get({ id: old }), (await scene.store.get({ id: young }))?.record.id]).toEqual([null, young])
+})
