@@ -112,7 +112,8 @@ export async function lateness(subject: Subject, filling: Filling, gate: Gate): 
   return { ...late, cpu: used }
 }
 
-export interface Enqueued {
+/** How quickly it went, and what it took. */
+export interface Pace {
   readonly perSecond: number
   readonly cpu: Usage
 }
@@ -123,7 +124,7 @@ export async function enqueue(
   count: number,
   { callers = 1, bulk = 0 }: { callers?: number; bulk?: number },
   gate: Gate,
-): Promise<Enqueued> {
+): Promise<Pace> {
   const { queue, meter } = await open(subject)
   let n = 0
   const call = async () => {
@@ -141,13 +142,8 @@ export async function enqueue(
   return enqueued
 }
 
-export interface Forgotten {
-  readonly perSecond: number
-  readonly cpu: Usage
-}
-
 /** Deletes `count` jobs that were done long ago. */
-export async function forget(subject: Subject, count: number, gate: Gate): Promise<Forgotten> {
+export async function forget(subject: Subject, count: number, gate: Gate): Promise<Pace> {
   const { queue, meter } = await open(subject)
   if (!queue.forget) throw new Error(`${subject.name} deletes nothing on demand`)
   await gate()

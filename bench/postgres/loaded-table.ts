@@ -1,7 +1,7 @@
 import { type Aspect, type Bar, compare, goalCell, ratioCell } from '../harness/comparison.ts'
 import type { Contestant } from '../harness/contestant.ts'
 import { act, atPlace } from '../harness/in-place.ts'
-import type { Forgotten } from '../harness/measures.ts'
+import type { Pace } from '../harness/measures.ts'
 import { figure, type Page } from '../harness/page.ts'
 import { spread } from '../harness/statistics.ts'
 import { isPeer } from './contestants.ts'
@@ -71,7 +71,7 @@ async function retentionTable(page: Page, scale: Scale, places: ReadonlyMap<Cont
     const [forgotten] = await atPlace(contestant, place, null, act('forget', count))
     return { ...forgotten, cpu: perJob(forgotten.cpu, count) }
   })
-  const aspects: Aspect<Forgotten>[] = [
+  const aspects: Aspect<Pace>[] = [
     { title: 'jobs/s', of: ({ perSecond }) => perSecond },
     { title: 'worker CPU µs/job', of: ({ cpu }) => cpu.own },
     { title: 'database CPU µs/job', of: ({ cpu }) => cpu.server },

@@ -1,7 +1,7 @@
 import { type Aspect, type Bar, compare } from '../harness/comparison.ts'
 import type { Contestant } from '../harness/contestant.ts'
 import { act, atPlace, inPlace } from '../harness/in-place.ts'
-import type { Enqueued } from '../harness/measures.ts'
+import type { Pace } from '../harness/measures.ts'
 import { figure, type Page } from '../harness/page.ts'
 import { inRounds } from '../harness/rounds.ts'
 import type { Usage } from '../harness/usage.ts'
@@ -91,7 +91,7 @@ export async function enqueueTable(page: Page, scale: Scale): Promise<Bar[]> {
       const [enqueued] = await inPlace(contestant, null, act('enqueue', count, how))
       return { ...enqueued, cpu: perJob(enqueued.cpu, count) }
     })
-    const aspects: Aspect<Enqueued>[] = [
+    const aspects: Aspect<Pace>[] = [
       { title: unit, of: ({ perSecond }) => perSecond, better: 'higher', bar: `enqueue, ${title}: ${unit}`, ...wanted },
       { title: 'caller CPU µs/job', of: ({ cpu }) => cpu.own },
       { title: 'database CPU µs/job', of: ({ cpu }) => cpu.server },
