@@ -106,7 +106,7 @@ export async function readEntries(
     turns: Map.groupBy(turns, ([ref]) => Number(ref)),
     attempts: Map.groupBy(attempts, ([ref]) => Number(ref)),
     keys: Map.groupBy(holds, ([ref]) => Number(ref)),
-    members: new Map(members.map((row) => [memberName(row[0], row[4]), row])),
+    members: new Map(members.map((row) => [turnName(row[0], row[4]), row])),
   }
   return rows.map((row) => loaded(dictionary, row, parts))
 }
@@ -117,7 +117,7 @@ type MemberRow = [ref: number, claim: string, dueAt: number, node: number, turn:
 const membersOf = (where: string) => `SELECT m.ref, c.id, m.due_at, c.node, m.turn
   FROM punctual.claim c, unnest(c.refs, c.turns, c.dues) m (ref, turn, due_at) WHERE ${where} AND m.ref = ANY($1::bigint[])`
 
-function memberName(ref: number, turn: number): string {
+export function turnName(ref: number, turn: number): string {
   return `${ref} ${turn}`
 }
 
@@ -163,7 +163,7 @@ function loaded(dictionary: Dictionary, row: EntryRow, parts: Parts): Loaded {
   if (last && (isDead || isEnd(stateAfter[last[2]])))
     return { ...known, entry: { ...base, place: 'ended', turn: lastTurn, dueAt: last[12] } }
   const turn = lastTurn + 1
-  const member = parts.members.get(memberName(ref, turn))
+  const member = parts.members.get(turnName(ref, turn))
   return {
     ...known,
     entry: {

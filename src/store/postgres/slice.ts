@@ -8,7 +8,7 @@ import { column } from './arrays.ts'
 import { each } from './by-key.ts'
 import { type Context, storeNow } from './context.ts'
 import type { Session } from './database.ts'
-import { type Loaded, readEntries } from './entries.ts'
+import { type Loaded, readEntries, turnName } from './entries.ts'
 import { ConflictError } from './failure.ts'
 import { type LimitKey, LimitKeys } from './limit-keys.ts'
 
@@ -175,6 +175,7 @@ export class Slice {
     const { isReady = false, isProtected = false, onlyFree = false, withAttempts = false } = options
     if (isReady) return readEntries(session, context.dictionary, refs, { withAttempts, claims: [] })
     let areClaimsKnown = isProtected || options.claims !== undefined
+    let strays = new Set<string>()
     for (let tries = 1; refs.length > 0; tries++) {
       if (!areClaimsKnown) await this.#noteClaims(await session.all<ClaimTuple>(claimsOver, [column(refs)]))
       const claims = isProtected ? [] : [...this.ledger.claims.keys()]
@@ -184,12 +185,15 @@ export class Slice {
         readEntries(session, context.dictionary, refs, { withAttempts, claims }),
       ])
       const locked = new Set(places.map(([ref]) => Number(ref)))
-      // Between two statements one may have gone from a claim to a place, or the other way. One that no claim holds, wherever it
-      // was looked for, was left behind by who gave up the claim.
-      const isKnown = isProtected || onlyFree || !areClaimsKnown
+      // Between two statements one may have gone from a claim to a place, or the other way. One that no claim is found to hold in
+      // all the time between two reads was left behind by who gave up the claim.
+      const seen = strays
       const isFixed = ({ entry }: Loaded) =>
-        entry.place === 'claimed' ? isKnown || entry.claim !== null : isOver(entry) || locked.has(entry.ref)
+        isElsewhere(entry)
+          ? isProtected || onlyFree || (!areClaimsKnown && seen.has(turnName(entry.ref, entry.turn)))
+          : entry.place === 'claimed' || isOver(entry) || locked.has(entry.ref)
       if (loaded.every(isFixed)) return onlyFree ? loaded.filter(({ entry }) => !isElsewhere(entry)) : loaded
+      strays = new Set(loaded.filter(({ entry }) => isElsewhere(entry)).map(({ entry }) => turnName(entry.ref, entry.turn)))
       areClaimsKnown = isProtected
       if (tries >= mostTries) throw new ConflictError('rows keep moving')
     }

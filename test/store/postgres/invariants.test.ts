@@ -24,6 +24,10 @@ const plants: readonly (readonly [sql: string, fault: RegExp])[] = [
     /^more have started/,
   ],
   [`UPDATE punctual.series SET completed = completed + 1`, /^counts differ from a recount/],
+  [
+    `INSERT INTO punctual.cancel_request (ref, turn) SELECT ref, turn FROM punctual.turn WHERE "end" = 'completed'`,
+    /^a cancel is noted for a turn that has ended/,
+  ],
   [`DELETE FROM punctual.node`, /^a claim stands without a node/],
 ]
 

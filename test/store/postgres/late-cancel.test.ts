@@ -1,15 +1,14 @@
 import { Client } from 'pg'
 import { expect, it, onTestFinished, vi } from 'vitest'
+import type { Queryable } from '../../../src/store/store.ts'
+import type { Holding } from '../../../src/testing/store-suite/scene.ts'
 import { postgresScene } from '../../support/postgres-scene.ts'
 import { queryOnce } from '../../support/servers/query-once.ts'
 
 it('a cancel that comes while an end waits for it leaves nothing behind', async () => {
   const { scene, schema, url } = await postgresScene()
   const holding = await scene.running()
-  const tx = new Client(url)
-  await tx.connect()
-  onTestFinished(() => tx.end())
-  await tx.query('BEGIN')
+  const tx = await begun(url)
   const id = holding.members[0]?.record.id as string
   expect(await scene.store.cancel({ which: { id }, reason: null }, tx)).toMatchObject([{ outcome: 'canceling' }])
   const settled = scene.settle(holding, 'completed')
@@ -20,3 +19,30 @@ it('a cancel that comes while an end waits for it leaves nothing behind', async 
   expect((await scene.store.get({ id }))?.state).toBe('completed')
   expect(await queryOnce(url, `SELECT ref FROM ${schema}.cancel_request`)).toEqual([])
 })
+
+it('a cancel of what is claimed while it looks for it reaches the claim', async () => {
+  const { scene, schema, url } = await postgresScene()
+  await scene.join()
+  const id = await scene.create()
+  const tx = await begun(url)
+  let holding: Holding | null = null
+  const interrupted: Queryable = {
+    query: async (text, values) => {
+      // By now it has looked for claims; here it goes for the place.
+      if (text.includes(`"${schema}".waiting`)) holding ??= await scene.claim()
+      return tx.query(text, [...values])
+    },
+  }
+  expect(await scene.store.cancel({ which: { id }, reason: null }, interrupted)).toMatchObject([{ outcome: 'canceling' }])
+  await tx.query('COMMIT')
+  expect(await scene.settle(holding as unknown as Holding, 'completed')).toBe('ok')
+  expect(await queryOnce(url, `SELECT ref FROM ${schema}.cancel_request`)).toEqual([])
+})
+
+async function begun(url: string): Promise<Client> {
+  const tx = new Client(url)
+  await tx.connect()
+  onTestFinished(() => tx.end())
+  await tx.query('BEGIN')
+  return tx
+}

@@ -31,6 +31,7 @@ describe('eight stores on one schema, all verbs at random', () => {
       await storm.calm()
       expect(storm.faults).toEqual([])
       expect(await broken()).toEqual([])
+      expect(await queryOnce(url, `SELECT ref FROM ${schema}.start`)).toEqual([])
       await storm.forget()
       expect(await broken()).toEqual([])
       expect(await queryOnce(url, `SELECT ref FROM ${schema}.turn WHERE ref NOT IN (SELECT ref FROM ${schema}.dead)`)).toEqual([])
