@@ -1,6 +1,6 @@
 import type { PoolClient } from 'pg'
 import { onTestFinished } from 'vitest'
-import { postgres } from '../../src/store/postgres/index.ts'
+import { type PostgresOptions, postgres } from '../../src/store/postgres/index.ts'
 import { memberRef, Scene } from '../../src/testing/store-suite/scene.ts'
 import { freshSchemaName, sharedPostgresUrl } from './postgres-database.ts'
 
@@ -11,14 +11,14 @@ export interface PostgresScene {
 }
 
 /** Empty tables in a schema of their own, at a standing clock. */
-export async function postgresScene(): Promise<PostgresScene> {
+export async function postgresScene(options: PostgresOptions = {}): Promise<PostgresScene> {
   const schema = freshSchemaName()
   const url = await sharedPostgresUrl()
   const scene = await Scene.open({
     place: schema,
     lacks: {},
     open: async (env) => {
-      const store = postgres(url, { schema })
+      const store = postgres(url, { schema, ...options })
       await store.open(env)
       return store
     },

@@ -16,23 +16,28 @@ interface Page {
   readonly refs: readonly number[]
   /** Whether another page may follow. */
   readonly isMore: boolean
+  /** Whether some were left out that others have locked, or whose keys. */
+  readonly isBusy: boolean
 }
 
-/** Finds up to `limit` rows beside those seen, locks and loads them with their keys. Rows that another claim holds are left out. */
+/** How many times those that are kept out by a key are passed by to look behind them. */
+const mostPasses = 4
+
+/** Finds up to `limit` rows beside those seen, locks and loads them with their keys. What others have just locked is left out. */
 export async function candidates(
   slice: Slice,
   { kinds: names, pick }: ClaimRequest,
   { dueBy, limit, seen }: Want,
 ): Promise<Page> {
   const kinds = slice.context.dictionary.kindRefs(names)
-  const want = { dueBy, limit, seen }
-  const refs = await findWithKeys(slice, () =>
-    slice.laned.size > 0 ? inLanes(slice, kinds, pick, want) : inOrder(slice, kinds, want),
-  )
+  const { refs, busy } = await findWithKeys(slice, (passed) => {
+    const want = { dueBy, limit, seen: [...seen, ...passed] }
+    return slice.laned.size > 0 ? inLanes(slice, kinds, pick, want) : inOrder(slice, kinds, want)
+  })
   const free = await lock(slice, refs)
   await slice.gather(free, { isReady: true, withAttempts: true })
   // What a pick left aside is for another claim: its shares are those of this one.
-  return { refs, isMore: !pick && refs.length >= limit }
+  return { refs: [...refs, ...busy], isMore: !pick && refs.length >= limit, isBusy: busy.length > 0 || free.length < refs.length }
 }
 
 interface Want {
@@ -41,17 +46,28 @@ interface Want {
   readonly seen: readonly number[]
 }
 
+interface Found {
+  readonly refs: readonly number[]
+  /** Those of which another transaction has a key: it is not waited for, since it may be of no use when it comes. */
+  readonly busy: readonly number[]
+}
+
 /**
- * Finds rows and locks their keys. Whoever let go of a key while it was waited for has let in one that may be older than those
- * found, so that they are looked for again once the key is locked.
+ * Finds rows and locks their keys. Whoever has let go of a key since they were found has let in one that may be older, so that they
+ * are looked for again once the key is locked.
  */
-async function findWithKeys(slice: Slice, find: () => Promise<[number][]>): Promise<number[]> {
+async function findWithKeys(slice: Slice, find: (passed: readonly number[]) => Promise<[number][]>): Promise<Found> {
   const prepared = new Set<number>()
-  for (;;) {
-    const refs = (await find()).map(([ref]) => ref)
+  const busy = new Set<number>()
+  for (let passes = 0; ; ) {
+    const refs = (await find([...busy])).map(([ref]) => ref)
     const fresh = refs.filter((ref) => !prepared.has(ref))
-    if (fresh.length === 0 || !(await slice.prepareKeys(fresh))) return refs
+    const found = fresh.length === 0 ? { isFresh: false, busy: [] } : await slice.prepareFreeKeys(fresh)
     for (const ref of fresh) prepared.add(ref)
+    for (const ref of found.busy) busy.add(ref)
+    if (found.busy.length > 0) passes += 1
+    if ((!found.isFresh && found.busy.length === 0) || passes > mostPasses)
+      return { refs: refs.filter((ref) => !busy.has(ref)), busy: [...busy] }
   }
 }
 

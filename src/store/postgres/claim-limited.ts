@@ -18,6 +18,8 @@ import { isLimited } from './write-places.ts'
 
 /** How many rows one claim may wake, hold back or pass over: the next one goes on from there. */
 const mostMoved = 1000
+/** When to come back for what was left because another transaction had it, or its keys: most take no longer. */
+const comeBackMs = 25
 /** Who limits how much runs in the whole cluster waits for this key. */
 const clusterKey = '["cluster"]'
 /** Who picks looks at more than it takes: two at once would leave each other what the other has looked at. */
@@ -91,14 +93,15 @@ async function claimIn(session: Session, context: Context, request: ClaimRequest
     throw new PunctualError('claim.lost', `Node ${request.node} is not known to the store and cannot claim`, {
       node: request.node,
     })
-  const { members, passed, isCut } = isRepeat
-    ? { members: standing, passed: [], isCut: false }
+  const { members, passed, isCut, isBusy } = isRepeat
+    ? { members: standing, passed: [], isCut: false, isBusy: false }
     : await takeDue(slice, request, Math.min(request.limit, left))
   const refs = context.dictionary.kindRefs(kinds)
   // At the cluster's limit nothing can be claimed before something ends, so that no due instant is worth waking for.
   const isFull = (isRepeat ? 0 : members.length) >= left
   await Promise.all([describe(slice, members), flush(slice)])
-  const next = isFull ? null : isCut ? now : await (request.pick ? nextDueLater : nextDue)(session, context, refs, now)
+  const later = isFull || isCut ? null : await (request.pick || isBusy ? nextDueLater : nextDue)(session, context, refs, now)
+  const next = isFull ? null : isCut ? now : isBusy ? Math.min(now + comeBackMs, later ?? now + comeBackMs) : later
   const answer: ClaimAnswer = { now, members: members.map((entry) => member(ledger, entry)), passed, nextDue: next }
   return { answer, hints: slice.hints, members }
 }
@@ -138,6 +141,8 @@ interface Take {
   readonly passed: readonly PassedOccurrence[]
   /** Whether there may be more to move. */
   readonly isCut: boolean
+  /** Whether something was left that others had locked. */
+  readonly isBusy: boolean
 }
 
 async function takeDue(slice: Slice, request: ClaimRequest, room: number): Promise<Take> {
@@ -148,17 +153,19 @@ async function takeDue(slice: Slice, request: ClaimRequest, room: number): Promi
   const passed: PassedOccurrence[] = []
   const seen: number[] = []
   let isMore = room > 0
+  let isBusy = false
   while (isMore && members.length < room && seen.length < members.length + mostMoved) {
     const want = room - members.length
     const page = await candidates(slice, request, { dueBy, limit: want, seen })
     seen.push(...page.refs)
     isMore = page.isMore
+    isBusy ||= page.isBusy
     const found = take(ledger, request, { dueBy, room: want })
     members.push(...found.taken)
     passed.push(...found.passed)
   }
   if (members.length > 0) ledger.claims.set(id, { id, token, node, refs: members.map(({ ref }) => ref) })
-  return { members, passed, isCut: isMore && members.length < room }
+  return { members, passed, isCut: isMore && members.length < room, isBusy }
 }
 
 /** Reads what the jobs of the members say, and when they last ran. */

@@ -23,6 +23,13 @@ export interface LimitKey {
   hasMoreWaiting: boolean
 }
 
+/** That an occurrence names a key, or holds it. */
+interface Use {
+  readonly ref: number
+  readonly key: string
+  readonly hold: Hold | null
+}
+
 export class LimitKeys {
   readonly #session: Session
   readonly #mayWait: boolean
@@ -47,33 +54,66 @@ export class LimitKeys {
 
   /** Locks the keys that these occurrences name or hold, and returns those that were not locked before. */
   async lockFor(refs: readonly number[]): Promise<readonly LimitKey[]> {
+    const uses = await this.#usesOf(refs)
+    await this.#lock(this.#unlockedOf(uses))
+    return this.#note(uses)
+  }
+
+  /** The same, but nobody is waited for: those that need a key which another transaction has just now are named. */
+  async lockFreeFor(refs: readonly number[]): Promise<{ readonly fresh: readonly LimitKey[]; readonly busy: readonly number[] }> {
+    const uses = await this.#usesOf(refs)
+    await this.#lockFree(this.#unlockedOf(uses))
+    const busy = new Set(uses.filter(({ key }) => !this.#locked.has(key)).map(({ ref }) => ref))
+    return { fresh: this.#note(uses.filter(({ ref }) => !busy.has(ref))), busy: [...busy] }
+  }
+
+  async #usesOf(refs: readonly number[]): Promise<readonly Use[]> {
     const values = [column(refs)]
     const [named, held] = await Promise.all([
-      this.#session.all<[string]>(
-        'SELECT holds FROM punctual.occurrence WHERE ref = ANY($1::bigint[]) AND holds IS NOT NULL',
+      this.#session.all<[number, string]>(
+        'SELECT ref, holds FROM punctual.occurrence WHERE ref = ANY($1::bigint[]) AND holds IS NOT NULL',
         values,
       ),
-      this.#session.all<[string]>('SELECT key FROM punctual.hold WHERE ref = ANY($1::bigint[])', values),
+      this.#session.all<[number, string]>('SELECT ref, key FROM punctual.hold WHERE ref = ANY($1::bigint[])', values),
     ])
-    const fresh = new Map<string, LimitKey>()
-    const note = (key: string) => {
-      const known = this.#known.get(key) ??
-        fresh.get(key) ?? { key, rateLimit: 0, isOverlap: false, users: 0, hasMoreWaiting: false }
-      known.users += 1
-      if (!this.#known.has(key)) fresh.set(key, known)
-      return known
-    }
-    for (const [holds] of named) {
-      for (const { kind, key, limit, perMs } of fromJson<readonly Hold[]>(holds) ?? []) {
-        const known = note(key)
-        if (perMs !== undefined) known.rateLimit = Math.max(known.rateLimit, limit)
-        if (kind === 'overlap') known.isOverlap = true
+    return [
+      ...named.flatMap(([ref, holds]) =>
+        (fromJson<readonly Hold[]>(holds) ?? []).map((hold) => ({ ref: Number(ref), key: hold.key, hold })),
+      ),
+      ...held.map(([ref, key]) => ({ ref: Number(ref), key, hold: null })),
+    ]
+  }
+
+  #unlockedOf(uses: readonly Use[]): string[] {
+    return [...new Set(uses.map(({ key }) => key))].filter((key) => !this.#locked.has(key))
+  }
+
+  /** Remembers what the uses say of their keys, and returns the keys that were not known before. */
+  #note(uses: readonly Use[]): readonly LimitKey[] {
+    const fresh: LimitKey[] = []
+    for (const { key, hold } of uses) {
+      let known = this.#known.get(key)
+      if (!known) {
+        known = { key, rateLimit: 0, isOverlap: false, users: 0, hasMoreWaiting: false }
+        this.#known.set(key, known)
+        fresh.push(known)
       }
+      known.users += 1
+      if (hold?.perMs !== undefined) known.rateLimit = Math.max(known.rateLimit, hold.limit)
+      if (hold?.kind === 'overlap') known.isOverlap = true
     }
-    for (const [key] of held) note(key)
-    await this.#lock([...fresh.keys()].filter((key) => !this.#locked.has(key)))
-    for (const [key, one] of fresh) this.#known.set(key, one)
-    return [...fresh.values()]
+    return fresh
+  }
+
+  /** A key that nobody has needed before is made; only who makes the same is waited for. */
+  async #lockFree(keys: readonly string[]): Promise<void> {
+    if (this.#mayWait || (this.#session.neededKeys?.size ?? 0) > 0) return this.#lock(keys)
+    this.#isFirst = false
+    if (keys.length === 0) return
+    const found = new Map(await this.#session.all<[string, boolean]>(lockAndTell, [column(keys)]))
+    const missing = keys.filter((key) => !found.has(key))
+    if (missing.length > 0) await this.#session.all(lockInOrder, [column(missing)])
+    for (const key of keys) if (found.get(key) !== false) this.#locked.add(key)
   }
 
   /**
@@ -168,3 +208,5 @@ export class LimitKeys {
 const lockInOrder = `INSERT INTO punctual.limit_key (key) SELECT k FROM unnest($1::text[]) k ORDER BY k
   ON CONFLICT (key) DO UPDATE SET key = excluded.key WHERE false`
 const lockFree = 'SELECT key FROM punctual.limit_key WHERE key = ANY($1::text[]) ORDER BY key FOR UPDATE SKIP LOCKED'
+const lockAndTell = `WITH free AS MATERIALIZED (${lockFree})
+  SELECT k.key, f.key IS NOT NULL AS is_free FROM punctual.limit_key k LEFT JOIN free f ON f.key = k.key WHERE k.key = ANY($1::text[])`

@@ -135,6 +135,13 @@ export class Slice {
     return fresh.length > 0
   }
 
+  /** The same where keys that others have just now are not waited for; tells also which of these they keep out. */
+  async prepareFreeKeys(refs: readonly number[]): Promise<{ readonly isFresh: boolean; readonly busy: readonly number[] }> {
+    const { fresh, busy } = await this.keys.lockFreeFor(refs)
+    this.#prepared.push(...fresh)
+    return { isFresh: fresh.length > 0, busy }
+  }
+
   /** Locks and loads entries, with all that their limits bring into play. */
   async gather(refs: readonly number[], options: LoadOptions = {}): Promise<void> {
     const fresh = refs.filter((ref) => !this.before.has(ref))

@@ -23,7 +23,10 @@ export const limitCases = topic('limits', {
     await scene.join()
     await createEach(scene, 12, { holds: concurrency(4) })
     const claims = await Promise.all(Array.from({ length: 6 }, () => scene.claim({ limit: 3 })))
-    assert.equal(claims.flatMap(({ members }) => members).length, 4)
+    // A store may let one that finds the key taken come back for it.
+    const taken = claims.flatMap(({ members }) => members).length
+    assert.ok(taken <= 4, `${taken} are claimed where 4 may be`)
+    assert.equal((await scene.claim({ limit: 12 })).members.length, 4 - taken)
     assert.equal((await scene.store.counts({})).states.running, 4)
   },
   'one that waits for a concurrency keeps its place in the overlap': async (scene) => {

@@ -1,9 +1,9 @@
-import { Client } from 'pg'
 import { expect, it, onTestFinished, vi } from 'vitest'
 import { createPunctual } from '../../../src/client/punctual.ts'
 import { postgres } from '../../../src/store/postgres/index.ts'
 import { manualClock } from '../../../src/testing/manual-clock.ts'
 import { freshSchemaName, sharedPostgresUrl } from '../../support/postgres-database.ts'
+import { beginTransaction } from '../../support/postgres-transaction.ts'
 
 it('what an open transaction holds up keeps no stranger waiting, and is answered when it ends', async () => {
   const { punctual, tx } = await scene()
@@ -55,11 +55,7 @@ async function scene(options: { clock?: ReturnType<typeof manualClock> } = {}) {
   const url = await sharedPostgresUrl()
   const punctual = createPunctual({ store: postgres(url, { schema: freshSchemaName() }), ...options })
   onTestFinished(() => punctual.close())
-  const tx = new Client({ connectionString: url })
-  await tx.connect()
-  onTestFinished(() => tx.end())
-  await tx.query('BEGIN')
-  return { punctual, tx }
+  return { punctual, tx: await beginTransaction(url) }
 }
 
 function watched<Answer>(answer: Promise<Answer>) {

@@ -1,4 +1,4 @@
-import pg, { Client } from 'pg'
+import pg from 'pg'
 import { beforeAll, expect, it, onTestFinished, vi } from 'vitest'
 import { createPunctual, type Punctual } from '../../../src/client/punctual.ts'
 import { type AnyDefinition, defineJob } from '../../../src/model/definition.ts'
@@ -7,6 +7,7 @@ import type { Hint, Queryable } from '../../../src/store/store.ts'
 import { probe } from '../../../src/testing/probe.ts'
 import { systemClock } from '../../../src/time/clock.ts'
 import { freshSchemaName, sharedPostgresUrl } from '../../support/postgres-database.ts'
+import { beginTransaction } from '../../support/postgres-transaction.ts'
 import { queryOnce } from '../../support/servers/query-once.ts'
 
 let url = ''
@@ -16,7 +17,7 @@ beforeAll(async () => {
 
 it('asks for nothing but texts and gives every column a name of its own, for any library', async () => {
   const { punctual } = client()
-  const db = await begun()
+  const db = await beginTransaction(url)
   const tx: Queryable = {
     async query(text, values) {
       expect(values.filter((value) => value !== null && typeof value !== 'string')).toEqual([])
@@ -46,7 +47,7 @@ it('asks for nothing but texts and gives every column a name of its own, for any
 it('sends nothing more after a statement that has failed', async () => {
   const { punctual } = client()
   const { id } = await punctual.enqueue('mail', 1, { key: 'k', unique: 'live', runAt: '1h' })
-  const db = await begun()
+  const db = await beginTransaction(url)
   const sent: string[] = []
   let left = 0
   const tx: Queryable = {
@@ -80,7 +81,7 @@ it('what sees the tables as they were before a job or a kind was made still make
     return punctual
   }
   await node(jobs.slice(0, 1)).runDue()
-  const db = await begun('REPEATABLE READ')
+  const db = await beginTransaction(url, 'REPEATABLE READ')
   await db.query(`SELECT 1 FROM ${schema}.occurrence`)
   const both = node(jobs)
   await both.runDue()
@@ -103,7 +104,7 @@ it('refuses what is no transaction, where that can be told', async () => {
   onTestFinished(() => pool.end())
   const refused = { code: 'transaction.invalid' }
   await expect(punctual.enqueue('mail', 1, { tx: pool })).rejects.toMatchObject(refused)
-  const idle = await begun()
+  const idle = await beginTransaction(url)
   await idle.query('ROLLBACK')
   await expect(punctual.enqueue('mail', 1, { tx: idle })).rejects.toMatchObject(refused)
   await expect(punctual.cancel({ job: 'mail', key: 'k' }, { tx: idle })).rejects.toMatchObject(refused)
@@ -116,7 +117,7 @@ it('refuses what is no transaction, where that can be told', async () => {
 
 it('an error of the caller’s client reaches the caller as it is', async () => {
   const { punctual } = client()
-  const db = await begun()
+  const db = await beginTransaction(url)
   await db.query('SELECT 1 / 0').catch(() => {})
   await expect(punctual.enqueue('mail', 1, { tx: db })).rejects.toMatchObject({ code: '25P02' })
 })
@@ -148,7 +149,7 @@ it('tells nobody before wake, which then tells everybody', async () => {
   await vi.waitUntil(async () => (await queryOnce(url, listening)).length === 2, { timeout: 10_000 })
   const punctual = createPunctual({ store: here })
   onTestFinished(() => punctual.close())
-  const db = await begun()
+  const db = await beginTransaction(url)
   await punctual.enqueue('mail', 1, { tx: db, key: 'k' })
   await punctual.cancel({ job: 'mail', key: 'k' }, { tx: db })
   await punctual.enqueue('mail', 1, { tx: db })
@@ -171,7 +172,7 @@ it('a node runs what it is woken for, and stops what was canceled', async () => 
   onTestFinished(() => punctual.close())
   const seen = probe(punctual)
   await punctual.start()
-  const db = await begun()
+  const db = await beginTransaction(url)
   const { id: quick } = await punctual.enqueue(job, 'quick', { tx: db })
   const { id } = await punctual.enqueue(job, 'long', { tx: db })
   await db.query('COMMIT')
@@ -193,7 +194,7 @@ it('the end of pending work that was canceled is told at the wake after the comm
   onTestFinished(() => punctual.close())
   const { id } = await punctual.enqueue(job, undefined, { runAt: '1h' })
   const { id: kept } = await punctual.enqueue(job, undefined, { runAt: '1h' })
-  const db = await begun()
+  const db = await beginTransaction(url)
   await db.query('SAVEPOINT before')
   await punctual.cancel(kept, { tx: db })
   await db.query('ROLLBACK TO before')
@@ -211,12 +212,4 @@ function client(source: string | pg.Pool = url): { punctual: Punctual; schema: s
   const punctual = createPunctual({ store: postgres(source, { schema }) })
   onTestFinished(() => punctual.close())
   return { punctual, schema }
-}
-
-async function begun(isolation = 'READ COMMITTED'): Promise<Client> {
-  const db = new Client({ connectionString: url })
-  await db.connect()
-  onTestFinished(() => db.end())
-  await db.query(`BEGIN ISOLATION LEVEL ${isolation}`)
-  return db
 }

@@ -1,14 +1,14 @@
-import { Client } from 'pg'
-import { expect, it, onTestFinished, vi } from 'vitest'
+import { expect, it, vi } from 'vitest'
 import type { Queryable } from '../../../src/store/store.ts'
 import type { Holding } from '../../../src/testing/store-suite/scene.ts'
 import { postgresScene } from '../../support/postgres-scene.ts'
+import { beginTransaction } from '../../support/postgres-transaction.ts'
 import { queryOnce } from '../../support/servers/query-once.ts'
 
 it('a cancel that comes while an end waits for it leaves nothing behind', async () => {
   const { scene, schema, url } = await postgresScene()
   const holding = await scene.running()
-  const tx = await begun(url)
+  const tx = await beginTransaction(url)
   const id = holding.members[0]?.record.id as string
   expect(await scene.store.cancel({ which: { id }, reason: null }, tx)).toMatchObject([{ outcome: 'canceling' }])
   const settled = scene.settle(holding, 'completed')
@@ -24,7 +24,7 @@ it('a cancel of what is claimed while it looks for it reaches the claim', async 
   const { scene, schema, url } = await postgresScene()
   await scene.join()
   const id = await scene.create()
-  const tx = await begun(url)
+  const tx = await beginTransaction(url)
   let holding: Holding | null = null
   const interrupted: Queryable = {
     query: async (text, values) => {
@@ -38,11 +38,3 @@ it('a cancel of what is claimed while it looks for it reaches the claim', async 
   expect(await scene.settle(holding as unknown as Holding, 'completed')).toBe('ok')
   expect(await queryOnce(url, `SELECT ref FROM ${schema}.cancel_request`)).toEqual([])
 })
-
-async function begun(url: string): Promise<Client> {
-  const tx = new Client(url)
-  await tx.connect()
-  onTestFinished(() => tx.end())
-  await tx.query('BEGIN')
-  return tx
-}
