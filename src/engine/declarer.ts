@@ -82,19 +82,28 @@ export class Declarer {
 
   /** Learns which editions of their tasks the definitions have, and so what this node may run. What is not known here is not claimed. */
   async #readEditions(): Promise<void> {
-    const { registry, store, clock } = this.#env
+    const { registry, clock } = this.#env
     const before = registry.kinds().join()
+    // What changes meanwhile is read the next time.
     this.#knowsEditions = true
-    this.#editionsReadAt = clock.mono()
-    for (const { name } of [...registry.definitions]) {
-      const versions = await store.readVersions({ tenant: defaultTenant, name })
-      registry.learn(name, versions)
-      // What was declared can be missing after a failover.
-      if (versions.length === 0) this.#isUndeclared = true
+    try {
+      for (const { name } of [...registry.definitions]) await this.#readVersions(name)
+    } catch (cause) {
+      this.#knowsEditions = false
+      throw cause
     }
+    this.#editionsReadAt = clock.mono()
     if (registry.kinds().join() === before) return
     // Whoever reads of this node learns at once what it can run.
     await this.#beat()
     this.onKinds()
+  }
+
+  async #readVersions(name: string): Promise<void> {
+    const { registry, store } = this.#env
+    const versions = await store.readVersions({ tenant: defaultTenant, name })
+    // What was declared can be missing after a failover.
+    if (versions.length === 0 || versions.length < registry.versionsOf(name)) this.#isUndeclared = true
+    registry.learn(name, versions)
   }
 }

@@ -96,6 +96,11 @@ export class Registry {
     this.#kinds = null
   }
 
+  /** How many versions of its job are known. */
+  versionsOf(definition: string): number {
+    return this.#versions.get(definition)?.length ?? 0
+  }
+
   /** Whether the editions of everything that could be run here are known. */
   get isInformed(): boolean {
     return this.definitions.every(({ name }) => this.#versions.has(name) || !this.runnable(name))

@@ -151,6 +151,25 @@ describe.skipIf(isLeftOut(needed))('a failover', () => {
     await punctual.close()
     expect(await brokenInvariants(standby.url, schema)).toEqual([])
   })
+
+  it('to a standby that was behind: the newer version of a job that it does not know is declared again', async () => {
+    const { primary, standby, proxy, node } = await newPair()
+    const job = (priority: number) => defineJob('report', { priority }).task('only', () => {})
+    const earlier = node({ jobs: [job(5)] }).punctual
+    await earlier.start()
+    await earlier.close()
+    await caughtUp(primary, standby)
+    await standby.stop()
+    const { punctual } = node({ jobs: [job(2)], ttl: '1h' })
+    await punctual.start()
+    await vi.waitFor(async () => expect(await punctual.versions('report')).toHaveLength(2), patiently)
+    await primary.kill()
+    await standby.restart()
+    proxy.leadTo(standby)
+    await standby.promote()
+    await insist(() => punctual.nodes())
+    await vi.waitFor(async () => expect(await punctual.versions('report')).toHaveLength(2), patiently)
+  })
 })
 
 /** How far the instants are apart, from the first one to the first after `until`. */

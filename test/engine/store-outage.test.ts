@@ -116,6 +116,19 @@ onEachStore('TM-9 the store is away', (newDatabase) => {
     expect(punctual.health.state).toBe('ok')
   })
 
+  it('while a node learns of a change to a job: it asks again', async () => {
+    const { node, clock } = newCluster({ connect: newDatabase() })
+    const job = defineJob('work').task('only', () => 1)
+    const { punctual, store } = await node({ jobs: [job] })
+    await clock.advance('1s')
+    const before = store.calls('readVersions')
+    store.loseAnswer('readVersions')
+    await (await node()).punctual.update(job, { priority: 2 })
+    await clock.advance('30s')
+    expect(store.calls('readVersions') - before).toBeGreaterThanOrEqual(2)
+    expect(punctual.health.state).toBe('ok')
+  })
+
   it('while work is enqueued: the caller is told, and nothing hangs', async () => {
     const { node } = newCluster({ connect: newDatabase() })
     const job = defineJob('work').task('only', () => 1)
