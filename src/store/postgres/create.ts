@@ -30,10 +30,12 @@ const mostTries = 5
 /** Creates occurrences; in the caller's transaction when there is one. */
 export async function create(
   context: Context,
-  rows: readonly NewOccurrence[],
+  given: readonly NewOccurrence[],
   { joined, along = null, onSent = null }: CreateOptions = {},
 ): Promise<Created> {
-  if (rows.length === 0) return { answers: [], hints: [] }
+  if (given.length === 0) return { answers: [], hints: [] }
+  // Each has an answer of its own, also where the same row is given twice.
+  const rows = new Set(given).size === given.length ? given : given.map((row) => ({ ...row }))
   const { db, dictionary, facts } = context
   await dictionary.addSeries(
     namesOf(rows).flatMap(({ tenant, job, definition }) => [

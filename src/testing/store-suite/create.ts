@@ -213,6 +213,19 @@ export const createCases = topic('create', {
     assert.ok(answers.every(({ outcome }, i) => outcome === 'created' && answers[i]?.id === rows[i]?.id))
     assert.equal((await scene.store.counts({})).states.pending, 500)
   },
+  'a row that is given twice in one call is created once': async (scene) => {
+    for (const row of [scene.row({ key: 'k' }), scene.row({ key: 'l', unique: 'live' }), scene.row({})]) {
+      const answers = await scene.store.create([row, row])
+      assert.deepEqual(
+        answers.map(({ id, outcome }) => [id, outcome]),
+        [
+          [row.id, 'created'],
+          [row.id, 'existing'],
+        ],
+      )
+    }
+    assert.equal((await scene.store.counts({})).states.pending, 3)
+  },
   'an empty call creates nothing': async ({ store }) => {
     assert.deepEqual(await store.create([]), [])
   },
