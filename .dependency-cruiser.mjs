@@ -16,7 +16,8 @@ const sees = {
   store: pure,
   broker: pure,
   ledger: [...pure, 'store'],
-  'store adapter': [...pure, 'store', 'ledger'],
+  rows: [...pure, 'store'],
+  'store adapter': [...pure, 'store', 'ledger', 'rows'],
   'broker adapter': [...pure, 'broker'],
   engine: contracts,
   client: [...contracts, 'engine'],
@@ -33,8 +34,9 @@ const place = {
   index: '^src/index\\.ts$',
   store: '^src/store/[^/]+\\.ts$',
   ledger: '^src/store/ledger/',
+  rows: '^src/store/rows/',
   broker: '^src/broker/[^/]+\\.ts$',
-  'store adapter': '^src/store/(?!ledger/)([^/]+)/',
+  'store adapter': '^src/store/(?!ledger/|rows/)([^/]+)/',
   'broker adapter': '^src/broker/([^/]+)/',
 }
 

@@ -1,5 +1,5 @@
 import { release } from '../ledger/care.ts'
-import { nodeColumns, nodeValues } from '../node-row.ts'
+import { nodeColumns, nodeValues } from '../rows/node-row.ts'
 import type { Beat, BeatAnswer, CancelNotice, Hint, NodeInfo } from '../store.ts'
 import { column } from './arrays.ts'
 import { each, endOf, has, lacks } from './by-key.ts'

@@ -1,12 +1,12 @@
 import type { CheckpointItem, WriteAnswer } from '../store.ts'
 import { column } from './arrays.ts'
+import { attemptTypes, attemptValues } from './attempts.ts'
 import { insertMissing, insertRows } from './batch.ts'
 import { each, endOf, lacks } from './by-key.ts'
 import type { Context } from './context.ts'
 import type { Session, WorkMeans } from './database.ts'
 import { isAborted } from './failure.ts'
 import { lend, workError } from './lend.ts'
-import { attemptTypes, attemptValues } from './records.ts'
 
 /** Records what goes on in turns that have not ended. Items with work of their own are committed one by one. */
 export async function checkpoint(context: Context, items: readonly CheckpointItem[]): Promise<readonly WriteAnswer[]> {

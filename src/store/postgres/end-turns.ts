@@ -1,12 +1,14 @@
 // Ends turns by one statement and nothing looked up before: for those that have no keys, no places and no next turn.
+
+import { toJson } from '../rows/json.ts'
 import type { ClaimRef, SettleItem } from '../store.ts'
 import { column, unquoted } from './arrays.ts'
+import { attemptTypes, attemptValues } from './attempts.ts'
 import { arrays, unnested } from './batch.ts'
 import { each } from './by-key.ts'
 import type { Database } from './database.ts'
 import { isDuplicate } from './failure.ts'
 import type { KnownMember } from './known-claims.ts'
-import { attemptTypes, attemptValues, toJson } from './records.ts'
 import type { Statement } from './session.ts'
 
 /**

@@ -2,22 +2,12 @@
 import { isEnd, stateAfter } from '../../model/lifecycle.ts'
 import type { WaitRecord } from '../../model/occurrence.ts'
 import type { Entry } from '../ledger/ledger.ts'
+import { type OccurrenceRow, occurrenceColumns, occurrenceRecord, occurrenceWidth } from '../rows/occurrence-row.ts'
+import { type AttemptRow, attemptColumns, attemptRecord, type TurnRow, turnColumns, turnRecord } from '../rows/turn-row.ts'
 import { column } from './arrays.ts'
 import { each } from './by-key.ts'
 import type { Session } from './database.ts'
 import type { Dictionary } from './dictionary.ts'
-import {
-  type AttemptRow,
-  attemptColumns,
-  attemptRecord,
-  type OccurrenceRow,
-  occurrenceColumns,
-  occurrenceRecord,
-  occurrenceWidth,
-  type TurnRow,
-  turnColumns,
-  turnRecord,
-} from './records.ts'
 
 /** An entry and what only its rows know. */
 export interface Loaded {
@@ -80,8 +70,8 @@ export async function readEntries(
   const wanted = [column([...new Set(refs)].sort((a, b) => a - b))]
   const [rows, turns, holds, members, attempts] = await Promise.all([
     session.all<EntryRow>(selectEntries, wanted),
-    session.all<TurnRow>(
-      `SELECT ${turnColumns} FROM unnest($1::bigint[]) k (ref) CROSS JOIN ${each('turn', 'ref = k.ref')} t ORDER BY t.ref, t.turn`,
+    session.all<OwnTurnRow>(
+      `SELECT ${turnColumns}, t.ref, t.due_at FROM unnest($1::bigint[]) k (ref) CROSS JOIN ${each('turn', 'ref = k.ref')} t ORDER BY t.ref, t.turn`,
       wanted,
     ),
     session.all<[number, string]>('SELECT ref, key FROM punctual.hold WHERE ref = ANY($1::bigint[]) ORDER BY seq', wanted),
@@ -91,8 +81,8 @@ export async function readEntries(
         ? []
         : session.all<MemberRow>(membersOf('c.id = ANY($2::text[])'), [...wanted, column(claims)]),
     withAttempts
-      ? session.all<AttemptRow>(
-          `SELECT ${attemptColumns} FROM punctual.attempt WHERE ref = ANY($1::bigint[]) ORDER BY seq`,
+      ? session.all<OwnAttemptRow>(
+          `SELECT ${attemptColumns}, ref FROM punctual.attempt WHERE ref = ANY($1::bigint[]) ORDER BY seq`,
           wanted,
         )
       : [],
@@ -100,16 +90,19 @@ export async function readEntries(
   await dictionary.learn(session, {
     kinds: rows.map((row) => row[3]),
     series: rows.map((row) => row[2]),
-    boots: [...turns.map((row) => row[3]), ...members.map(([, , , node]) => node)],
+    boots: [...turns.map((row) => row[2]), ...members.map(([, , , node]) => node)],
   })
   const parts: Parts = {
-    turns: Map.groupBy(turns, ([ref]) => Number(ref)),
-    attempts: Map.groupBy(attempts, ([ref]) => Number(ref)),
+    turns: Map.groupBy(turns, (row) => Number(row[11])),
+    attempts: Map.groupBy(attempts, (row) => Number(row[9])),
     keys: Map.groupBy(holds, ([ref]) => Number(ref)),
     members: new Map(members.map((row) => [turnName(row[0], row[4]), row])),
   }
   return rows.map((row) => loaded(dictionary, row, parts))
 }
+
+type OwnTurnRow = [...TurnRow<number>, ref: number, dueAt: number]
+type OwnAttemptRow = [...AttemptRow, ref: number]
 
 /** Which claim a turn belongs to, and when it was due. */
 type MemberRow = [ref: number, claim: string, dueAt: number, node: number, turn: number]
@@ -122,13 +115,14 @@ export function turnName(ref: number, turn: number): string {
 }
 
 interface Parts {
-  readonly turns: ReadonlyMap<number, readonly TurnRow[]>
-  readonly attempts: ReadonlyMap<number, readonly AttemptRow[]>
+  readonly turns: ReadonlyMap<number, readonly OwnTurnRow[]>
+  readonly attempts: ReadonlyMap<number, readonly OwnAttemptRow[]>
   readonly keys: ReadonlyMap<number, readonly [number, string][]>
   readonly members: ReadonlyMap<string, MemberRow>
 }
 
 function loaded(dictionary: Dictionary, row: EntryRow, parts: Parts): Loaded {
+  // A transaction of the caller's may give big numbers as texts or as BigInt.
   const ref = Number(row[0])
   const [readyTurn, readyDue, waitingTurn, waitingDue, reason, waitingKey, wakeAt, waitSeq, isDead, ...running] = row.slice(
     occurrenceWidth,
@@ -136,9 +130,9 @@ function loaded(dictionary: Dictionary, row: EntryRow, parts: Parts): Loaded {
   const [startTurn, startedAt, deadlineAt, cancelTurn, cancelReason] = running
   const record = occurrenceRecord(dictionary, row)
   const turnRows = parts.turns.get(ref) ?? []
-  const turns = turnRows.map((one) => turnRecord(dictionary, one))
+  const turns = turnRows.map((one) => turnRecord(one, (boot) => dictionary.bootName(boot)))
   const last = turnRows.at(-1)
-  const lastTurn = last?.[1] ?? 0
+  const lastTurn = last?.[0] ?? 0
   const base = {
     ref,
     record,
@@ -160,7 +154,7 @@ function loaded(dictionary: Dictionary, row: EntryRow, parts: Parts): Loaded {
     const wait = { reason: reason as WaitRecord['reason'], key: waitingKey, wakeAt }
     return { ...known, entry: { ...base, place: 'waiting', wait, turn: waitingTurn, dueAt: waitingDue as number } }
   }
-  if (last && (isDead || isEnd(stateAfter[last[2]])))
+  if (last && (isDead || isEnd(stateAfter[last[1]])))
     return { ...known, entry: { ...base, place: 'ended', turn: lastTurn, dueAt: last[12] } }
   const turn = lastTurn + 1
   const member = parts.members.get(turnName(ref, turn))

@@ -2,19 +2,10 @@
 // statements check whether what was kept still holds.
 import type { VersionRecord } from '../../model/job.ts'
 import type { PauseRecord } from '../../model/pause.ts'
+import { type VersionRow, versionColumns, versionRecord } from '../rows/job-row.ts'
+import { type PauseRow, pauseColumns, pauseRecord } from '../rows/pause-row.ts'
 import { column } from './arrays.ts'
 import type { Session } from './database.ts'
-
-type VersionRow = [series: number, version: number, spec: string, effectiveAt: number, createdAt: number, by: string | null]
-type PauseRow = [
-  id: number,
-  tenant: string | null,
-  job: string | null,
-  from: number,
-  to: number | null,
-  reason: string | null,
-  by: string | null,
-]
 
 const seriesKept = 10_000
 
@@ -38,13 +29,13 @@ export class Facts {
     const refs = [...new Set(series)]
     if (refs.length === 0) return
     const newest = refs.map((ref) => this.newest(ref))
-    const rows = await session.all<VersionRow>(
-      `SELECT v.series, v.version, v.spec, v.effective_at, v.created_at, v.by_whom
+    const rows = await session.all<[...VersionRow, series: number]>(
+      `SELECT ${versionColumns}, v.series
         FROM unnest($1::int[], $2::int[]) k (series, newest)
         JOIN punctual.job_version v ON v.series = k.series AND v.version > k.newest ORDER BY v.series, v.version`,
       [column(refs), column(newest)],
     )
-    const added = Map.groupBy(rows, ([ref]) => ref)
+    const added = Map.groupBy(rows, (row) => row[5])
     for (const [at, ref] of refs.entries()) this.#add(ref, newest[at] as number, (added.get(ref) ?? []).map(versionRecord))
     // Those that nobody has asked for the longest are forgotten first.
     for (const ref of this.#versions.keys()) {
@@ -79,15 +70,11 @@ export class Facts {
   }
 }
 
-function versionRecord([, version, spec, effectiveAt, createdAt, by]: VersionRow): VersionRecord {
-  return { version, spec: JSON.parse(spec), effectiveAt, createdAt, by }
-}
-
 export async function readPauses(session: Session, since?: number): Promise<readonly PauseRecord[]> {
   const rows = await session.all<PauseRow>(
-    `SELECT id, tenant, job, from_at, to_at, reason, by_whom FROM punctual.pause
+    `SELECT ${pauseColumns} FROM punctual.pause
       WHERE $1::float8 IS NULL OR to_at IS NULL OR to_at > $1 ORDER BY id`,
     [since ?? null],
   )
-  return rows.map(([id, tenant, job, from, to, reason, by]) => ({ id, tenant, job, from, to, reason, by }))
+  return rows.map(pauseRecord)
 }

@@ -5,7 +5,6 @@ import type { Which } from '../store.ts'
 import { each, lacks } from './by-key.ts'
 import type { Context } from './context.ts'
 import type { Session } from './database.ts'
-import { isUuid } from './records.ts'
 
 type RefRow = [ref: number | string | bigint | null]
 
@@ -49,4 +48,11 @@ export async function findOfEntity(
 ): Promise<number[]> {
   const rows = await session.all<RefRow>(ofEntity, [tenant, job, entity])
   return rows.map(([ref]) => Number(ref))
+}
+
+const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
+
+/** Whether a text can be the id of an occurrence at all: the server refuses to compare others. */
+function isUuid(text: string): boolean {
+  return uuid.test(text)
 }

@@ -1,9 +1,9 @@
 // Writes what a verb has changed in its slice of the ledger. The statements are sent one behind the other without waiting.
 import { type Entry, stateOf } from '../ledger/ledger.ts'
+import { toJson } from '../rows/json.ts'
 import { unquoted } from './arrays.ts'
 import { type Columns, deleteRows, insertRows } from './batch.ts'
 import { type Change, changesOf, isMoved, seriesOf } from './changes.ts'
-import { toJson } from './records.ts'
 import type { Before, Slice } from './slice.ts'
 import { Tallies } from './tallies.ts'
 import { writeKeys } from './write-keys.ts'

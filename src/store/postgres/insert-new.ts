@@ -1,6 +1,7 @@
 // The statement that creates occurrences. In a bulk enqueue all rows but for their ids, keys, payloads and due times are alike,
 // and what they have in common is sent and read once.
 import { defaultTenant } from '../../model/job.ts'
+import { toJson } from '../rows/json.ts'
 import type { NewOccurrence } from '../store.ts'
 import { column, unquoted } from './arrays.ts'
 import { lacks } from './by-key.ts'
@@ -9,7 +10,6 @@ import type { Session } from './database.ts'
 import { ConflictError } from './failure.ts'
 import { type Draft, JobsInForce } from './in-force.ts'
 import type { Notification } from './listen.ts'
-import { toJson } from './records.ts'
 import type { Statement } from './session.ts'
 
 export interface Manner {

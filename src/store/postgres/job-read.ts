@@ -1,72 +1,34 @@
 // Jobs, their versions, and what of them is to be planned.
-import { jobId } from '../../model/ids.ts'
-import type { JobRecord, JobSpec, VersionRecord } from '../../model/job.ts'
+import type { JobRecord, VersionRecord } from '../../model/job.ts'
 import { covers, type PauseRecord } from '../../model/pause.ts'
+import { type JobRow, jobColumns, jobRecord, type VersionRow, versionColumns, versionRecord } from '../rows/job-row.ts'
 import type { JobQuery, PlanCandidate, PlanWork } from '../store.ts'
 import { column } from './arrays.ts'
 import { askedSeries } from './asked.ts'
 import { each } from './by-key.ts'
 import { type Context, storeNow } from './context.ts'
 import type { Session } from './database.ts'
-import { fromJson } from './records.ts'
 
-type JobRow = [
-  series: number,
-  tenant: string,
-  name: string,
-  version: number,
-  declared: string | null,
-  override: string | null,
-  createdAt: number,
-  updatedAt: number,
-  tz: string,
-  cursor: number,
-  nextAt: number | null,
-  spec: string | null,
-]
+type OwnRow = [...JobRow, spec: string | null, series: number]
 
-const jobColumns =
-  'j.series, s.tenant, s.job, j.version, j.declared, j.override, j.created_at, j.updated_at, j.tz, j.cursor, j.next_at'
-const selectJob = `SELECT ${jobColumns}, v.spec FROM punctual.series s JOIN punctual.job j ON j.series = s.ref
+const selectJob = `SELECT ${jobColumns}, v.spec, j.series FROM punctual.series s JOIN punctual.job j ON j.series = s.ref
   JOIN punctual.job_version v ON v.series = j.series AND v.version = j.version`
 
 export async function findJob(session: Session, _: Context, tenant: string, name: string): Promise<JobRecord | null> {
-  const [row] = await session.all<JobRow>(`${selectJob} WHERE s.tenant = $1 AND s.job = $2`, [tenant, name])
-  return row ? jobRecord(row, JSON.parse(row[11] as string)) : null
+  const [row] = await session.all<OwnRow>(`${selectJob} WHERE s.tenant = $1 AND s.job = $2`, [tenant, name])
+  return row ? jobRecord(row, JSON.parse(row[10] as string)) : null
 }
 
 export async function readJobs({ db }: Context, { tenant, name, after, limit }: JobQuery): Promise<readonly JobRecord[]> {
   const { where, values } = askedSeries({ tenant, job: name }, 2)
   const further = after ? `AND (s.job, s.tenant) > ($${values.length + 2}, $${values.length + 3})` : ''
-  const rows = await db.all<JobRow>(`${selectJob} WHERE ${where} ${further} ORDER BY s.job, s.tenant LIMIT $1`, [
+  const rows = await db.all<OwnRow>(`${selectJob} WHERE ${where} ${further} ORDER BY s.job, s.tenant LIMIT $1`, [
     limit,
     ...values,
     ...(after ? [after.name, after.tenant] : []),
   ])
-  return rows.map((row) => jobRecord(row, JSON.parse(row[11] as string)))
+  return rows.map((row) => jobRecord(row, JSON.parse(row[10] as string)))
 }
-
-function jobRecord(row: JobRow, spec: JobSpec): JobRecord {
-  const [, tenant, name, version, declared, override, createdAt, updatedAt, tz, cursor, nextAt] = row
-  return {
-    id: jobId(tenant, name),
-    tenant,
-    name,
-    version,
-    spec,
-    declared: fromJson(declared),
-    override: fromJson(override),
-    createdAt,
-    updatedAt,
-    tz,
-    cursor,
-    nextAt,
-  }
-}
-
-type VersionRow = [series: number, version: number, spec: string, effectiveAt: number, createdAt: number, by: string | null]
-
-const versionColumns = 'v.series, v.version, v.spec, v.effective_at, v.created_at, v.by_whom'
 
 export async function readVersions(
   { db }: Context,
@@ -80,10 +42,6 @@ export async function readVersions(
   return rows.map(versionRecord)
 }
 
-function versionRecord([, version, spec, effectiveAt, createdAt, by]: VersionRow): VersionRecord {
-  return { version, spec: JSON.parse(spec), effectiveAt, createdAt, by }
-}
-
 export async function jobsToPlan(
   context: Context,
   { horizonMs, limit }: { horizonMs: number; limit: number },
@@ -91,16 +49,16 @@ export async function jobsToPlan(
   return context.db.snapshot(async (session) => {
     const [[[now, aliveSince, pauseRevision]], scheduled] = await Promise.all([
       session.all<MetaRow>(selectMeta, [context.now()]) as Promise<[MetaRow]>,
-      session.all<JobRow>(selectScheduled, [limit + 1]),
+      session.all<OwnRow>(selectScheduled, [limit + 1]),
     ])
-    const due = scheduled.slice(0, limit).filter((row) => (row[10] as number) <= now + horizonMs)
+    const due = scheduled.slice(0, limit).filter((row) => (row[9] as number) <= now + horizonMs)
     const [versions, stranded, pauses] = await Promise.all([
       versionsFrom(session, due),
       strandedOf(session, due),
       context.facts.pausesAt(session, pauseRevision),
     ])
-    const jobs = due.map((row) => candidate(row, versions.get(row[0]) ?? [], stranded.get(row[0]) ?? [], pauses))
-    const next = scheduled[jobs.length]?.[10] ?? null
+    const jobs = due.map((row) => candidate(row, versions.get(row[11]) ?? [], stranded.get(row[11]) ?? [], pauses))
+    const next = scheduled[jobs.length]?.[9] ?? null
     return { now, aliveSince, pauseRevision, jobs, nextAt: next === null ? null : next - horizonMs }
   })
 }
@@ -109,39 +67,39 @@ type MetaRow = [now: number, aliveSince: number, pauseRevision: number]
 
 const selectMeta = `SELECT ${storeNow} AS now, alive_since, pause_revision FROM punctual.meta`
 // Without the spec: it comes with the versions, of which the newest always is one.
-const selectScheduled = `SELECT ${jobColumns}, NULL::text AS spec FROM punctual.job j JOIN punctual.series s ON s.ref = j.series
+const selectScheduled = `SELECT ${jobColumns}, NULL::text AS spec, j.series FROM punctual.job j JOIN punctual.series s ON s.ref = j.series
   WHERE j.next_at IS NOT NULL ORDER BY j.next_at, j.series LIMIT $1`
 
 /** By series, every version that is in force somewhere from the cursor on, oldest first. The first is in force from ever. */
-async function versionsFrom(session: Session, jobs: readonly JobRow[]): Promise<ReadonlyMap<number, readonly VersionRecord[]>> {
+async function versionsFrom(session: Session, jobs: readonly OwnRow[]): Promise<ReadonlyMap<number, readonly VersionRecord[]>> {
   if (jobs.length === 0) return new Map()
-  const rows = await session.all<VersionRow>(
-    `SELECT ${versionColumns} FROM unnest($1::int[], $2::float8[]) j (series, cursor)
+  const rows = await session.all<[...VersionRow, series: number]>(
+    `SELECT ${versionColumns}, v.series FROM unnest($1::int[], $2::float8[]) j (series, cursor)
       CROSS JOIN LATERAL (
         SELECT max(i.version) AS version FROM punctual.job_version i
         WHERE i.series = j.series AND (i.effective_at <= j.cursor OR i.version = 1)
       ) f
       JOIN punctual.job_version v ON v.series = j.series AND (v.version = f.version OR v.effective_at > j.cursor)
       ORDER BY v.series, v.version`,
-    [column(jobs.map((row) => row[0])), column(jobs.map((row) => row[9]))],
+    [column(jobs.map((row) => row[11])), column(jobs.map((row) => row[8]))],
   )
-  return new Map([...Map.groupBy(rows, ([series]) => series)].map(([series, own]) => [series, own.map(versionRecord)]))
+  return new Map([...Map.groupBy(rows, (row) => row[5])].map(([series, own]) => [series, own.map(versionRecord)]))
 }
 
 /** By series, the planned instants that came due while no node was there, in order. */
-async function strandedOf(session: Session, jobs: readonly JobRow[]): Promise<ReadonlyMap<number, readonly number[]>> {
+async function strandedOf(session: Session, jobs: readonly OwnRow[]): Promise<ReadonlyMap<number, readonly number[]>> {
   if (jobs.length === 0) return new Map()
   const rows = await session.all<[series: number, at: number]>(
     `SELECT w.series, o.scheduled_at FROM punctual.waiting w
       CROSS JOIN ${each('occurrence', 'ref = w.ref')} o
       WHERE w.series = ANY($1::int[]) AND w.reason = 'stranded' ORDER BY w.series, o.scheduled_at, w.seq`,
-    [column(jobs.map((row) => row[0]))],
+    [column(jobs.map((row) => row[11]))],
   )
   return new Map([...Map.groupBy(rows, ([series]) => series)].map(([series, own]) => [series, own.map(([, at]) => at)]))
 }
 
 function candidate(
-  row: JobRow,
+  row: OwnRow,
   versions: readonly VersionRecord[],
   stranded: readonly number[],
   pauses: readonly PauseRecord[],

@@ -2,12 +2,12 @@ import type { JobRecord } from '../../model/job.ts'
 import { specText } from '../../model/job.ts'
 import { putJob as putInLedger } from '../ledger/jobs.ts'
 import { jobKey } from '../ledger/ledger.ts'
+import { toJson } from '../rows/json.ts'
 import type { JobPut } from '../store.ts'
 import { each } from './by-key.ts'
 import type { Context } from './context.ts'
 import { flush } from './flush.ts'
 import { loadJobs } from './plan.ts'
-import { toJson } from './records.ts'
 import { Slice } from './slice.ts'
 
 export async function putJob(context: Context, put: JobPut) {

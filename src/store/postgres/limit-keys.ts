@@ -2,10 +2,10 @@
 // first: keys before claims before places, and keys in order, so that two who need the same ones do not block each other. The
 // lock of a key also protects who holds it and who waits for it: neither can end or move to a claim meanwhile.
 import type { Hold } from '../../model/hold.ts'
+import { fromJson } from '../rows/json.ts'
 import { column } from './arrays.ts'
 import type { Session } from './database.ts'
 import { ConflictError } from './failure.ts'
-import { fromJson } from './records.ts'
 
 /** How many of those that hold a key are looked at: enough for all that overlap, which is one. */
 const holdersSeen = 10

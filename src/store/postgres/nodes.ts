@@ -1,4 +1,4 @@
-import { type NodeRow, nodeColumns, nodeRecord } from '../node-row.ts'
+import { type NodeRow, nodeColumns, nodeRecord } from '../rows/node-row.ts'
 import type { NodesAnswer } from '../store.ts'
 import { type Context, storeNow } from './context.ts'
 import { headsOf } from './due.ts'

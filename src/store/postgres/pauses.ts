@@ -1,4 +1,5 @@
 import type { PauseRecord } from '../../model/pause.ts'
+import { pauseColumns } from '../rows/pause-row.ts'
 import type { Hint, PauseAnswer, PauseRequest } from '../store.ts'
 import { type Context, storeNow } from './context.ts'
 import type { Session } from './database.ts'
@@ -35,7 +36,7 @@ function untilOf(until: number | { readonly in: number } | null, now: number): n
 
 async function write(session: Session, { id, tenant, job, from, to, reason, by }: PauseRecord): Promise<void> {
   await session.all(
-    `INSERT INTO punctual.pause (id, tenant, job, from_at, to_at, reason, by_whom) VALUES ($1, $2, $3, $4, $5, $6, $7)
+    `INSERT INTO punctual.pause (${pauseColumns}) VALUES ($1, $2, $3, $4, $5, $6, $7)
       ON CONFLICT (id) DO UPDATE SET to_at = $5, reason = $6, by_whom = $7`,
     [id, tenant, job, from, to, reason, by],
   )

@@ -1,6 +1,7 @@
 import { type OccurrenceState, occurrenceStates } from '../../model/lifecycle.ts'
 import type { OccurrenceHistory, Progress } from '../../model/occurrence.ts'
 import { type Entry, stateOf } from '../ledger/ledger.ts'
+import { type RangeRow, rangeColumns, rangeRecord } from '../rows/range-row.ts'
 import type { JobCounts, RangeRecord, Which } from '../store.ts'
 import { type Asked, askedSeries } from './asked.ts'
 import type { Context } from './context.ts'
@@ -67,20 +68,6 @@ export async function counts({ db }: Context, of: Asked): Promise<JobCounts> {
   return { states: states as Record<OccurrenceState, number>, lastRunAt, failuresInRow: failures }
 }
 
-type RangeRow = [
-  tenant: string,
-  job: string,
-  version: number,
-  from: number,
-  to: number,
-  count: number,
-  state: RangeRecord['state'],
-  reason: string,
-  recordedAt: number,
-]
-
-const rangeColumns = 's.tenant, s.job, r.version, r.from_at, r.to_at, r.count, r.state, r.reason, r.recorded_at'
-
 export async function listRanges(
   { db }: Context,
   { limit, ...of }: Asked & { readonly limit: number },
@@ -97,15 +84,5 @@ export async function listRanges(
     limit,
     ...values,
   ])
-  return rows.map(([tenant, job, version, from, to, count, state, reason, recordedAt]) => ({
-    tenant,
-    job,
-    version,
-    from,
-    to,
-    count,
-    state,
-    reason,
-    recordedAt,
-  }))
+  return rows.map(rangeRecord)
 }

@@ -1,10 +1,10 @@
 // Lines of lists.
 import { isEnd, type OccurrenceState, type Source, stateAfter, turnEnds } from '../../model/lifecycle.ts'
 import type { OccurrenceSummary } from '../../model/occurrence.ts'
+import { fromJson } from '../rows/json.ts'
 import { column } from './arrays.ts'
 import type { Session } from './database.ts'
 import type { Dictionary } from './dictionary.ts'
-import { fromJson } from './records.ts'
 
 /** Where an occurrence `o` stands: the rows that it may have in other tables, of its turns only the last. */
 export const standing = `LEFT JOIN punctual.ready r ON r.series = o.series AND r.ref = o.ref

@@ -1,9 +1,11 @@
 // The end rows and attempts that a verb has added, and what was noted of turns that run.
+
+import { toJson } from '../rows/json.ts'
 import { column } from './arrays.ts'
+import { attemptTypes, attemptValues } from './attempts.ts'
 import { type Columns, deleteRows, insertRows } from './batch.ts'
 import { type Change, seriesOf } from './changes.ts'
 import type { Session } from './database.ts'
-import { attemptTypes, attemptValues, toJson } from './records.ts'
 import type { Slice } from './slice.ts'
 
 const refOnly: Columns = { ref: 'bigint' }

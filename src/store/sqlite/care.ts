@@ -1,5 +1,5 @@
 import { bareEnd, recoveries } from '../../model/turn.ts'
-import { nodeColumns, nodeValues } from '../node-row.ts'
+import { nodeColumns, nodeValues } from '../rows/node-row.ts'
 import type { Beat, BeatAnswer, CancelNotice, NodeInfo, RescueAnswer, RescueRequest } from '../store.ts'
 import { cancelRequest } from './cancel-request.ts'
 import { noteStart } from './checkpoint.ts'

@@ -1,5 +1,6 @@
 import { PunctualError } from '../../errors.ts'
 import { bareEnd } from '../../model/turn.ts'
+import { fromJson } from '../rows/json.ts'
 import type { ClaimAnswer, ClaimRequest, PassedOccurrence } from '../store.ts'
 import { findClaim, insertClaim, type KnownClaims, unended } from './claims.ts'
 import { type DueRow, inOrder, nextDue, nextDueLater } from './due.ts'
@@ -10,7 +11,6 @@ import { describe, readRow } from './members.ts'
 import { Pauses } from './pauses.ts'
 import { picked } from './pick.ts'
 import { type Member, makeWait, takeOut, wakeTimely } from './place.ts'
-import { fromJson } from './records.ts'
 import type { Transaction } from './transaction.ts'
 
 /** How many rows one claim may wake, hold back or pass over: the next one goes on from there. */

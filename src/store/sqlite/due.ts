@@ -1,7 +1,8 @@
 // What is ready, and of that what is due.
+
+import { type OccurrenceRow, occurrenceColumns } from '../rows/occurrence-row.ts'
 import { type Lane, mergeLanes } from './lanes.ts'
 import { nextWake } from './place.ts'
-import { type OccurrenceRow, occurrenceColumns } from './records.ts'
 import type { Transaction } from './transaction.ts'
 
 export type DueRow = [...OccurrenceRow, dueAt: number, turn: number, retrying: number]

@@ -1,9 +1,9 @@
 // The end of a turn, and what comes after it.
 import { isEnd, type OccurrenceState, stateAfter } from '../../model/lifecycle.ts'
 import type { AttemptRecord, TurnRecord } from '../../model/occurrence.ts'
+import { toJson } from '../rows/json.ts'
 import { freeAll } from './keys.ts'
 import { type Member, putReady } from './place.ts'
-import { toJson } from './records.ts'
 import type { Transaction } from './transaction.ts'
 
 const insertTurn = `INSERT INTO punctual_turn

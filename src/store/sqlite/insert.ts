@@ -1,10 +1,10 @@
 // How an occurrence comes into being.
 import type { OccurrenceRecord } from '../../model/occurrence.ts'
 import { bareEnd } from '../../model/turn.ts'
+import { toJson } from '../rows/json.ts'
 import type { PlannedOccurrence } from '../store.ts'
 import { endTurn } from './ending.ts'
 import { type Member, putReady } from './place.ts'
-import { toJson } from './records.ts'
 import type { Transaction } from './transaction.ts'
 
 const plain =

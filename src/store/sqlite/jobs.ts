@@ -1,9 +1,10 @@
 import { jobId } from '../../model/ids.ts'
 import { isPlannable, type JobRecord, specText } from '../../model/job.ts'
+import { type JobRow, jobColumns, jobRecord } from '../rows/job-row.ts'
+import { toJson } from '../rows/json.ts'
 import type { JobPut, JobPutAnswer, JobQuery } from '../store.ts'
 import { freeAll } from './keys.ts'
 import { leaveReady } from './place.ts'
-import { fromJson, toJson } from './records.ts'
 import type { Transaction } from './transaction.ts'
 import { addVersion } from './versions.ts'
 
@@ -94,26 +95,14 @@ function plannedFrom(tx: Transaction, series: number, effectiveAt: number, after
   )
 }
 
-const selectJob = `SELECT s.tenant, s.job, j.version, v.spec, j.declared, j.override, j.created_at, j.updated_at, j.tz, j.cursor, j.next_at
-  FROM punctual_job j JOIN punctual_series s ON s.ref = j.series JOIN punctual_job_version v ON v.series = j.series AND v.version = j.version`
+const selectJob = `SELECT ${jobColumns}, v.spec FROM punctual_job j JOIN punctual_series s ON s.ref = j.series
+  JOIN punctual_job_version v ON v.series = j.series AND v.version = j.version`
 
-type JobRow = [
-  tenant: string,
-  name: string,
-  version: number,
-  spec: string,
-  declared: string | null,
-  override: string | null,
-  createdAt: number,
-  updatedAt: number,
-  tz: string,
-  cursor: number,
-  nextAt: number | null,
-]
+type SpecifiedRow = [...JobRow, spec: string]
 
 export function findJob(tx: Transaction, tenant: string, name: string): JobRecord | null {
-  const row = tx.one<JobRow>(`${selectJob} WHERE s.tenant = ? AND s.job = ?`, tenant, name)
-  return row ? jobRecord(row) : null
+  const row = tx.one<SpecifiedRow>(`${selectJob} WHERE s.tenant = ? AND s.job = ?`, tenant, name)
+  return row ? specifiedJob(row) : null
 }
 
 export function readJobs(tx: Transaction, { tenant, name, after, limit }: JobQuery): readonly JobRecord[] {
@@ -124,39 +113,16 @@ export function readJobs(tx: Transaction, { tenant, name, after, limit }: JobQue
   ]
   const where = given.length === 0 ? '' : `WHERE ${given.map(({ condition }) => condition).join(' AND ')}`
   const values = given.flatMap((one) => one.values)
-  return tx.all<JobRow>(`${selectJob} ${where} ORDER BY s.job, s.tenant LIMIT ? + 0`, ...values, limit).map(jobRecord)
+  return tx.all<SpecifiedRow>(`${selectJob} ${where} ORDER BY s.job, s.tenant LIMIT ? + 0`, ...values, limit).map(specifiedJob)
 }
 
 /** Jobs with an instant to plan, the most urgent first. */
 export function jobsByNext(tx: Transaction, limit: number): JobRecord[] {
-  return tx.all<JobRow>(`${selectJob} WHERE j.next_at IS NOT NULL ORDER BY j.next_at, j.ref LIMIT ? + 0`, limit).map(jobRecord)
+  return tx
+    .all<SpecifiedRow>(`${selectJob} WHERE j.next_at IS NOT NULL ORDER BY j.next_at, j.ref LIMIT ? + 0`, limit)
+    .map(specifiedJob)
 }
 
-function jobRecord([
-  tenant,
-  name,
-  version,
-  spec,
-  declared,
-  override,
-  createdAt,
-  updatedAt,
-  tz,
-  cursor,
-  nextAt,
-]: JobRow): JobRecord {
-  return {
-    id: jobId(tenant, name),
-    tenant,
-    name,
-    version,
-    spec: JSON.parse(spec),
-    declared: fromJson(declared),
-    override: fromJson(override),
-    createdAt,
-    updatedAt,
-    tz,
-    cursor,
-    nextAt,
-  }
+function specifiedJob(row: SpecifiedRow): JobRecord {
+  return jobRecord(row, JSON.parse(row[10]))
 }

@@ -1,11 +1,11 @@
 // What becomes of an occurrence that is due: it runs, waits, or is passed over.
 import type { Hold } from '../../model/hold.ts'
 import type { WaitRecord } from '../../model/occurrence.ts'
+import { fromJson } from '../rows/json.ts'
 import type { PassedOccurrence } from '../store.ts'
 import type { DueRow } from './due.ts'
 import { Holds } from './holds.ts'
 import type { Pauses } from './pauses.ts'
-import { fromJson } from './records.ts'
 import type { Transaction } from './transaction.ts'
 
 export type Verdict = 'run' | WaitRecord | Pick<PassedOccurrence, 'state' | 'reason'>

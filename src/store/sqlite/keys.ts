@@ -1,7 +1,7 @@
 // The records of who holds which key. A key is taken in the commit that claims, and freed in the one that ends its holder.
 import type { Hold } from '../../model/hold.ts'
+import { fromJson } from '../rows/json.ts'
 import { type Row, wake } from './place.ts'
-import { fromJson } from './records.ts'
 import type { Transaction } from './transaction.ts'
 
 export function isTaken(tx: Transaction, { key, limit }: { readonly key: string; readonly limit: number }): boolean {

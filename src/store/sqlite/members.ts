@@ -2,21 +2,12 @@
 import type { AttemptRecord, TurnRecord } from '../../model/occurrence.ts'
 import type { SettingsDiff } from '../../model/settings.ts'
 import { recoveries } from '../../model/turn.ts'
+import { fromJson } from '../rows/json.ts'
+import { type OccurrenceRow, occurrenceColumns, occurrenceRecord } from '../rows/occurrence-row.ts'
+import { type AttemptRow, attemptColumns, attemptRecord, type TurnRow, turnColumns, turnRecord } from '../rows/turn-row.ts'
 import type { ClaimMember } from '../store.ts'
 import type { DueRow } from './due.ts'
 import type { Member } from './place.ts'
-import {
-  type AttemptRow,
-  attemptColumns,
-  attemptRecord,
-  fromJson,
-  type OccurrenceRow,
-  occurrenceColumns,
-  occurrenceRecord,
-  type TurnRow,
-  turnColumns,
-  turnRecord,
-} from './records.ts'
 import type { Transaction } from './transaction.ts'
 
 /** Only a later turn, or a claim made again, has a history. */
@@ -85,8 +76,12 @@ function remembered<Key, Value>(values: Map<Key, Value>, key: Key, make: () => V
 
 export function turnsOf(tx: Transaction, series: number, ref: number): TurnRecord[] {
   return tx
-    .all<TurnRow>(`SELECT ${turnColumns} FROM punctual_turn t WHERE t.series = ? AND t.ref = ? ORDER BY t.turn`, series, ref)
-    .map(turnRecord)
+    .all<TurnRow<string>>(
+      `SELECT ${turnColumns} FROM punctual_turn t WHERE t.series = ? AND t.ref = ? ORDER BY t.turn`,
+      series,
+      ref,
+    )
+    .map((row) => turnRecord(row, String))
 }
 
 export function attemptsOf(tx: Transaction, ref: number): AttemptRecord[] {

@@ -1,4 +1,5 @@
 import { covers, isPausedAt, type PauseRecord, type PauseScope } from '../../model/pause.ts'
+import { type PauseRow, pauseColumns, pauseRecord } from '../rows/pause-row.ts'
 import type { PauseAnswer, PauseRequest } from '../store.ts'
 import { wakePaused } from './place.ts'
 import type { Transaction } from './transaction.ts'
@@ -14,7 +15,7 @@ export function pause(tx: Transaction, { tenant, job, open }: PauseRequest): Pau
     return { outcome: 'unchanged', pause: current }
   const changed = { ...(current ?? { id: newId(tx), tenant, job, from: now }), ...wanted }
   tx.run(
-    `INSERT INTO punctual_pause (id, tenant, job, from_at, to_at, reason, by_whom) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+    `INSERT INTO punctual_pause (${pauseColumns}) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
       ON CONFLICT (id) DO UPDATE SET to_at = ?5, reason = ?6, by_whom = ?7`,
     changed.id,
     tenant,
@@ -34,17 +35,7 @@ function newId(tx: Transaction): number {
   return (tx.one<[number]>('SELECT coalesce(max(id), 0) + 1 FROM punctual_pause') as [number])[0]
 }
 
-const selectPause = 'SELECT id, tenant, job, from_at, to_at, reason, by_whom FROM punctual_pause'
-
-type PauseRow = [
-  id: number,
-  tenant: string | null,
-  job: string | null,
-  from: number,
-  to: number | null,
-  reason: string | null,
-  by: string | null,
-]
+const selectPause = `SELECT ${pauseColumns} FROM punctual_pause`
 
 /** The pause of exactly this scope that is open now, or will be. */
 function openPause(tx: Transaction, { tenant, job }: PauseScope): PauseRecord | null {
@@ -61,10 +52,6 @@ export function readPauses(tx: Transaction, { since }: { since?: number }): read
   return since === undefined
     ? tx.all<PauseRow>(`${selectPause} ORDER BY id`).map(pauseRecord)
     : tx.all<PauseRow>(`${selectPause} WHERE to_at IS NULL OR to_at > ? ORDER BY id`, since).map(pauseRecord)
-}
-
-function pauseRecord([id, tenant, job, from, to, reason, by]: PauseRow): PauseRecord {
-  return { id, tenant, job, from, to, reason, by }
 }
 
 export function pauseRevision(tx: Transaction): number {

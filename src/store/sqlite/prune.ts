@@ -1,7 +1,7 @@
 import { endStates, stateAfter, type TurnEnd } from '../../model/lifecycle.ts'
+import { fromJson } from '../rows/json.ts'
 import { type RefRange, rangeOf } from './blocks.ts'
 import { passOn } from './keys.ts'
-import { fromJson } from './records.ts'
 import type { Transaction } from './transaction.ts'
 
 /** Starts that count for no rate any more are kept for as long as a clock may be set back. */

@@ -1,7 +1,8 @@
 import { keyedId } from '../../model/ids.ts'
 import { occurrenceStates } from '../../model/lifecycle.ts'
 import type { OccurrenceHistory, Progress } from '../../model/occurrence.ts'
-import { type NodeRow, nodeColumns, nodeRecord } from '../node-row.ts'
+import { type NodeRow, nodeColumns, nodeRecord } from '../rows/node-row.ts'
+import { type RangeRow, rangeColumns, rangeRecord } from '../rows/range-row.ts'
 import type { JobCounts, NodesAnswer, RangeRecord, Which } from '../store.ts'
 import { holders } from './claims.ts'
 import { heads } from './due.ts'
@@ -89,37 +90,15 @@ export function counts(tx: Transaction, of: Asked): JobCounts {
   return { states, lastRunAt: lastRunAt ?? null, failuresInRow: failures ?? 0 }
 }
 
-type RangeRow = [
-  tenant: string,
-  job: string,
-  version: number,
-  from: number,
-  to: number,
-  count: number,
-  state: RangeRecord['state'],
-  reason: string,
-  recordedAt: number,
-]
-
 export function listRanges(tx: Transaction, { limit, ...of }: Asked & { limit: number }): readonly RangeRecord[] {
   const { where, values } = asked(of)
   const rows = tx.all<RangeRow>(
-    `SELECT s.tenant, s.job, r.version, r.from_at, r.to_at, r.count, r.state, r.reason, r.recorded_at
+    `SELECT ${rangeColumns}
       FROM punctual_range r JOIN punctual_series s ON s.ref = r.series ${where} ORDER BY r.seq DESC LIMIT ? + 0`,
     ...values,
     limit,
   )
-  return rows.map(([tenant, job, version, from, to, count, state, reason, recordedAt]) => ({
-    tenant,
-    job,
-    version,
-    from,
-    to,
-    count,
-    state,
-    reason,
-    recordedAt,
-  }))
+  return rows.map(rangeRecord)
 }
 
 export function nodes(tx: Transaction): NodesAnswer {

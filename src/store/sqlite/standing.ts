@@ -2,9 +2,10 @@
 import { isEnd, type OccurrenceState, stateAfter, type TurnEnd } from '../../model/lifecycle.ts'
 import type { OccurrenceRecord, WaitRecord } from '../../model/occurrence.ts'
 import type { ErrorRecord } from '../../model/report.ts'
+import { fromJson } from '../rows/json.ts'
+import { type OccurrenceRow, occurrenceColumns, occurrenceRecord } from '../rows/occurrence-row.ts'
 import type { Holders } from './claims.ts'
 import type { Member } from './place.ts'
-import { fromJson, type OccurrenceRow, occurrenceColumns, occurrenceRecord } from './records.ts'
 import type { Transaction } from './transaction.ts'
 
 export interface Standing extends Member {

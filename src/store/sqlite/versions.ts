@@ -1,9 +1,8 @@
 import type { VersionRecord } from '../../model/job.ts'
+import { type VersionRow, versionColumns, versionRecord } from '../rows/job-row.ts'
 import type { Transaction } from './transaction.ts'
 
-const selectVersion = 'SELECT v.version, v.spec, v.effective_at, v.created_at, v.by_whom FROM punctual_job_version v'
-
-type VersionRow = [version: number, spec: string, effectiveAt: number, createdAt: number, by: string | null]
+const selectVersion = `SELECT ${versionColumns} FROM punctual_job_version v`
 
 export function readVersions(tx: Transaction, { tenant, name }: { tenant: string; name: string }): readonly VersionRecord[] {
   const series = tx.dictionary.findSeries(tenant, name)
@@ -52,7 +51,3 @@ export function addVersion(tx: Transaction, series: number, { version, spec, eff
 
 /** A version whose spec is text already. */
 type TextVersion = Omit<VersionRecord, 'spec'> & { readonly spec: string }
-
-function versionRecord([version, spec, effectiveAt, createdAt, by]: VersionRow): VersionRecord {
-  return { version, spec: JSON.parse(spec), effectiveAt, createdAt, by }
-}
