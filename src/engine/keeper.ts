@@ -10,6 +10,7 @@ import { version } from './version.ts'
 const claimsPerRescue = 1000
 const prunePerPass = 1000
 const pruneEveryMs = 60_000
+const pauseBetweenMs = 10
 
 /** Looks after the node itself (beat, fence) and after what others left behind (rescue, prune). */
 export class Keeper {
@@ -119,12 +120,12 @@ export class Keeper {
 
   async pruneOnce(): Promise<number> {
     const { store, time, options } = this.#env
-    const { pruned } = await store.prune({
+    const { more } = await store.prune({
       endedBefore: time.now() - options.retentionMs,
       keyRetentionMs: options.keyRetentionMs,
       limit: prunePerPass,
     })
-    return pruned === prunePerPass ? 10 : pruneEveryMs
+    return more ? pauseBetweenMs : pruneEveryMs
   }
 
   /** A node that could not beat for nearly its ttl may be taken for gone at any moment: it stops by itself, without asking. */

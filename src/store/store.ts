@@ -73,7 +73,7 @@ export interface Store {
   /** Ends what gone nodes held and what has overrun its deadline, and puts it back or buries it. */
   rescue(request: RescueRequest): Promise<RescueAnswer>
   /** Deletes ended occurrences past their time, at most `limit`; their ids stay taken as tombstones. Dead ones stay. */
-  prune(request: { endedBefore: number; keyRetentionMs: number; limit: number }): Promise<{ pruned: number }>
+  prune(request: PruneRequest): Promise<PruneAnswer>
 
   get(which: Which): Promise<OccurrenceHistory | null>
   list(filter: OccurrenceFilter): Promise<Page<OccurrenceSummary>>
@@ -454,6 +454,19 @@ export interface RescueAnswer {
   readonly more: boolean
   /** What was not started in time, on any node. */
   readonly expired: readonly PassedOccurrence[]
+}
+
+export interface PruneRequest {
+  readonly endedBefore: number
+  /** How long ids stay taken that may be used only once. */
+  readonly keyRetentionMs: number
+  readonly limit: number
+}
+
+export interface PruneAnswer {
+  readonly pruned: number
+  /** Whether there may be more to delete right now. */
+  readonly more: boolean
 }
 
 // ── reading ──

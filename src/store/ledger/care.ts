@@ -1,7 +1,17 @@
 import { isEnd } from '../../model/lifecycle.ts'
 import type { TurnRecord } from '../../model/occurrence.ts'
 import { recoveries } from '../../model/turn.ts'
-import type { Beat, BeatAnswer, CancelNotice, NodeRecord, PassedOccurrence, RescueAnswer, RescueRequest } from '../store.ts'
+import type {
+  Beat,
+  BeatAnswer,
+  CancelNotice,
+  NodeRecord,
+  PassedOccurrence,
+  PruneAnswer,
+  PruneRequest,
+  RescueAnswer,
+  RescueRequest,
+} from '../store.ts'
 import { isExpired, unended } from './claim.ts'
 import { type Claim, type Entry, endOf, jobKey, type Ledger, stateOf } from './ledger.ts'
 
@@ -140,10 +150,7 @@ function recover(
   return answer(end)
 }
 
-export function prune(
-  ledger: Ledger,
-  { endedBefore, keyRetentionMs, limit }: { endedBefore: number; keyRetentionMs: number; limit: number },
-): { pruned: number } {
+export function prune(ledger: Ledger, { endedBefore, keyRetentionMs, limit }: PruneRequest): PruneAnswer {
   const now = ledger.now
   for (const [id, until] of ledger.tombstones) if (until < now) ledger.tombstones.delete(id)
   let pruned = 0
@@ -155,7 +162,7 @@ export function prune(
     ledger.remove(entry)
     pruned++
   }
-  return { pruned }
+  return { pruned, more: pruned === limit }
 }
 
 function leavesTombstone({ record }: Entry): boolean {

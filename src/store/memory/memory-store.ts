@@ -22,6 +22,7 @@ import type {
   MoveRequest,
   NewOccurrence,
   PauseRequest,
+  PruneRequest,
   RescueRequest,
   SettleItem,
   Store,
@@ -95,7 +96,7 @@ export class MemoryStore implements Store {
   async rescue(request: RescueRequest) {
     return rescue(this.#ledger, request)
   }
-  async prune(request: { endedBefore: number; keyRetentionMs: number; limit: number }) {
+  async prune(request: PruneRequest) {
     return prune(this.#ledger, request)
   }
   async get(which: Which) {

@@ -15,6 +15,7 @@ import type {
   MoveRequest,
   NewOccurrence,
   PauseRequest,
+  PruneRequest,
   Queryable,
   RescueRequest,
   SettleItem,
@@ -45,7 +46,7 @@ import { nodes } from './nodes.ts'
 import { checkPostgresOptions, checkSource, type PostgresOptions } from './options.ts'
 import { pause } from './pauses.ts'
 import { plan } from './plan.ts'
-import { type PruneRequest, prune } from './prune.ts'
+import { type PruneCursor, prune } from './prune.ts'
 import { counts, get, listRanges } from './read.ts'
 import { refreshBlocks } from './refresh-blocks.ts'
 import { rescue } from './rescue.ts'
@@ -62,7 +63,7 @@ interface Opened {
   readonly headStart: HeadStart
   readonly hints: Hints
   readonly untold: Untold
-  readonly pruned: { next: number; page: number }
+  readonly pruned: PruneCursor & { page: number }
 }
 
 interface Acted<Answer> {
@@ -303,7 +304,7 @@ export class PostgresStore implements Store {
     const untold = new Untold(() => clock.mono())
     const claiming = { known: new KnownClaims(), floors }
     const headStart = new HeadStart(clock)
-    const opened: Opened = { context, clock, claiming, headStart, hints, untold, pruned: { next: 0, page: 0 } }
+    const opened: Opened = { context, clock, claiming, headStart, hints, untold, pruned: { front: 0, next: 0, page: 0 } }
     for (const listener of this.#listeners.keys()) this.#listeners.set(listener, hear(opened, listener))
     return opened
   }

@@ -1,7 +1,7 @@
-// Ended occurrences go after their time. Those that were created first mostly go first, so that the bottom of the history is
-// looked at each time, and the rest in turns: no index by time is needed for what happens once in the life of a row.
+// Ended occurrences go after their time. Those that were created first mostly go first, so that it is gone on from where some were
+// found last, and all the rest is looked at in turns: no index by time is needed for what happens once in the life of a row.
 import { endStates } from '../../model/lifecycle.ts'
-import type { Hint } from '../store.ts'
+import type { Hint, PruneAnswer, PruneRequest } from '../store.ts'
 import { column } from './arrays.ts'
 import { each, lacks } from './by-key.ts'
 import { type Context, storeNow } from './context.ts'
@@ -11,50 +11,76 @@ import { Slice } from './slice.ts'
 
 /** How many handles one look spans. */
 const span = 20_000
-/** How many looks without a find one call takes beside the one at the bottom. */
-const looks = 2
+/** How many looks at what has ended too lately end a walk. */
+const looksTooEarly = 2
+/** How many looks a walk takes at most. */
+const mostLooks = 20
 /** How many rows of each other table one call deletes. */
 const mostSwept = 10_000
 /** Starts that count for no rate any more are kept for as long as a clock may be set back. */
 const startsKeptMs = 3_600_000
 
-export interface PruneRequest {
-  readonly endedBefore: number
-  readonly keyRetentionMs: number
-  readonly limit: number
-}
-
-/** Where the next look that is not at the bottom begins. */
+/** Where looks begin. */
 export interface PruneCursor {
+  /** Where some were found last. */
+  front: number
+  /** Where the look at all the rest has come to. */
   next: number
 }
 
-export async function prune(context: Context, cursor: PruneCursor, request: PruneRequest) {
+interface Pruned {
+  readonly answer: PruneAnswer
+  readonly hints: readonly Hint[]
+}
+
+export async function prune(context: Context, cursor: PruneCursor, request: PruneRequest): Promise<Pruned> {
   await sweep(context)
   const { db } = context
   const [waits] = await db.all<[boolean]>('SELECT EXISTS (SELECT 1 FROM punctual.waiting WHERE key IS NOT NULL) AS is_so')
-  const isAnyWaiting = waits?.[0] === true
+  const options = { ...request, isAnyWaiting: waits?.[0] === true }
+  const first = await walk(context, cursor.front, options)
+  cursor.front = first.front
+  if (first.isCut) return { answer: { pruned: first.pruned, more: true }, hints: first.hints }
+  const left = request.limit - first.found
+  const rest = left > 0 ? await walk(context, cursor.next, { ...options, limit: left }) : null
+  if (rest) cursor.next = rest.end ?? 0
+  const isFull = rest === null || rest.found === left
+  // There may be much more where the rest was found.
+  if (rest && isFull) cursor.front = rest.front
+  const pruned = first.pruned + (rest?.pruned ?? 0)
+  // Who comes away with nothing leaves it to who was quicker.
+  return { answer: { pruned, more: isFull && pruned > 0 }, hints: [...first.hints, ...(rest?.hints ?? [])] }
+}
+
+interface Walk {
+  /** Where some were found last; where nothing was, the beginning, or what it has passed by that will never go. */
+  readonly front: number
+  /** Where it has come to; null behind the last. */
+  readonly end: number | null
+  readonly found: number
+  readonly pruned: number
+  readonly hints: readonly Hint[]
+  /** Whether it ended for its length alone. */
+  readonly isCut: boolean
+}
+
+/** Removes what has ended long enough ago, from a handle on. Dead letters are passed by; where much has ended too lately, it ends. */
+async function walk(context: Context, from: number, options: RemoveOptions): Promise<Walk> {
   const hints: Hint[] = []
-  let [found, pruned] = [0, 0]
-  const lookFrom = async (from: number) => {
-    const look = await removeFrom(context, from, { ...request, limit: request.limit - found, isAnyWaiting })
+  let [found, pruned, tooEarly, taken] = [0, 0, 0, 0]
+  let front = from
+  let end: number | null = from
+  while (end !== null && found < options.limit && tooEarly < looksTooEarly && taken < mostLooks) {
+    const look = await removeFrom(context, end, { ...options, limit: options.limit - found })
+    taken += 1
     found += look.found
     pruned += look.pruned
     hints.push(...look.hints)
-    return look
+    if (look.isTooEarly) tooEarly += 1
+    else if (look.first !== null) front = look.first
+    end = look.next
   }
-  let bottom = 0
-  for (let isFound = true; isFound && found < request.limit; ) {
-    const look = await lookFrom(bottom)
-    if (look.next === null) return { answer: { pruned }, hints }
-    bottom = look.next
-    isFound = look.found > 0
-  }
-  for (let left = looks; left > 0 && found < request.limit; left--) {
-    const look = await lookFrom(Math.max(cursor.next, bottom))
-    cursor.next = look.next ?? 0
-  }
-  return { answer: { pruned }, hints }
+  return { front, end, found, pruned, hints, isCut: taken === mostLooks && found < options.limit && end !== null }
 }
 
 /** What other tables keep beyond its time. Each is a commit of its own, so that keys are not kept from others for longer. */
@@ -76,37 +102,46 @@ async function sweep({ db, now, isCompat }: Context): Promise<void> {
   )
 }
 
+interface RemoveOptions extends PruneRequest {
+  readonly isAnyWaiting: boolean
+}
+
 interface Removed {
-  /** Where to look next; null when there was nothing to look at. */
+  /** The first handle that was looked at; null when there was none. */
+  readonly first: number | null
+  /** Where to look next. */
   readonly next: number | null
   readonly found: number
   readonly pruned: number
   readonly hints: readonly Hint[]
+  /** Whether nothing was found, but something that has ended and will be later. */
+  readonly isTooEarly: boolean
 }
 
 /** Removes what has ended long enough ago, of a span of handles that begins with the first that has ended. What another node is just removing is counted by who does. */
 async function removeFrom(
   context: Context,
   from: number,
-  { endedBefore, limit, keyRetentionMs, isAnyWaiting }: PruneRequest & { readonly isAnyWaiting: boolean },
+  { endedBefore, limit, keyRetentionMs, isAnyWaiting }: RemoveOptions,
 ): Promise<Removed> {
   const { db, now } = context
   const removeIn = async (session: Session, withLimited: boolean, only: readonly number[] | null) => {
     const values = [now(), from, span, endedBefore, limit, keyRetentionMs, withLimited, only && column(only)]
     const [row] = await session.all<RemovedRow>(remove, values)
-    const [first, found, pruned, awaited] = row as RemovedRow
-    return { next: first === null ? null : first + span, found, pruned, awaited }
+    return row as RemovedRow
   }
-  const { next, found, pruned, awaited } = await removeIn(db, !isAnyWaiting, null)
-  if (!awaited) return { next, found, pruned, hints: [] }
+  const [first, found, pruned, isTooEarly, awaited] = await removeIn(db, !isAnyWaiting, null)
+  // Where no more could be taken, more may be left in the same span.
+  const next = first === null ? null : found < limit ? first + span : first
+  if (!awaited) return { first, next, found, pruned, hints: [], isTooEarly }
   return db.transaction(async (session) => {
     const hints = await passOn(session, context, awaited)
-    const left = await removeIn(session, true, awaited)
-    return { next, found, pruned: pruned + left.pruned, hints }
+    const [, , more] = await removeIn(session, true, awaited)
+    return { first, next, found, pruned: pruned + more, hints, isTooEarly }
   })
 }
 
-type RemovedRow = [first: number | null, found: number, pruned: number, awaited: number[] | null]
+type RemovedRow = [first: number | null, found: number, pruned: number, isTooEarly: boolean, awaited: number[] | null]
 
 /** The members of all claims that stand. */
 const claimed = 'SELECT unnest(refs) FROM punctual.claim'
@@ -122,11 +157,12 @@ const removeRare = (table: string) => `${table}_rows AS (DELETE FROM punctual.${
 // e: what has ended. What may have left a chance at a key unused, for which somebody may wait, is only told of, unless $7. A claim that
 // stands may still want to know that its turn has ended: that row goes when the claim is gone. The ids that nobody may use again stay
 // as tombstones.
+const inSpan = 't.ref >= (SELECT first FROM f) AND t.ref < (SELECT first FROM f) + $3::int'
 const remove = `WITH f AS MATERIALIZED (SELECT (SELECT ref FROM punctual.turn WHERE ref >= $2::bigint ORDER BY ref LIMIT 1) AS first),
   e AS MATERIALIZED (
     SELECT t.ref, coalesce(o.is_limited AND NOT $7::boolean, false) AS is_awaited
     FROM punctual.turn t LEFT JOIN ${each('occurrence', 'ref = t.ref', { columns: 'ref, holds IS NOT NULL AS is_limited' })} o ON true
-    WHERE t.ref >= (SELECT first FROM f) AND t.ref < (SELECT first FROM f) + $3::int AND t."end" IN (${ends}) AND t.ended_at < $4 AND (o.ref IS NOT NULL OR NOT t.ref IN (${claimed}))
+    WHERE ${inSpan} AND t."end" IN (${ends}) AND t.ended_at < $4 AND (o.ref IS NOT NULL OR NOT t.ref IN (${claimed}))
       AND ($8::bigint[] IS NULL OR t.ref = ANY($8))
     ORDER BY t.ref LIMIT $5::int),
   o AS (DELETE FROM punctual.occurrence WHERE ${removed} RETURNING ref, id, series, source, key, uniqueness),
@@ -140,7 +176,9 @@ const remove = `WITH f AS MATERIALIZED (SELECT (SELECT ref FROM punctual.turn WH
     INSERT INTO punctual.tally (series, ${endStates.join(', ')})
     SELECT series, ${endStates.map((end) => `-count(*) FILTER (WHERE "end" = '${end}')`).join(', ')}
     FROM o CROSS JOIN ${each('turn', `ref = o.ref AND "end" IN (${ends})`, { columns: '"end"' })} t GROUP BY series)
-  SELECT (SELECT first FROM f), (SELECT count(*) FROM e) AS found, (SELECT count(*) FROM o) AS pruned, (SELECT array_agg(ref) FROM e WHERE is_awaited) AS awaited`
+  SELECT (SELECT first FROM f), (SELECT count(*) FROM e) AS found, (SELECT count(*) FROM o) AS pruned,
+    NOT EXISTS (SELECT 1 FROM e) AND EXISTS (SELECT 1 FROM punctual.turn t WHERE ${inSpan} AND t."end" IN (${ends}) AND t.ended_at >= $4) AS is_too_early,
+    (SELECT array_agg(ref) FROM e WHERE is_awaited) AS awaited`
 
 /** Chances at keys that those that go had left unused are the next one's. */
 async function passOn(session: Session, context: Context, refs: readonly number[]): Promise<readonly Hint[]> {

@@ -1,5 +1,6 @@
 import { endStates, stateAfter, type TurnEnd } from '../../model/lifecycle.ts'
 import { fromJson } from '../rows/json.ts'
+import type { PruneAnswer, PruneRequest } from '../store.ts'
 import { type RefRange, rangeOf } from './blocks.ts'
 import { passOn } from './keys.ts'
 import type { Transaction } from './transaction.ts'
@@ -10,10 +11,7 @@ const startsKeptMs = 3_600_000
 const ends = endStates.map((end) => `'${end}'`).join(', ')
 
 /** Deletes ended occurrences, those created first before the others. */
-export function prune(
-  tx: Transaction,
-  { endedBefore, keyRetentionMs, limit }: { endedBefore: number; keyRetentionMs: number; limit: number },
-): { pruned: number } {
+export function prune(tx: Transaction, { endedBefore, keyRetentionMs, limit }: PruneRequest): PruneAnswer {
   tx.run('DELETE FROM punctual_tombstone WHERE until < ?', tx.now)
   tx.run('DELETE FROM punctual_rate_start WHERE until < ?', tx.now - startsKeptMs)
   let pruned = 0
@@ -26,7 +24,7 @@ export function prune(
     pruned += rows.length
     if (pruned < limit) noteSwept(tx, block, endedBefore)
   }
-  return { pruned }
+  return { pruned, more: pruned === limit }
 }
 
 interface Ended {

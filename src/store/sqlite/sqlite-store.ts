@@ -14,6 +14,7 @@ import type {
   MoveRequest,
   NewOccurrence,
   PauseRequest,
+  PruneRequest,
   RescueRequest,
   SettleItem,
   Store,
@@ -137,7 +138,7 @@ export class SqliteStore implements Store {
   async rescue(request: RescueRequest) {
     return this.#write((tx) => rescue(tx, this.#claims, request))
   }
-  async prune(request: { endedBefore: number; keyRetentionMs: number; limit: number }) {
+  async prune(request: PruneRequest) {
     return this.#write((tx) => prune(tx, request))
   }
   async get(which: Which) {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { scheduledId } from '../../model/ids.ts'
+import type { PruneAnswer } from '../../store/store.ts'
 import { concurrency } from './keys.ts'
 import { day, hour, memberOf, minute, type Scene } from './scene.ts'
 import { topic } from './topic.ts'
@@ -9,18 +10,24 @@ export const pruneCases = topic('prune', {
     const old = await scene.completed()
     await scene.clock.advance(1000)
     const young = await scene.completed()
-    assert.deepEqual(await scene.store.prune({ endedBefore: scene.now, keyRetentionMs: day, limit: 100 }), { pruned: 1 })
+    assert.deepEqual(await scene.store.prune({ endedBefore: scene.now, keyRetentionMs: day, limit: 100 }), {
+      pruned: 1,
+      more: false,
+    })
     assert.equal(await scene.store.get({ id: old }), null)
     assert.deepEqual(
       (await scene.store.list({ limit: 10 })).items.map(({ id }) => id),
       [young],
     )
     assert.equal((await scene.store.counts({})).states.completed, 1)
-    assert.deepEqual(await scene.store.prune({ endedBefore: scene.now, keyRetentionMs: day, limit: 100 }), { pruned: 0 })
+    assert.deepEqual(await scene.store.prune({ endedBefore: scene.now, keyRetentionMs: day, limit: 100 }), {
+      pruned: 0,
+      more: false,
+    })
   },
   'completed, failed and canceled ones are pruned': async (scene) => {
     for (const end of ['completed', 'failed', 'canceled'] as const) await scene.settle(await scene.running(), end)
-    assert.deepEqual(await pruneAll(scene), { pruned: 3 })
+    assert.deepEqual(await pruneAll(scene), { pruned: 3, more: false })
     assert.deepEqual((await scene.store.list({ limit: 10 })).items, [])
   },
   'TM-10 dead and unended ones are left alone, however old': async (scene) => {
@@ -29,7 +36,7 @@ export const pruneCases = topic('prune', {
     await scene.settle(parked, 'parked', { delayMs: 10 * day })
     const running = await scene.running()
     const pending = await scene.create({ due: { in: 10 * day } })
-    assert.deepEqual(await pruneAll(scene), { pruned: 0 })
+    assert.deepEqual(await pruneAll(scene), { pruned: 0, more: false })
     assert.deepEqual(await Promise.all([dead, parked.id, running.id, pending].map((id) => scene.state(id))), [
       'dead',
       'retrying',
@@ -40,7 +47,7 @@ export const pruneCases = topic('prune', {
   'a dead one can be pruned once a person has discarded it': async (scene) => {
     const id = await scene.dead()
     await scene.store.move({ which: { id }, to: { discard: null } })
-    assert.deepEqual(await pruneAll(scene), { pruned: 1 })
+    assert.deepEqual(await pruneAll(scene), { pruned: 1, more: false })
   },
   'a call deletes no more than its limit': async (scene) => {
     for (let i = 0; i < 5; i++) await scene.completed()
@@ -52,10 +59,12 @@ export const pruneCases = topic('prune', {
       await scene.store.prune(request),
       await scene.store.prune(request),
     ]
-    assert.deepEqual(
-      pruned.map((answer) => answer.pruned),
-      [2, 2, 1, 0],
-    )
+    assert.deepEqual(pruned, [
+      { pruned: 2, more: true },
+      { pruned: 2, more: true },
+      { pruned: 1, more: false },
+      { pruned: 0, more: false },
+    ])
   },
   'a call deletes no more than its limit, and the oldest, also while one waits for a key': async (scene) => {
     const ids = []
@@ -65,14 +74,15 @@ export const pruneCases = topic('prune', {
     assert.deepEqual(await scene.claimedIds(), [])
     await scene.clock.advance(minute)
     const request = { endedBefore: scene.now, keyRetentionMs: day, limit: 2 }
-    assert.deepEqual(await scene.store.prune(request), { pruned: 2 })
+    assert.deepEqual(await scene.store.prune(request), { pruned: 2, more: true })
     assert.deepEqual(await Promise.all(ids.map(async (id) => (await scene.store.get({ id })) === null)), [
       true,
       true,
       false,
       false,
     ])
-    assert.deepEqual([await scene.store.prune(request), await scene.store.prune(request)], [{ pruned: 2 }, { pruned: 0 }])
+    assert.deepEqual(await scene.store.prune(request), { pruned: 2, more: true })
+    assert.deepEqual(await scene.store.prune(request), { pruned: 0, more: false })
     assert.equal(await scene.state(waiting), 'waiting')
   },
   'what was pruned while its neighbours still run is neither counted, released nor rescued': async (scene) => {
@@ -82,7 +92,10 @@ export const pruneCases = topic('prune', {
     const holding = await scene.claim()
     await scene.settle(holding, 'completed', { done: false })
     await scene.clock.advance(1)
-    assert.deepEqual(await scene.store.prune({ endedBefore: scene.now, keyRetentionMs: day, limit: 10 }), { pruned: 1 })
+    assert.deepEqual(await scene.store.prune({ endedBefore: scene.now, keyRetentionMs: day, limit: 10 }), {
+      pruned: 1,
+      more: false,
+    })
     await scene.beat({ claims: [holding.claim.id] })
     assert.equal((await scene.store.nodes()).nodes[0]?.running, 1)
     assert.deepEqual(
@@ -145,7 +158,7 @@ export const pruneCases = topic('prune', {
   },
 })
 
-async function pruneAll(scene: Scene): Promise<{ pruned: number }> {
+async function pruneAll(scene: Scene): Promise<PruneAnswer> {
   await scene.clock.advance(day)
   return scene.store.prune({ endedBefore: scene.now, keyRetentionMs: 30 * day, limit: 1000 })
 }

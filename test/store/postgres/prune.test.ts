@@ -17,7 +17,7 @@ it('ends that claims stand on are not looked at again and again while others cou
   }
   const { claim } = await endAll(3, false)
   await endAll(2, true)
-  expect([await prune(), await prune(), await prune()]).toEqual([{ pruned: 3 }, { pruned: 2 }, { pruned: 0 }])
+  expect([await prune(), await prune(), await prune()].map(({ pruned }) => pruned)).toEqual([3, 2, 0])
   expect(await endsLeft()).toBe(3)
   await scene.store.settle([], [claim])
   await prune()
@@ -30,6 +30,56 @@ it('what has ended is found at once, however many handles before it are of work 
   await queryOnce(url, `ALTER SEQUENCE ${schema}.occurrence_ref_seq RESTART WITH 10000000`)
   const old = await scene.completed()
   await queryOnce(url, `UPDATE ${schema}.turn SET ended_at = ended_at - 1000 WHERE ref >= 10000000`)
-  expect(await scene.store.prune({ endedBefore: scene.now - 500, keyRetentionMs: 0, limit: 10 })).toEqual({ pruned: 1 })
+  expect(await scene.store.prune({ endedBefore: scene.now - 500, keyRetentionMs: 0, limit: 10 })).toEqual({
+    pruned: 1,
+    more: false,
+  })
   expect([await scene.store.get({ id: old }), (await scene.store.get({ id: young }))?.record.id]).toEqual([null, young])
 })
+
+it('all that may go does, one call after the other, also behind what has ended too lately', async () => {
+  const { scene, endedAt } = await sparseHistory()
+  for (const at of [0, 1000, 1000, 1000, 1000, 1000, 0, 1000]) await endedAt(at)
+  const prune = () => scene.store.prune({ endedBefore: scene.now - 500, keyRetentionMs: 0, limit: 2 })
+  expect([await prune(), await prune(), await prune()]).toEqual([
+    { pruned: 2, more: true },
+    { pruned: 2, more: true },
+    { pruned: 2, more: true },
+  ])
+  expect(await prune()).toEqual({ pruned: 0, more: false })
+  expect((await scene.store.counts({})).states.completed).toBe(2)
+})
+
+it('any number of dead letters is passed by', async () => {
+  const { scene, endedAt, skipHandles } = await sparseHistory()
+  for (let many = 0; many < 25; many++) {
+    await scene.dead()
+    await skipHandles()
+  }
+  await endedAt(1000)
+  const prune = () => scene.store.prune({ endedBefore: scene.now - 500, keyRetentionMs: 0, limit: 2 })
+  expect([await prune(), await prune()]).toEqual([
+    { pruned: 0, more: true },
+    { pruned: 1, more: false },
+  ])
+})
+
+/** Handles so far from each other that each look sees one of them. */
+async function sparseHistory() {
+  const { scene, schema, url } = await postgresScene()
+  let last = 0
+  const skipHandles = () => {
+    last += 100_000
+    return queryOnce(url, `ALTER SEQUENCE ${schema}.occurrence_ref_seq RESTART WITH ${last}`)
+  }
+  /** One that ended so many ms ago. */
+  const endedAt = async (agoMs: number) => {
+    await scene.completed()
+    await queryOnce(
+      url,
+      `UPDATE ${schema}.turn SET ended_at = ended_at - ${agoMs} WHERE ref = (SELECT max(ref) FROM ${schema}.turn)`,
+    )
+    await skipHandles()
+  }
+  return { scene, endedAt, skipHandles }
+}

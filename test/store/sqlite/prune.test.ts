@@ -9,7 +9,7 @@ it('a claim that was never given back cannot write to a member that was pruned',
   const { claim, members } = holding
   await scene.settle(holding, 'completed', { done: false })
   await scene.clock.advance(1000)
-  expect(await scene.store.prune({ endedBefore: scene.now, keyRetentionMs: week, limit: 10 })).toEqual({ pruned: 1 })
+  expect(await scene.store.prune({ endedBefore: scene.now, keyRetentionMs: week, limit: 10 })).toEqual({ pruned: 1, more: false })
   const item = { claim, ref: members[0]?.ref as number, turn: 1, attempts: [] }
   expect(await scene.store.checkpoint([item])).toEqual(['lost'])
   expect((await scene.claim({ ...claim, node: 'node-1' })).members).toEqual([])
@@ -26,10 +26,22 @@ it('prunes what ended late among what was pruned long ago, however many neighbou
     const items = holding.members.map((_, i) => scene.settleItem(holding, 'completed', i))
     await scene.store.settle(items, [holding.claim])
   }
-  expect(await scene.store.prune({ endedBefore: scene.now - week, keyRetentionMs: week, limit: 5000 })).toEqual({ pruned: 2475 })
-  expect(await scene.store.prune({ endedBefore: scene.now - week, keyRetentionMs: week, limit: 5000 })).toEqual({ pruned: 0 })
-  expect(await scene.store.prune({ endedBefore: scene.now + 1, keyRetentionMs: week, limit: 20 })).toEqual({ pruned: 20 })
-  expect(await scene.store.prune({ endedBefore: scene.now + 1, keyRetentionMs: week, limit: 20 })).toEqual({ pruned: 5 })
+  expect(await scene.store.prune({ endedBefore: scene.now - week, keyRetentionMs: week, limit: 5000 })).toEqual({
+    pruned: 2475,
+    more: false,
+  })
+  expect(await scene.store.prune({ endedBefore: scene.now - week, keyRetentionMs: week, limit: 5000 })).toEqual({
+    pruned: 0,
+    more: false,
+  })
+  expect(await scene.store.prune({ endedBefore: scene.now + 1, keyRetentionMs: week, limit: 20 })).toEqual({
+    pruned: 20,
+    more: true,
+  })
+  expect(await scene.store.prune({ endedBefore: scene.now + 1, keyRetentionMs: week, limit: 20 })).toEqual({
+    pruned: 5,
+    more: false,
+  })
   expect((await scene.store.list({ limit: 1 })).items).toEqual([])
 })
 
