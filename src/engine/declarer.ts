@@ -103,7 +103,7 @@ export class Declarer {
     const { registry, store } = this.#env
     const versions = await store.readVersions({ tenant: defaultTenant, name })
     // What was declared can be missing after a failover.
-    if (versions.length === 0 || versions.length < registry.versionsOf(name)) this.#isUndeclared = true
+    if (versions.length === 0 || versions.length < registry.versionCount(name)) this.#isUndeclared = true
     registry.learn(name, versions)
   }
 }

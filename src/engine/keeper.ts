@@ -10,7 +10,7 @@ import { version } from './version.ts'
 const claimsPerRescue = 1000
 const prunePerPass = 1000
 const pruneEveryMs = 60_000
-const pauseBetweenMs = 10
+const pruneAgainMs = 10
 
 /** Looks after the node itself (beat, fence) and after what others left behind (rescue, prune). */
 export class Keeper {
@@ -125,7 +125,7 @@ export class Keeper {
       keyRetentionMs: options.keyRetentionMs,
       limit: prunePerPass,
     })
-    return more ? pauseBetweenMs : pruneEveryMs
+    return more ? pruneAgainMs : pruneEveryMs
   }
 
   /** A node that could not beat for nearly its ttl may be taken for gone at any moment: it stops by itself, without asking. */

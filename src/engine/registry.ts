@@ -97,7 +97,7 @@ export class Registry {
   }
 
   /** How many versions of its job are known. */
-  versionsOf(definition: string): number {
+  versionCount(definition: string): number {
     return this.#versions.get(definition)?.length ?? 0
   }
 

@@ -59,7 +59,8 @@ interface Found {
 async function findWithKeys(slice: Slice, find: (passed: readonly number[]) => Promise<[number][]>): Promise<Found> {
   const prepared = new Set<number>()
   const busy = new Set<number>()
-  for (let passes = 0; ; ) {
+  let passes = 0
+  for (;;) {
     const refs = (await find([...busy])).map(([ref]) => ref)
     const fresh = refs.filter((ref) => !prepared.has(ref))
     const found = fresh.length === 0 ? { isFresh: false, busy: [] } : await slice.prepareFreeKeys(fresh)

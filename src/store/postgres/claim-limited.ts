@@ -100,8 +100,11 @@ async function claimIn(session: Session, context: Context, request: ClaimRequest
   // At the cluster's limit nothing can be claimed before something ends, so that no due instant is worth waking for.
   const isFull = (isRepeat ? 0 : members.length) >= left
   await Promise.all([describe(slice, members), flush(slice)])
-  const later = isFull || isCut ? null : await (request.pick || isBusy ? nextDueLater : nextDue)(session, context, refs, now)
-  const next = isFull ? null : isCut ? now : isBusy ? Math.min(now + comeBackMs, later ?? now + comeBackMs) : later
+  const nextLook = async () => {
+    const next = await (request.pick || isBusy ? nextDueLater : nextDue)(session, context, refs, now)
+    return isBusy ? Math.min(now + comeBackMs, next ?? Number.POSITIVE_INFINITY) : next
+  }
+  const next = isFull ? null : isCut ? now : await nextLook()
   const answer: ClaimAnswer = { now, members: members.map((entry) => member(ledger, entry)), passed, nextDue: next }
   return { answer, hints: slice.hints, members }
 }

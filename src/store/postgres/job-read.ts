@@ -51,13 +51,16 @@ export async function jobsToPlan(
       session.all<MetaRow>(selectMeta, [context.now()]) as Promise<[MetaRow]>,
       session.all<OwnRow>(selectScheduled, [limit + 1]),
     ])
-    const due = scheduled.slice(0, limit).filter((row) => (row[9] as number) <= now + horizonMs)
+    const due = scheduled.slice(0, limit).filter(({ 9: nextAt }) => (nextAt as number) <= now + horizonMs)
     const [versions, stranded, pauses] = await Promise.all([
       versionsFrom(session, due),
       strandedOf(session, due),
       context.facts.pausesAt(session, pauseRevision),
     ])
-    const jobs = due.map((row) => candidate(row, versions.get(row[11]) ?? [], stranded.get(row[11]) ?? [], pauses))
+    const jobs = due.map((row) => {
+      const { 11: series } = row
+      return candidate(row, versions.get(series) ?? [], stranded.get(series) ?? [], pauses)
+    })
     const next = scheduled[jobs.length]?.[9] ?? null
     return { now, aliveSince, pauseRevision, jobs, nextAt: next === null ? null : next - horizonMs }
   })
@@ -81,9 +84,9 @@ async function versionsFrom(session: Session, jobs: readonly OwnRow[]): Promise<
       ) f
       JOIN punctual.job_version v ON v.series = j.series AND (v.version = f.version OR v.effective_at > j.cursor)
       ORDER BY v.series, v.version`,
-    [column(jobs.map((row) => row[11])), column(jobs.map((row) => row[8]))],
+    [column(jobs.map(({ 11: series }) => series)), column(jobs.map(({ 8: cursor }) => cursor))],
   )
-  return new Map([...Map.groupBy(rows, (row) => row[5])].map(([series, own]) => [series, own.map(versionRecord)]))
+  return new Map([...Map.groupBy(rows, ({ 5: series }) => series)].map(([series, own]) => [series, own.map(versionRecord)]))
 }
 
 /** By series, the planned instants that came due while no node was there, in order. */
@@ -93,7 +96,7 @@ async function strandedOf(session: Session, jobs: readonly OwnRow[]): Promise<Re
     `SELECT w.series, o.scheduled_at FROM punctual.waiting w
       CROSS JOIN ${each('occurrence', 'ref = w.ref')} o
       WHERE w.series = ANY($1::int[]) AND w.reason = 'stranded' ORDER BY w.series, o.scheduled_at, w.seq`,
-    [column(jobs.map((row) => row[11]))],
+    [column(jobs.map(({ 11: series }) => series))],
   )
   return new Map([...Map.groupBy(rows, ([series]) => series)].map(([series, own]) => [series, own.map(([, at]) => at)]))
 }

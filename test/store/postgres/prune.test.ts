@@ -38,8 +38,8 @@ it('what has ended is found at once, however many handles before it are of work 
 })
 
 it('all that may go does, one call after the other, also behind what has ended too lately', async () => {
-  const { scene, endedAt } = await sparseHistory()
-  for (const at of [0, 1000, 1000, 1000, 1000, 1000, 0, 1000]) await endedAt(at)
+  const { scene, endedAgo } = await sparseHistory()
+  for (const at of [0, 1000, 1000, 1000, 1000, 1000, 0, 1000]) await endedAgo(at)
   const prune = () => scene.store.prune({ endedBefore: scene.now - 500, keyRetentionMs: 0, limit: 2 })
   expect([await prune(), await prune(), await prune()]).toEqual([
     { pruned: 2, more: true },
@@ -51,12 +51,12 @@ it('all that may go does, one call after the other, also behind what has ended t
 })
 
 it('any number of dead letters is passed by', async () => {
-  const { scene, endedAt, skipHandles } = await sparseHistory()
+  const { scene, endedAgo, skipHandles } = await sparseHistory()
   for (let many = 0; many < 25; many++) {
     await scene.dead()
     await skipHandles()
   }
-  await endedAt(1000)
+  await endedAgo(1000)
   const prune = () => scene.store.prune({ endedBefore: scene.now - 500, keyRetentionMs: 0, limit: 2 })
   expect([await prune(), await prune()]).toEqual([
     { pruned: 0, more: true },
@@ -73,7 +73,7 @@ async function sparseHistory() {
     return queryOnce(url, `ALTER SEQUENCE ${schema}.occurrence_ref_seq RESTART WITH ${last}`)
   }
   /** One that ended so many ms ago. */
-  const endedAt = async (agoMs: number) => {
+  const endedAgo = async (agoMs: number) => {
     await scene.completed()
     await queryOnce(
       url,
@@ -81,5 +81,5 @@ async function sparseHistory() {
     )
     await skipHandles()
   }
-  return { scene, endedAt, skipHandles }
+  return { scene, endedAgo, skipHandles }
 }
