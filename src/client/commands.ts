@@ -132,9 +132,9 @@ export class Commands {
         ...row,
         due: at,
         startWithinMs: null,
-        holds: [
+        limits: [
           { kind: 'concurrency', key: JSON.stringify(['backfill', operation]), limit },
-          ...(row.holds === 'declared' ? [] : (row.holds ?? [])),
+          ...(row.limits === 'declared' ? [] : (row.limits ?? [])),
         ],
       })
     }

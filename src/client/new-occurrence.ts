@@ -4,7 +4,7 @@ import type { Env } from '../engine/env.ts'
 import { PunctualError } from '../errors.ts'
 import type { Refs } from '../model/context.ts'
 import { type AnyDefinition, Definition } from '../model/definition.ts'
-import { holdsFor } from '../model/hold.ts'
+import { limitsFor } from '../model/limit.ts'
 import { keyedId, uuidV7 } from '../model/ids.ts'
 import type { JobSpec } from '../model/job.ts'
 import type { Source } from '../model/lifecycle.ts'
@@ -119,7 +119,7 @@ function commonOf(
     refs: checkRefs(refs),
     settings: own,
     priority: options.priority === undefined ? settings.priority : checkWhole(options.priority, 'priority', 0, 9),
-    holds: isKnown ? holdsFor({ tenant, job: name, source: from.source, settings }) : ('declared' as const),
+    limits: isKnown ? limitsFor({ tenant, job: name, source: from.source, settings }) : ('declared' as const),
     replay: from.replay ?? null,
     startWithinMs: settings.startWithinMs,
     version: from.version ?? null,

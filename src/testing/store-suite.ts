@@ -8,8 +8,8 @@ import { clusterLimitCases } from './store-suite/cluster-limit.ts'
 import { createCases } from './store-suite/create.ts'
 import { expiryCases } from './store-suite/expiry.ts'
 import { fenceCases } from './store-suite/fence.ts'
+import { grantCases } from './store-suite/grants.ts'
 import { hintCases } from './store-suite/hints.ts'
-import { holdCases } from './store-suite/holds.ts'
 import { jobCases } from './store-suite/jobs.ts'
 import { lifeCases } from './store-suite/life.ts'
 import { limitCases } from './store-suite/limits.ts'
@@ -64,7 +64,7 @@ const drafts: readonly Draft[] = [
   expiryCases,
   checkpointCases,
   settleCases,
-  holdCases,
+  grantCases,
   limitCases,
   fenceCases,
   cancelCases,

@@ -123,7 +123,7 @@ describe('the store suite', () => {
         return store.plan(
           plans.map((plan) => {
             const stranded = jobs.find(({ job }) => job.name === plan.job)?.stranded ?? []
-            return { ...plan, revive: stranded.map((at) => ({ at, holds: null, span: null })) }
+            return { ...plan, revive: stranded.map((at) => ({ at, limits: null, span: null })) }
           }),
         )
       },
@@ -162,9 +162,9 @@ describe('the store suite', () => {
     'forgets which stranded rows end': (store) => ({ plan: (plans) => store.plan(plans.map((plan) => ({ ...plan, drop: [] }))) }),
     'revives without limits': (store) => ({
       plan: (plans) =>
-        store.plan(plans.map((plan) => ({ ...plan, revive: plan.revive.map((one) => ({ ...one, holds: null })) }))),
+        store.plan(plans.map((plan) => ({ ...plan, revive: plan.revive.map((one) => ({ ...one, limits: null })) }))),
     }),
-    'knows no limits': (store) => ({ create: (rows) => store.create(rows.map((row) => ({ ...row, holds: null }))) }),
+    'knows no limits': (store) => ({ create: (rows) => store.create(rows.map((row) => ({ ...row, limits: null }))) }),
     'knows no limit of the cluster': (store) => ({ claim: ({ clusterLimit: _, ...request }) => store.claim(request) }),
     'picks by priority only': (store) => ({ claim: ({ pick: _, ...request }) => store.claim(request) }),
     'keeps secret what it passed over': (store) => ({

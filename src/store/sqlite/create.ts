@@ -1,4 +1,4 @@
-import { declaredLimits } from '../../model/hold.ts'
+import { declaredLimits } from '../../model/limit.ts'
 import { defaultTenant, type JobSpec, kindOf } from '../../model/job.ts'
 import type { OccurrenceRecord } from '../../model/occurrence.ts'
 import type { CreateAnswer, NewOccurrence } from '../store.ts'

@@ -130,7 +130,7 @@ export const beatCases = topic('beat', {
   },
   'rule 9: a beat records the start and deadline of long turns': async (scene) => {
     const holding = await scene.running()
-    const { ref, turn } = memberRef(holding)
+    const { ref, turn } = memberOf(holding)
     const startedAt = scene.now
     await scene.beat({ claims: [holding.claim.id], long: [{ ref, turn, startedAt, deadlineAt: scene.now + minute }] })
     await scene.clock.advance(minute)
@@ -145,7 +145,7 @@ export const beatCases = topic('beat', {
   },
   'a long turn that has ended meanwhile is passed over': async (scene) => {
     const holding = await scene.running()
-    const { ref, turn } = memberRef(holding)
+    const { ref, turn } = memberOf(holding)
     await scene.settle(holding, 'parked')
     const next = await scene.claim()
     await scene.beat({ claims: [next.claim.id], long: [{ ref, turn, startedAt: scene.now, deadlineAt: scene.now - 1 }] })

@@ -13,13 +13,13 @@ export const createCases = topic('create', {
       refs: { order: '42' },
       settings: { timeoutMs: 9, retry: { max: 1 } },
       priority: 3,
-      holds: [{ kind: 'rate', key: 'r', limit: 2, perMs: 1000 }],
+      limits: [{ kind: 'rate', key: 'r', limit: 2, perMs: 1000 }],
       replay: { origin: scene.newId(), reason: 'again', tasks: ['run'] },
       startWithinMs: 5000,
       due: scene.now + minute,
       source: 'timer',
     })
-    assert.deepEqual(await scene.store.create([row]), [{ id: row.id, outcome: 'created', differs: false }])
+    assert.deepEqual(await scene.createAll([row]), [{ id: row.id, outcome: 'created', differs: false }])
     const { due, onConflict: _, ...given } = row
     assert.deepEqual(await scene.get(row.id), {
       record: { ...given, kind: 'mail', span: null, version: 1, scheduledAt: due, createdAt: scene.now },
@@ -39,7 +39,7 @@ export const createCases = topic('create', {
       refs: { order: '42' },
       settings: { timeoutMs: 9 },
       priority: 3,
-      holds: [{ kind: 'concurrency', key: 'c', limit: 2 }],
+      limits: [{ kind: 'concurrency', key: 'c', limit: 2 }],
       startWithinMs: minute,
     })
     const oddities = { text: '"\\\n\u001e{},\u2028', many: ['ä', '€', '😀'] }
@@ -63,7 +63,7 @@ export const createCases = topic('create', {
       { refs: {} },
       { settings: null },
       { priority: 4 },
-      { holds: null },
+      { limits: null },
       { replay: { origin: scene.newId(), reason: 'again', tasks: null } },
       { startWithinMs: null },
     ]
@@ -72,7 +72,7 @@ export const createCases = topic('create', {
     const keyed = own.map((one, at) => ({ ...common, ...scene.row({ key: `"${at}\\,` }), ...one }))
     for (const rows of [alike, apart, stepwise, keyed, [...alike, ...apart].map((row) => ({ ...row, id: scene.newId() }))]) {
       assert.deepEqual(
-        await scene.store.create(rows),
+        await scene.createAll(rows),
         rows.map(({ id }) => ({ id, outcome: 'created', differs: false })),
       )
       for (const { due, onConflict: _, version: _1, ...given } of rows) {
@@ -85,7 +85,7 @@ export const createCases = topic('create', {
   },
   'an unkeyed occurrence that is said again is made once': async (scene) => {
     const rows = Array.from({ length: 3 }, () => scene.row())
-    const outcomes = async (said: readonly NewOccurrence[]) => (await scene.store.create(said)).map(({ outcome }) => outcome)
+    const outcomes = async (said: readonly NewOccurrence[]) => (await scene.createAll(said)).map(({ outcome }) => outcome)
     assert.deepEqual(await outcomes(rows.slice(1)), ['created', 'created'])
     const again = rows.slice(0, 1).map((row) => ({ ...row }))
     assert.deepEqual(await outcomes([...rows, ...again]), ['created', 'existing', 'existing', 'existing'])
@@ -195,7 +195,7 @@ export const createCases = topic('create', {
   'rows of one call are answered each on its own, in order': async (scene) => {
     const known = await scene.create({ key: 'known' })
     const rows = [scene.row({ key: 'known' }), scene.row({ key: 'new' }), scene.row({ key: 'new', payload: '3' }), scene.row()]
-    const answers = await scene.store.create(rows)
+    const answers = await scene.createAll(rows)
     assert.deepEqual(
       answers.map(({ outcome, differs }) => [outcome, differs]),
       [
@@ -209,13 +209,13 @@ export const createCases = topic('create', {
   },
   'five hundred rows are created in one call': async (scene) => {
     const rows = Array.from({ length: 500 }, (_, i) => scene.row({ key: `k${i}` }))
-    const answers = await scene.store.create(rows)
+    const answers = await scene.createAll(rows)
     assert.ok(answers.every(({ outcome }, i) => outcome === 'created' && answers[i]?.id === rows[i]?.id))
     assert.equal((await scene.store.counts({})).states.pending, 500)
   },
   'a row that is given twice in one call is created once': async (scene) => {
     for (const row of [scene.row({ key: 'k' }), scene.row({ key: 'l', unique: 'live' }), scene.row({})]) {
-      const answers = await scene.store.create([row, row])
+      const answers = await scene.createAll([row, row])
       assert.deepEqual(
         answers.map(({ id, outcome }) => [id, outcome]),
         [
@@ -283,13 +283,13 @@ export const createCases = topic('create', {
   'a create repeated after its live occurrence has ended finds it by its id': async (scene) => {
     const row = scene.row({ key: 'k', unique: 'live' })
     await scene.join()
-    await scene.store.create([row])
+    await scene.createAll([row])
     const holding = await scene.claim()
     assert.deepEqual(idsOf(holding), [row.id])
     await scene.settle(holding, 'completed')
-    assert.deepEqual(await scene.store.create([row]), [{ id: row.id, outcome: 'existing', differs: false }])
+    assert.deepEqual(await scene.createAll([row]), [{ id: row.id, outcome: 'existing', differs: false }])
     const next = await scene.create({ key: 'k', unique: 'live' })
-    assert.deepEqual(await scene.store.create([row]), [{ id: row.id, outcome: 'existing', differs: false }])
+    assert.deepEqual(await scene.createAll([row]), [{ id: row.id, outcome: 'existing', differs: false }])
     assert.deepEqual(await scene.claimedIds(), [next])
   },
   'live keys of tenants and jobs are apart': async (scene) => {

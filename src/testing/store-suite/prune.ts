@@ -68,9 +68,9 @@ export const pruneCases = topic('prune', {
   },
   'a call deletes no more than its limit, and the oldest, also while one waits for a key': async (scene) => {
     const ids = []
-    for (const holds of [concurrency(1, 'b'), null, concurrency(1, 'b'), null]) ids.push(await scene.completed({ holds }))
-    await scene.running({ holds: concurrency(1) })
-    const waiting = await scene.create({ holds: concurrency(1) })
+    for (const limits of [concurrency(1, 'b'), null, concurrency(1, 'b'), null]) ids.push(await scene.completed({ limits }))
+    await scene.running({ limits: concurrency(1) })
+    const waiting = await scene.create({ limits: concurrency(1) })
     assert.deepEqual(await scene.claimedIds(), [])
     await scene.clock.advance(minute)
     const request = { endedBefore: scene.now, keyRetentionMs: day, limit: 2 }

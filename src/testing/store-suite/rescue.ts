@@ -162,7 +162,7 @@ export const rescueCases = topic('rescue', {
   'a stale occurrence out of recoveries is dead': async (scene) => {
     const { id } = await overdue(scene)
     assert.deepEqual(
-      (await scene.rescue({ gone: [], delaysMs: [] })).rescued.map(({ outcome }) => outcome),
+      (await scene.rescue({ gone: [], mostRecoveries: 0 })).rescued.map(({ outcome }) => outcome),
       ['dead'],
     )
     const { turns } = await scene.get(id)

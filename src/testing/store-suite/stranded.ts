@@ -165,7 +165,7 @@ export const strandedCases = topic('stranded', {
 })
 
 function revival(at: number): JobPlan['revive'][number] {
-  return { at, holds: null, span: null }
+  return { at, limits: null, span: null }
 }
 
 /** A job with planned instants, all of which came due before the first node joined. */
