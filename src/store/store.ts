@@ -37,6 +37,7 @@ export type * from './messages/hint.ts'
 export type * from './messages/job.ts'
 export type * from './messages/plan.ts'
 export type * from './messages/read.ts'
+export type * from './messages/transaction.ts'
 
 export interface Store {
   readonly name: string

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { declaredLimits, limitsFor } from '../../src/model/limit.ts'
 import { type Source, sources } from '../../src/model/lifecycle.ts'
+import { declaredLimits, limitsFor } from '../../src/model/limit.ts'
 import { type OverlapPolicy, overlapPolicies } from '../../src/model/overlap.ts'
 import { cascade, type SettingsDiff } from '../../src/model/settings.ts'
 import { newSpec } from '../support/new-spec.ts'

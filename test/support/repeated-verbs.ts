@@ -1,5 +1,5 @@
-import type { Limit } from '../../src/model/limit.ts'
 import type { TurnEnd } from '../../src/model/lifecycle.ts'
+import type { Limit } from '../../src/model/limit.ts'
 import type { CheckpointItem, NewOccurrence, Store } from '../../src/store/store.ts'
 import { memberOf, memberRef, minute, type Scene } from '../../src/testing/store-suite/scene.ts'
 
@@ -41,8 +41,8 @@ export const repeatedVerbs: readonly RepeatedVerb[] = [
 
 async function creation(scene: Scene, over: Partial<NewOccurrence>): Promise<Call> {
   const row = scene.row(over)
-  const answer = (outcome: string) => [{ id: row.id, outcome, differs: false }]
-  return { say: (store) => store.create([row]), first: answer('created'), again: answer('existing') }
+  const answer = (outcome: string) => [{ id: row.id, outcome, state: 'pending', differs: false }]
+  return { say: async (store) => (await store.create([row])).rows, first: answer('created'), again: answer('existing') }
 }
 
 async function claiming(scene: Scene, over: Partial<NewOccurrence>): Promise<Call> {
@@ -57,7 +57,8 @@ async function claiming(scene: Scene, over: Partial<NewOccurrence>): Promise<Cal
 async function settling(scene: Scene, end: TurnEnd): Promise<Call> {
   const holding = await scene.running({ limits: end === 'parked' ? limit : null })
   const item = scene.settleItem(holding, end)
-  return { say: (store) => store.settle([item], [holding.claim]), first: ['ok'], again: ['ok'] }
+  const say = async (store: Store) => (await store.settle([item], { done: [holding.claim] })).items
+  return { say, first: ['ok'], again: ['ok'] }
 }
 
 async function checkpointing(scene: Scene, over: Partial<CheckpointItem>): Promise<Call> {

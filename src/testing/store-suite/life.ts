@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { type Ability, abilities } from '../../store/abilities.ts'
 import { dump } from './dump.ts'
+import { memberRef } from './scene.ts'
 import { topic } from './topic.ts'
 
 const anyStore = topic('life', {
