@@ -10,9 +10,11 @@ import { expiryCases } from './store-suite/expiry.ts'
 import { fenceCases } from './store-suite/fence.ts'
 import { grantCases } from './store-suite/grants.ts'
 import { hintCases } from './store-suite/hints.ts'
+import { hookCases } from './store-suite/hooks.ts'
 import { jobCases } from './store-suite/jobs.ts'
 import { lifeCases } from './store-suite/life.ts'
 import { limitCases } from './store-suite/limits.ts'
+import { lineCases } from './store-suite/line.ts'
 import { modelCases } from './store-suite/model.ts'
 import { moveCases } from './store-suite/move.ts'
 import { passedCases } from './store-suite/passed.ts'
@@ -74,7 +76,9 @@ const drafts: readonly Draft[] = [
   pruneCases,
   readCases,
   hintCases,
+  hookCases,
   repeatCases,
+  lineCases,
   modelCases,
 ].flat()
 

@@ -18,8 +18,9 @@ export function putJob(state: State, put: JobPut): JobPutAnswer {
 /** Takes back what older versions have planned from then on. */
 function withdraw(state: State, { tenant, name }: JobPut, effectiveAt: number): void {
   for (const entry of [...state.entries.values()]) {
-    const isOfJob = entry.tenant === tenant && entry.job === name && entry.place === 'ready'
-    if (isOfJob && isWithdrawn(entry.record, entry.hasBegun, effectiveAt)) state.remove(entry)
+    const isIdle = entry.place === 'ready' || entry.place === 'waiting'
+    if (isIdle && entry.tenant === tenant && entry.job === name && isWithdrawn(entry.record, entry.hasBegun, effectiveAt))
+      state.remove(entry)
   }
 }
 

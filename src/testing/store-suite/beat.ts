@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { idsOf, memberOf, memberRef, minute } from './scene.ts'
+import { idsOf, memberOf, minute } from './scene.ts'
 import { topic } from './topic.ts'
 
 export const beatCases = topic('beat', {
@@ -68,7 +68,7 @@ export const beatCases = topic('beat', {
     await scene.clock.advance(1000)
     assert.deepEqual((await scene.beat()).lost, [])
     const { state, dueAt, turns } = await scene.get(holding.id)
-    assert.deepEqual([state, dueAt, turns], ['pending', scene.now, [scene.bareTurn(1, 'released', { node: 'node-1' })]])
+    assert.deepEqual([state, dueAt, turns], ['pending', scene.now - 1000, [scene.bareTurn(1, 'released', { node: 'node-1' })]])
     const member = memberOf(await scene.claim())
     assert.deepEqual([member.turn, member.recoveries], [2, 0])
   },

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import type { Limit } from '../../model/limit.ts'
 import { lastingDump } from './dump.ts'
-import { type Holding, memberOf, memberRef, minute, type Scene } from './scene.ts'
+import { forged, type Holding, memberOf, memberRef, minute, type Scene } from './scene.ts'
 import { topic } from './topic.ts'
 
 const limit: readonly Limit[] = [{ kind: 'concurrency', key: 'c', limit: 1 }]
@@ -109,7 +109,7 @@ export const fenceCases = topic('fence', {
     await scene.settle(holding, 'parked')
     const next = await scene.claim()
     for (const turn of [1, 3]) {
-      const item = { ...memberRef(next), turn, attempts: [scene.attempt({ task: 'x' })] }
+      const item = { ...forged(next, { turn }), attempts: [scene.attempt({ task: 'x' })] }
       assert.deepEqual(await scene.store.checkpoint([item]), ['lost'])
       assert.deepEqual(await scene.settleAll([{ ...item, end: scene.end('completed'), delayMs: 0 }], []), ['lost'])
     }
@@ -117,7 +117,7 @@ export const fenceCases = topic('fence', {
   },
   'a member that never was cannot be written': async (scene) => {
     const holding = await scene.running()
-    const item = { ...memberRef(holding), ref: 999_999, attempts: [scene.attempt()] }
+    const item = { ...forged(holding, { ref: 999_999 }), attempts: [scene.attempt()] }
     assert.deepEqual(await scene.store.checkpoint([item]), ['lost'])
     assert.deepEqual(await scene.settleAll([{ ...item, end: scene.end('completed'), delayMs: 0 }], []), ['lost'])
   },

@@ -142,8 +142,10 @@ export const grantCases = topic('grants', {
     assert.deepEqual([state, turns, blockers], ['waiting', [], [holder.id]])
     assert.deepEqual(wait, { reason: 'overlap', key: 'overlap-a', wakeAt: null })
     await scene.settle(holder, 'completed')
-    assert.deepEqual([(await scene.get(id)).wait, (await scene.get(id)).blockers], [null, []])
-    assert.equal(await scene.state(id), 'pending')
+    assert.deepEqual((await scene.get(id)).blockers, [])
+    assert.equal((await scene.store.peek({ kinds: ['mail'] })).nextDue, scene.now)
+    assert.deepEqual(await scene.claimedIds(), [id])
+    assert.equal((await scene.get(id)).wait, null)
   },
   'JB-8 queue-one lets one wait, and the next gives way to that': async (scene) => {
     const holder = await scene.running({ limits: overlap('queue-one') })

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import type { Limit } from '../../model/limit.ts'
 import type { NewOccurrence } from '../../store/store.ts'
 import { concurrency, createEach, overlap, rate } from './keys.ts'
-import { idsOf, minute, type Scene } from './scene.ts'
+import { type Holding, hour, idsOf, memberOf, minute, type Scene } from './scene.ts'
 import { topic } from './topic.ts'
 
 export const limitCases = topic('limits', {
@@ -43,17 +43,124 @@ export const limitCases = topic('limits', {
     await scene.settle(other, 'completed')
     assert.deepEqual(await scene.claimedIds(), [first])
   },
-  'one that waits for one key holds no concurrency meanwhile': async (scene) => {
+  'one that waits for one key keeps those before it, so work with one key never overtakes it': async (scene) => {
     const other = await scene.running({ limits: concurrency(1, 'b') })
-    const waiting = await scene.create({ limits: [...concurrency(1, 'a'), ...concurrency(1, 'b')] })
+    const waiting = await scene.create({ limits: [...concurrency(1, 'b'), ...concurrency(1, 'a')] })
     assert.deepEqual(await scene.claimedIds(), [])
     assert.equal((await scene.get(waiting)).wait?.key, 'concurrency-b')
-    const passing = await scene.running({ limits: concurrency(1, 'a') })
+    const later = await scene.create({ limits: concurrency(1, 'a') })
+    assert.deepEqual(await scene.claimedIds(), [])
     await scene.settle(other, 'completed')
-    assert.deepEqual(await scene.claimedIds(), [], 'now it waits for the other key')
-    assert.equal((await scene.get(waiting)).wait?.key, 'concurrency-a')
-    await scene.settle(passing, 'completed')
-    assert.deepEqual(await scene.claimedIds(), [waiting])
+    const holding = await scene.claim()
+    assert.deepEqual(idsOf(holding), [waiting])
+    await scene.settle(holding, 'completed')
+    assert.deepEqual(await scene.claimedIds(), [later])
+  },
+  'each that waits is judged by its own limit: the head by one of 1, the next by one of 3': async (scene) => {
+    const holder = await scene.running({ limits: concurrency(1) })
+    const [second, third, fourth, fifth] = await createEach(scene, 4, { limits: concurrency(1) })
+    await scene.store.cancel({ which: { id: third as string }, reason: null })
+    const wider = []
+    for (let i = 0; i < 3; i++) wider.push(await scene.create({ limits: concurrency(3), due: scene.now - 3 + i }))
+    assert.deepEqual(await scene.claimedIds(), [])
+    await scene.settle(holder, 'completed')
+    const next = await scene.claim()
+    assert.deepEqual(idsOf(next), [second])
+    for (const id of [fourth, fifth]) await scene.store.cancel({ which: { id: id as string }, reason: null })
+    assert.deepEqual(await scene.claimedIds(), wider.slice(0, 2), 'one that leaves a line lets those behind it come first')
+  },
+  'the line of a key goes by priority, then due': async (scene) => {
+    const holder = await scene.running({ limits: concurrency(1) })
+    const low = await scene.create({ limits: concurrency(1), priority: 9, due: scene.now - 5 })
+    const high = await scene.create({ limits: concurrency(1), priority: 0, due: scene.now - 1 })
+    const older = await scene.create({ limits: concurrency(1), priority: 0, due: scene.now - 2 })
+    assert.deepEqual(await scene.claimedIds(), [])
+    let holding = holder as Holding
+    for (const id of [older, high, low]) {
+      await scene.settle(holding, 'completed')
+      holding = await scene.claim()
+      assert.deepEqual(idsOf(holding), [id])
+    }
+  },
+  'F16 work of a kind that no node serves is passed over in the line, and has no grant': async (scene) => {
+    await scene.join('node-2', { kinds: ['rare'] })
+    const holder = await scene.running({ limits: concurrency(1) })
+    const rare = await scene.create({ job: 'rare', limits: concurrency(1), due: scene.now - 1 })
+    const mail = await scene.create({ limits: concurrency(1) })
+    assert.deepEqual(await scene.claimedIds(), [])
+    await scene.beat({ boot: 'node-2', node: { kinds: ['rare'] }, phase: 'leave' })
+    await scene.settle(holder, 'completed')
+    assert.deepEqual(await scene.claimedIds(), [mail])
+    assert.equal(await scene.state(rare), 'waiting')
+  },
+  'F16 a grant of work whose last node leaves is taken back': async (scene) => {
+    await scene.join('node-2', { kinds: ['rare'] })
+    await scene.join()
+    const rare = await scene.create({ job: 'rare', limits: concurrency(1), due: scene.now - 1 })
+    const mail = await scene.create({ limits: concurrency(1) })
+    assert.deepEqual(await scene.claimedIds(), [], 'the key is granted to work of another node')
+    assert.deepEqual((await scene.get(mail)).blockers, [rare])
+    await scene.beat({ boot: 'node-2', node: { kinds: ['rare'] }, phase: 'leave' })
+    assert.deepEqual(await scene.claimedIds(), [mail])
+  },
+  'work given back without a start gives up its keys and its rate, and keeps its due time and its first turn': async (scene) => {
+    const limits = [...overlap('skip'), ...concurrency(1), ...rate(1, minute)]
+    const holding = await scene.running({ limits, startWithinMs: hour, key: 'k' })
+    const { dueAt } = memberOf(holding)
+    await scene.clock.advance(1000)
+    await scene.beat({ claims: [holding.claim.id] })
+    await scene.settle(holding, 'released', { end: scene.end('released', { startedAt: null }) })
+    assert.equal((await scene.get(holding.id)).dueAt, dueAt)
+    assert.equal((await scene.createOne({ key: 'k', payload: '2', due: scene.now, onConflict: 'replace' })).outcome, 'replaced')
+    const again = await scene.claim()
+    assert.deepEqual(idsOf(again), [holding.id], 'its rate has a free slot')
+  },
+  'work given back without a start is missed like work that was never claimed': async (scene) => {
+    const holding = await scene.running({ startWithinMs: 1000 })
+    await scene.settle(holding, 'released', { end: scene.end('released', { startedAt: null }) })
+    await scene.clock.advance(1001)
+    await scene.beat()
+    const { answer } = await scene.claim()
+    assert.deepEqual([answer.members, answer.passed.map(({ state }) => state)], [[], ['missed']])
+  },
+  'a parked retry of a paused job holds no key of other jobs': async (scene) => {
+    const holder = await scene.running({ job: 'report', limits: concurrency(1) })
+    await scene.settle(holder, 'parked', { delayMs: minute })
+    const other = await scene.create({ limits: concurrency(1) })
+    assert.deepEqual(await scene.claimedIds(), [])
+    await scene.pause()
+    assert.deepEqual(await scene.claimedIds(), [other])
+  },
+  'a live instant under skip waits for a recovery run, one at a time, and gives way to live work': async (scene) => {
+    const job = await scene.putJob()
+    await scene.join()
+    const recovery = scene.planRow(job, scene.now, { source: 'recovery', limits: overlap('queue') })
+    await scene.plan([], { rows: [recovery], through: scene.now })
+    assert.deepEqual(await scene.claimedIds(), [recovery.id])
+    const [first, second] = await createEach(scene, 2, { limits: overlap('skip') })
+    const { answer } = await scene.claim()
+    assert.deepEqual(
+      answer.passed.map(({ id, reason }) => [id, reason]),
+      [[second, `overlap: ${first}`]],
+    )
+    assert.equal(await scene.state(first as string), 'waiting')
+  },
+  'in a line live work comes before recovery runs of the same priority': async (scene) => {
+    const job = await scene.putJob()
+    const holder = await scene.running({ limits: overlap('queue') })
+    const recovery = scene.planRow(job, scene.now, { source: 'recovery', limits: overlap('queue') })
+    await scene.plan([], { rows: [recovery], through: scene.now })
+    const live = await scene.create({ limits: overlap('queue'), due: scene.now })
+    assert.deepEqual(await scene.claimedIds(), [])
+    await scene.settle(holder, 'completed')
+    assert.deepEqual(await scene.claimedIds(), [live])
+  },
+  'an end and the next start under a key are one commit': async (scene) => {
+    const holder = await scene.running({ limits: concurrency(1) })
+    const next = await scene.create({ limits: concurrency(1) })
+    const claim = scene.claimRequest()
+    const { items, claimed } = await scene.store.settle([scene.settleItem(holder, 'completed')], { done: [holder.claim], claim })
+    assert.deepEqual([items, claimed?.members.map(({ record }) => record.id)], [['ok'], [next]])
   },
   'one that keeps its place in the overlap while it waits is canceled by the next under cancel-previous': async (scene) => {
     await scene.running({ limits: concurrency(1) })
@@ -100,16 +207,6 @@ export const limitCases = topic('limits', {
     await scene.pause({ open: null })
     assert.deepEqual([await scene.claimedIds(), (await scene.get(first)).wait?.reason], [[], 'concurrency'])
   },
-  'a chance of one that waits for something else goes to the next that waits': async (scene) => {
-    await scene.running({ limits: concurrency(1, 'b') })
-    const holder = await scene.running({ limits: concurrency(1, 'a') })
-    const both = await scene.create({ limits: [...concurrency(1, 'a'), ...concurrency(1, 'b')], due: scene.now - 2 })
-    const one = await scene.create({ limits: concurrency(1, 'a'), due: scene.now - 1 })
-    await scene.claim()
-    await scene.settle(holder, 'completed')
-    assert.deepEqual(await scene.claimedIds(), [one])
-    assert.equal((await scene.get(both)).wait?.key, 'concurrency-b')
-  },
   'one that is put off gives up its place in the overlap': async (scene) => {
     await scene.running({ limits: concurrency(1) })
     const first = await scene.create({ limits: [...overlap('skip'), ...concurrency(1)] })
@@ -155,7 +252,7 @@ export const limitCases = topic('limits', {
     await scene.join()
     const limits = (job: string): readonly Limit[] => [
       { kind: 'catch-up', key: `catch-up-${job}`, limit: 1 },
-      { kind: 'catch-up', key: 'catch-up', limit: 2 },
+      { kind: 'catch-up-total', key: 'catch-up', limit: 2 },
     ]
     const ids = []
     for (const job of ['a', 'a', 'b', 'c'])
@@ -180,13 +277,14 @@ export const limitCases = topic('limits', {
     const start = scene.now
     const ids = await createEach(scene, 3, { limits: rate(2, 10_000) })
     const first = await scene.claim()
-    assert.deepEqual([idsOf(first), first.answer.nextDue], [ids.slice(0, 2), start + 10_000])
+    assert.deepEqual([idsOf(first), first.answer.nextDue], [ids.slice(0, 2), start + 10_020])
     const { state, wait, dueAt } = await scene.get(ids[2] as string)
-    assert.deepEqual([state, wait, dueAt], ['waiting', { reason: 'rate', key: null, wakeAt: start + 10_000 }, start - 8])
+    assert.deepEqual([state, wait, dueAt], ['waiting', { reason: 'rate', key: 'rate-a', wakeAt: start + 10_020 }, start - 8])
     for (let i = 0; i < 2; i++) await scene.settle(first, 'completed', { i })
-    await scene.clock.advance(9999)
+    await scene.clock.advance(10_019)
+    await scene.beat()
     assert.deepEqual(await scene.claimedIds(), [], 'ends do not free a rate')
-    assert.equal((await scene.store.peek({ kinds: ['mail'] })).nextDue, start + 10_000)
+    assert.equal((await scene.store.peek({ kinds: ['mail'] })).nextDue, start + 10_020)
     await scene.clock.advance(1)
     assert.deepEqual(await scene.claimedIds(), [ids[2]])
   },
@@ -197,7 +295,7 @@ export const limitCases = topic('limits', {
     await scene.running({ limits: rate(2, 10_000) })
     const [third, fourth] = await createEach(scene, 2, { limits: rate(2, 10_000) })
     assert.deepEqual(await scene.claimedIds(), [])
-    await scene.clock.advance(6000)
+    await scene.clock.advance(6020)
     const holding = await scene.claim()
     assert.deepEqual([idsOf(holding), holding.answer.nextDue], [[third], scene.now + 4000])
     await scene.clock.advance(4000)
@@ -211,13 +309,17 @@ export const limitCases = topic('limits', {
     assert.deepEqual(await scene.claimedIds(), [free])
     await scene.settle(holder, 'completed')
   },
-  'one that waits for a rate holds no concurrency meanwhile': async (scene) => {
-    await scene.running({ limits: rate(1, minute) })
-    const waiting = await scene.create({ limits: [...concurrency(1), ...rate(1, minute)] })
+  'each start of a retried one takes part in its rate': async (scene) => {
+    const first = await scene.running({ limits: [...concurrency(1), ...rate(1, 5000)] })
+    await scene.settle(first, 'parked')
     assert.deepEqual(await scene.claimedIds(), [])
-    assert.equal((await scene.get(waiting)).wait?.reason, 'rate')
-    const free = await scene.create({ limits: concurrency(1) })
-    assert.deepEqual(await scene.claimedIds(), [free])
+    assert.equal((await scene.get(first.id)).wait?.reason, 'rate')
+    const other = await scene.create({ limits: concurrency(1) })
+    assert.deepEqual(await scene.claimedIds(), [], 'it keeps its concurrency between two turns')
+    await scene.clock.advance(5020)
+    await scene.beat()
+    assert.deepEqual(await scene.claimedIds(), [first.id])
+    assert.equal(await scene.state(other), 'waiting')
   },
   'work of a kind that the node cannot run is not looked at when its window has passed': async (scene) => {
     await scene.running({ limits: rate(1, minute) })
@@ -248,6 +350,5 @@ async function awakened(scene: Scene, over: Partial<NewOccurrence> = {}): Promis
   await scene.claim()
   assert.deepEqual([await scene.state(first), await scene.state(second)], ['waiting', 'waiting'])
   await scene.settle(holder, 'completed')
-  assert.deepEqual([await scene.state(first), await scene.state(second)], ['pending', 'waiting'])
   return { first, second }
 }

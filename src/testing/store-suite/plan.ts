@@ -29,6 +29,7 @@ export const planCases = topic('plan', {
       span: null,
       replay: null,
       startWithinMs: null,
+      isHooked: false,
       scheduledAt: at,
       createdAt: scene.now,
     })

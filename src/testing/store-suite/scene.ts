@@ -378,3 +378,8 @@ export function memberOf(holding: Holding, i = 0): ClaimMember {
 export function memberRef(holding: Holding, i = 0): MemberWrite {
   return { claim: holding.claim, member: memberOf(holding, i) }
 }
+
+/** A member that no claim has returned. */
+export function forged(holding: Holding, over: Partial<ClaimMember>, i = 0): MemberWrite {
+  return { claim: holding.claim, member: { ...memberOf(holding, i), ...over } }
+}

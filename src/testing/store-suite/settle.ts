@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import type { TurnEnd } from '../../model/lifecycle.ts'
 import { stateAfter } from '../../model/lifecycle.ts'
-import { idsOf, memberOf, memberRef, minute, type Scene } from './scene.ts'
+import { forged, idsOf, memberOf, memberRef, minute, type Scene } from './scene.ts'
 import { topic } from './topic.ts'
 
 export const settleCases = topic('settle', {
@@ -115,7 +115,7 @@ export const settleCases = topic('settle', {
     const holding = await scene.claim()
     const items = [
       scene.settleItem(holding, 'completed', 0),
-      { ...scene.settleItem(holding, 'completed', 1), turn: 2 },
+      { ...scene.settleItem(holding, 'completed', 1), ...forged(holding, { turn: 2 }, 1) },
       scene.settleItem(holding, 'failed', 2),
     ]
     assert.deepEqual(await scene.settleAll(items, []), ['ok', 'lost', 'ok'])
