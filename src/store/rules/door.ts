@@ -197,7 +197,7 @@ export interface Release {
 }
 
 /** Windows are longer by this much, since a handler starts a little later than its claim. */
-const rateSlackMs = 20
+export const rateSlackMs = 20
 
 /** What claimed work releases by itself: the slot of a rate, when its window has passed. */
 export function releasesAtClaim(limits: readonly Limit[] | null, now: number): readonly Release[] {
