@@ -4,7 +4,7 @@ import type { Hint, SettleAnswer, SettleItem, SettleOptions, WriteAnswer } from 
 import { Changes, hasLine } from './changes/changes.ts'
 import { type Claimed, claim, claimAtDoor, claimPlain } from './claim.ts'
 import type { Floors } from './claim/floors.ts'
-import { type Batch, batchOf, movingOf } from './claim/members.ts'
+import { type Batch, movingOf } from './claim/members.ts'
 import { column } from './connection/arrays.ts'
 import { isDuplicate } from './connection/failure.ts'
 import type { Session, Statement } from './connection/session.ts'
@@ -25,7 +25,7 @@ export async function settle(
 ): Promise<Settled> {
   const settled = items.length > 0 ? await settleAtOnce(context, floors, items, options) : null
   const { answers, hints, claimed } = settled ?? (await settleSlowly(context, items, options))
-  for (const item of items) batchOf(item)?.left.delete(item.member.ref)
+  for (const item of items) movingOf(item)?.batch.left.delete(item.member.ref)
   if (!options.claim) return { answer: { items: answers, claimed: null }, hints }
   const next = claimed ?? (await claim(context, floors, options.claim))
   return { answer: { items: answers, claimed: next.answer }, hints: [...hints, ...next.hints] }
@@ -53,14 +53,14 @@ async function settleAtOnce(
   items: readonly SettleItem[],
   { done = [], heard = [], claim: next }: SettleOptions,
 ): Promise<Outcome | null> {
-  const batches = items.map(batchOf)
-  if (batches.some((batch) => batch === undefined)) return null
+  const moving = items.flatMap((item) => movingOf(item) ?? [])
+  if (moving.length < items.length) return null
   const changes = new Changes(context.now())
-  const delays = items.flatMap((item, at) => end(changes, item, batches[at] as Batch))
+  const delays = items.flatMap((item, at) => end(changes, item, moving[at] as EndingMember))
   changes.heard(heard)
   const ended = new Set(items.map(({ member }) => member.ref))
   const isWhole = (batch: Batch | undefined) => batch !== undefined && [...batch.left].every((ref) => ended.has(ref))
-  const byId = new Map(batches.map((batch) => [batch?.id, batch]))
+  const byId = new Map(moving.map(({ batch }) => [batch.id, batch]))
   const whole = done.filter(({ id }) => isWhole(byId.get(id)))
   // Whether another claim has members left has to be looked up.
   if (whole.length < done.length) return null
@@ -77,15 +77,16 @@ async function settleAtOnce(
     if (isFull) hints.push(...(await tellOfRoom(context, now)))
     return { answers: items.map(() => 'ok'), hints, claimed }
   } catch (error) {
-    // An end row of the same turn stands.
-    if (isDuplicate(error)) return null
+    // An end row of the same turn stands, or a claim does not.
+    if (isDuplicate(error) || error instanceof NotSettled) return null
     throw error
   }
 }
 
+type EndingMember = NonNullable<ReturnType<typeof movingOf>>
+
 /** Notes the end of an item's turn. Returns when its next one is due. */
-function end(changes: Changes, item: SettleItem, { node }: Batch): readonly (number | { readonly in: number })[] {
-  const moving = movingOf(item.member)
+function end(changes: Changes, item: SettleItem, { moving, batch: { node } }: EndingMember): readonly (number | { readonly in: number })[] {
   const row = { ...item.end, turn: moving.turn, node }
   changes.attempts(moving.ref, item.attempts)
   changes.endTurn(moving, row)
@@ -150,9 +151,13 @@ async function settleAndClaim(
       throw error
     })
     const [[row], claimed] = await Promise.all([settling, answered])
-    return { row: row as SettledRow, claimed }
+    if (!row?.[1]) throw new NotSettled()
+    return { row, claimed }
   })
 }
+
+/** Undoes the claim of a commit whose ends were not written. */
+class NotSettled extends Error {}
 
 /** A claim found the cluster's limit reached: this end is news. */
 async function tellOfRoom({ db }: Context, now: number): Promise<Hint[]> {

@@ -11,13 +11,17 @@ import { type OccurrenceRow, occurrenceRecord } from '../occurrence/record.ts'
 
 export type MemberRow = [...OccurrenceRow, dueAt: number, turn: number]
 
-export interface Member extends ClaimMember {
+/** What later writes of a member need beside the member. */
+interface Facts {
   readonly series: number
   /** The number of its kind. */
   readonly kind: number
   readonly hasBegun: boolean
   readonly batch: Batch
 }
+
+/** By the member that the node hands back with every write. A copy, or one of another process, is looked up with care. */
+const factsOf = new WeakMap<ClaimMember, Facts>()
 
 /** The claim of a member, with those whose turns have not ended as far as this process knows. */
 export interface Batch {
@@ -40,7 +44,7 @@ export async function describe(
   session: Session,
   rows: readonly MemberRow[],
   { claim, now, jobs }: Describing,
-): Promise<Member[]> {
+): Promise<ClaimMember[]> {
   if (rows.length === 0) return []
   const { names, versions } = context
   await names.learn(session, { series: rows.map((row) => row[2]), forms: rows.map((row) => row[3]) })
@@ -60,7 +64,7 @@ export async function describe(
     const { 0: ref, 2: series, 3: form, 10: dueAt, 11: turn } = row
     const record = occurrenceRecord(names, row)
     const { turns, attempts } = histories.get(ref) ?? noHistory
-    return {
+    const member: ClaimMember = {
       ref,
       turn,
       record,
@@ -70,34 +74,25 @@ export async function describe(
       lastRunAt: lastRuns.get(series) ?? null,
       turns,
       attempts,
-      series,
-      kind: names.formByRef(form).kindRef,
-      hasBegun: turns.some(mayHaveBegun),
-      batch,
     }
+    factsOf.set(member, { series, kind: names.formByRef(form).kindRef, hasBegun: turns.some(mayHaveBegun), batch })
+    return member
   })
 }
 
 /** The order in which work is taken. */
-export function inOrder(a: Member, b: Member): number {
+export function inOrder(a: ClaimMember, b: ClaimMember): number {
   return a.record.priority - b.record.priority || a.dueAt - b.dueAt || a.ref - b.ref
 }
 
-/** A member whose turn ends. */
-export function movingOf(member: ClaimMember): Moving {
-  const { ref, series, kind, record, turn, dueAt, hasBegun } = member as Member
-  return {
-    ...{ ref, series, kind, record, turn, dueAt, hasBegun },
-    granted: record.limits?.length ?? 0,
-    state: 'running',
-    line: null,
-  }
-}
-
-/** The batch of a member; undefined when another claim is given, or the member is not of this store's making. */
-export function batchOf({ claim, member }: MemberWrite): Batch | undefined {
-  const { batch } = member as Partial<Member>
-  return batch?.id === claim.id ? batch : undefined
+/** A member whose turn ends, and its claim; undefined for one that this process has not claimed so. */
+export function movingOf({ claim, member }: MemberWrite): { readonly moving: Moving; readonly batch: Batch } | undefined {
+  const facts = factsOf.get(member)
+  if (facts?.batch.id !== claim.id) return undefined
+  const { ref, record, turn, dueAt } = member
+  const { series, kind, hasBegun, batch } = facts
+  const granted = record.limits?.length ?? 0
+  return { moving: { ref, series, kind, record, turn, dueAt, hasBegun, granted, state: 'running', line: null }, batch }
 }
 
 /** What jobs change in the settings: a planned instant keeps the version it was planned by, enqueued work goes by what is in force. */

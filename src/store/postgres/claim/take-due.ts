@@ -86,11 +86,12 @@ export function takeDue(of: TakeDue): string {
   rates AS (
     INSERT INTO punctual.release (key, free_at, slots, ref)
     SELECT l.value ->> 'key', g.now + (l.value ->> 'perMs')::float8 + ${rateSlackMs}, 1, t.ref
-    FROM g, taken t CROSS JOIN LATERAL jsonb_array_elements(t.limits) l (value) WHERE t.limits IS NOT NULL AND l.value ? 'perMs'),
+    FROM g, taken t CROSS JOIN LATERAL jsonb_array_elements(t.limits) l (value) WHERE t.limits IS NOT NULL AND l.value ? 'perMs' RETURNING release.key, release.free_at),
   head AS (
     SELECT json_build_object('now', g.now, 'isJoined', g.is_joined, 'stands', g.stands, 'isPlain', (SELECT is_plain FROM open),
       ${own ? functionHead(own) : ''}
-      'wakeAt', ${nextWake(kinds)},
+      'wakeAt', least(${nextWake(kinds)}, (SELECT min(r.free_at) FROM rates r
+        WHERE (SELECT true FROM punctual.waiting w WHERE w.key = r.key AND w.kind = ANY(${kinds}) LIMIT 1))),
       'lanes', (SELECT coalesce(json_agg(json_build_array(l.kind, l.priority, (
           SELECT i.due_at FROM punctual.ready i WHERE NOT i.gate AND i.kind = l.kind AND i.priority = l.priority AND i.due_at >= l.floor
           ORDER BY i.due_at, i.ref OFFSET coalesce((SELECT many FROM wanted w WHERE w.kind = l.kind AND w.priority = l.priority), 0) LIMIT 1))), '[]')

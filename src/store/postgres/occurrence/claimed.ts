@@ -11,6 +11,7 @@ import { type OccurrenceRow, occurrenceColumns, occurrenceRecord } from './recor
 
 export interface RunningMember extends Moving {
   readonly record: OccurrenceRecord
+  readonly claim: string
   readonly node: string
   readonly turns: readonly TurnRecord[]
   /** When its handler began, where that was recorded. */
@@ -23,6 +24,7 @@ type MemberRow = [
   ...OccurrenceRow,
   turn: number,
   dueAt: number,
+  claim: string,
   node: string,
   startedAt: number | null,
   isCanceled: boolean,
@@ -38,7 +40,7 @@ export async function readRunning(
 ): Promise<RunningMember[]> {
   if (claims.length === 0) return []
   const rows = await session.all<MemberRow>(
-    `SELECT ${occurrenceColumns}, m.turn, m.due_at, c.node, s.started_at, q.ref IS NOT NULL AS is_canceled, q.reason
+    `SELECT ${occurrenceColumns}, m.turn, m.due_at, c.id, c.node, s.started_at, q.ref IS NOT NULL AS is_canceled, q.reason
       FROM punctual.claim c CROSS JOIN LATERAL unnest(c.refs, c.turns, c.dues) m (ref, turn, due_at)
       CROSS JOIN ${each('occurrence i', 'i.ref = m.ref')} o
       LEFT JOIN ${each('start', endOf('m'))} s ON true LEFT JOIN ${each('cancel_request', endOf('m'))} q ON true
@@ -52,11 +54,11 @@ export async function readRunning(
     rows.map((row) => row[0]),
   )
   return rows.map((row) => {
-    const { 0: ref, 2: series, 3: form, 10: turn, 11: dueAt, 12: node, 13: startedAt, 14: isCanceled, 15: reason } = row
+    const { 0: ref, 2: series, 3: form, 10: turn, 11: dueAt, 12: claim, 13: node, 14: startedAt, 15: isCanceled, 16: reason } = row
     const record = occurrenceRecord(names, row)
     const { turns } = histories.get(ref) ?? noHistory
     return {
-      ...{ ref, series, record, turn, dueAt, node, turns, startedAt },
+      ...{ ref, series, record, turn, dueAt, claim, node, turns, startedAt },
       kind: names.formByRef(form).kindRef,
       cancel: isCanceled ? { reason } : null,
       hasBegun: turns.some(mayHaveBegun),

@@ -3,18 +3,11 @@ import type { TurnRecord } from '../../../model/occurrence.ts'
 import { endToWrite, goesOn, isSameEnd, nextTurnDue } from '../../rules/settle.ts'
 import type { Hint, SettleItem, SettleOptions, WriteAnswer } from '../../store.ts'
 import { Changes } from '../changes/changes.ts'
-import { movingOf } from '../claim/members.ts'
 import { column } from '../connection/arrays.ts'
 import { endOf, lacks } from '../connection/by-key.ts'
 import type { Session } from '../connection/session.ts'
 import { type Context, storeNow } from '../context.ts'
-
-interface StandingClaim {
-  readonly token: string
-  readonly node: string
-  /** The turn of each member. */
-  readonly turns: ReadonlyMap<number, number>
-}
+import { readRunning } from '../occurrence/claimed.ts'
 
 interface CarefulAnswer {
   readonly answers: readonly WriteAnswer[]
@@ -30,26 +23,27 @@ export async function settleWithCare(
   { done = [], heard = [] }: SettleOptions,
 ): Promise<CarefulAnswer> {
   return context.db.transaction(async (session) => {
-    const claims = await lockClaims(session, [...items.map(({ claim }) => claim.id), ...done.map(({ id }) => id)])
-    const [clock, ends, cancels] = await Promise.all([
+    const tokens = await lockClaims(session, [...items.map(({ claim }) => claim.id), ...done.map(({ id }) => id)])
+    const refs = items.map(({ member }) => member.ref)
+    const [clock, ends, running] = await Promise.all([
       session.all<[number, boolean]>(`SELECT ${storeNow} AS now, (SELECT is_full FROM punctual.door) AS is_full`, [context.now()]),
-      readEnds(session, items),
-      readCancels(session, items),
+      readEnds(session, refs),
+      readRunning(context, session, [...tokens.keys()], refs),
     ])
     const [now, isFull] = clock[0] as [number, boolean]
+    const members = new Map(running.map((member) => [`${member.claim} ${endKey(member.ref, member.turn)}`, member]))
     const changes = new Changes(now)
     const hints: Hint[] = []
     const answers = items.map((item): WriteAnswer => {
       const { claim, member } = item
-      const { ref, turn } = member
-      const standing = claims.get(claim.id)
-      const before = ends.get(endKey(ref, turn))
-      if (before || standing?.token !== claim.token || standing.turns.get(ref) !== turn)
-        return before && isSameEnd(before, item.end) ? 'ok' : 'lost'
-      const said = endToWrite(item.end, cancels.get(endKey(ref, turn)) ?? null)
-      const row = { ...said, turn, node: standing.node }
-      const moving = movingOf(member)
-      ends.set(endKey(ref, turn), row)
+      const key = endKey(member.ref, member.turn)
+      const before = ends.get(key)
+      const moving = tokens.get(claim.id) === claim.token ? members.get(`${claim.id} ${key}`) : undefined
+      if (before || !moving) return before && isSameEnd(before, item.end) ? 'ok' : 'lost'
+      const said = endToWrite(item.end, moving.cancel)
+      const { ref, turn, node } = moving
+      const row = { ...said, turn, node }
+      ends.set(key, row)
       changes.attempts(ref, item.attempts)
       changes.endTurn(moving, row)
       if (goesOn(said.end)) {
@@ -60,31 +54,23 @@ export async function settleWithCare(
       }
       // A cancel that came in between is for any node to report: this one does not know of it.
       const isOwn = said.end === item.end.end
-      changes.note(moving, isOwn && item.hookMs ? { node: row.node, freeInMs: item.hookMs } : undefined)
+      changes.note(moving, isOwn && item.hookMs ? { node, freeInMs: item.hookMs } : undefined)
       return 'ok'
     })
     changes.heard(heard)
     if (await changes.write(session)) hints.push({ kind: 'due', at: now })
     await dropDone(
       session,
-      done.filter(({ id, token }) => claims.get(id)?.token === token).map(({ id }) => id),
+      done.filter(({ id, token }) => tokens.get(id) === token).map(({ id }) => id),
     )
     return { answers, hints, now, isFull }
   })
 }
 
-/** The claims that stand, locked in order. What is read after this is as new as the locks. */
-async function lockClaims(session: Session, ids: readonly string[]): Promise<ReadonlyMap<string, StandingClaim>> {
-  const rows = await session.all<[id: string, token: string, node: string, refs: number[], turns: number[]]>(
-    'SELECT id, token, node, refs, turns FROM punctual.claim WHERE id = ANY($1::text[]) ORDER BY id FOR UPDATE',
-    [column([...new Set(ids)])],
-  )
-  return new Map(
-    rows.map(([id, token, node, refs, turns]) => [
-      id,
-      { token, node, turns: new Map(refs.map((ref, at) => [ref, turns[at] as number])) },
-    ]),
-  )
+/** The tokens of the claims that stand, locked in order. What is read after this is as new as the locks. */
+async function lockClaims(session: Session, ids: readonly string[]): Promise<ReadonlyMap<string, string>> {
+  const sql = 'SELECT id, token FROM punctual.claim WHERE id = ANY($1::text[]) ORDER BY id FOR UPDATE'
+  return new Map(await session.all<[id: string, token: string]>(sql, [column([...new Set(ids)])]))
 }
 
 function endKey(ref: number, turn: number): string {
@@ -93,20 +79,12 @@ function endKey(ref: number, turn: number): string {
 
 type StandingEnd = Pick<TurnRecord, 'end' | 'endedAt'>
 
-async function readEnds(session: Session, items: readonly SettleItem[]): Promise<Map<string, StandingEnd>> {
+async function readEnds(session: Session, refs: readonly number[]): Promise<Map<string, StandingEnd>> {
   const rows = await session.all<[ref: number, turn: number, end: TurnRecord['end'], endedAt: number]>(
     'SELECT ref, turn, "end", ended_at FROM punctual.turn WHERE ref = ANY($1::bigint[])',
-    [column(items.map(({ member }) => member.ref))],
+    [column(refs)],
   )
   return new Map(rows.map(([ref, turn, end, endedAt]) => [endKey(ref, turn), { end, endedAt }]))
-}
-
-async function readCancels(session: Session, items: readonly SettleItem[]): Promise<ReadonlyMap<string, { reason: string | null }>> {
-  const rows = await session.all<[ref: number, turn: number, reason: string | null]>(
-    'SELECT ref, turn, reason FROM punctual.cancel_request WHERE ref = ANY($1::bigint[])',
-    [column(items.map(({ member }) => member.ref))],
-  )
-  return new Map(rows.map(([ref, turn, reason]) => [endKey(ref, turn), { reason }]))
 }
 
 /** Deletes those of the claims none of whose members is left. */
