@@ -84,5 +84,5 @@ export const defaultOptions: Omit<EngineOptions, 'nodeName' | 'settings' | 'retr
   writeOffMs: 5000,
   retentionMs: 30 * 86_400_000,
   keyRetentionMs: 90 * 86_400_000,
-  mostRecoveries: 3,
+  mostRecoveries: 2,
 }

@@ -42,7 +42,7 @@ function take(state: State, { id, kinds, pick, limit, clusterLimit, dueBy }: Cla
   for (const { record, ref } of taken)
     for (const release of releasesAtClaim(record.limits, state.now)) state.releases.push({ ...release, ref })
   // Work let in that this node has no room for, or cannot run, is another's to take.
-  if (state.ready.first([...state.served], state.now)) state.hint({ kind: 'due', at: state.now })
+  if (door.granted.some(({ place }) => place === 'ready')) state.hint({ kind: 'due', at: state.now })
   return { taken, passed: door.passed }
 }
 

@@ -68,7 +68,7 @@ export interface RescueRequest {
   readonly gone: readonly { boot: string; beats: number }[]
   /** What the rescuer's scheduler changes in the settings: the lowest level of the cascade, below what jobs declare. */
   readonly settings: SettingsDiff
-  /** An occurrence that was lost with its node more often than this becomes dead. */
+  /** An occurrence that is lost with its node once more after so many recoveries is dead. */
   readonly mostRecoveries: number
   /** Claims to work off in one call. */
   readonly limit: number
