@@ -20,6 +20,8 @@ import { UntoldEnds } from './untold-ends.ts'
 export interface EnqueueResult {
   readonly id: string
   readonly outcome: CreatedRow['outcome']
+  /** Where the occurrence stands; null for a key whose record is gone. */
+  readonly state: CreatedRow['state']
   /** The key was taken, and what is there has another payload. */
   readonly differs: boolean
 }
