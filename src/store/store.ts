@@ -72,7 +72,7 @@ export interface Store {
 
   /** When a claim of these kinds is worth a try, and the store's time: a hint. */
   peek(query: { kinds: readonly string[] }): Promise<{ now: number; nextDue: number | null }>
-  /** What is due and may be claimed, by tenant, job and priority. */
+  /** The number of due occurrences that may be claimed, by tenant, job and priority. */
   backlog(query: { kinds: readonly string[] }): Promise<readonly BacklogGroup[]>
   /**
    * Takes due occurrences. Claiming again under the same id returns the same members, those already ended left out.
@@ -96,14 +96,14 @@ export interface Store {
 
   get(which: Which): Promise<OccurrenceHistory | null>
   list(filter: OccurrenceFilter): Promise<Page<OccurrenceSummary>>
-  /** Ranges of instants that were passed over and have no records of their own, the newest first. */
+  /** Ranges of passed-over instants without records, the newest first. */
   listRanges(query: { tenant?: string; job?: string; limit: number }): Promise<readonly RangeRecord[]>
   counts(query: { tenant?: string; job?: string }): Promise<JobCounts>
   /** All nodes, the kinds of due work that none of them can run, and whether a rescue is due. */
   nodes(): Promise<NodesAnswer>
 }
 
-/** What a store gets from the engine that opens it. Stores with a clock of their own use this one only for timers. */
+/** The environment of a store. A store on a server uses its clock only for timers. */
 export interface StoreEnv {
   readonly clock: Clock
   readonly random: () => number

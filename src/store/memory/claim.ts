@@ -96,7 +96,7 @@ function member(state: State, entry: Entry): ClaimMember {
   }
 }
 
-/** What the job says for this occurrence: a planned one keeps the version of its instant, enqueued work goes by what is in force. */
+/** The job's spec for an occurrence: planned work keeps the version of its instant, enqueued work uses the one in force. */
 export function specOf(state: State, { tenant, job, version, source }: OccurrenceRecord): JobSpec | undefined {
   const versions = state.versions.get(jobKey(tenant, job))
   if (!versions) return undefined

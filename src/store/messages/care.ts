@@ -13,9 +13,9 @@ export interface NodeInfo {
   readonly ttlMs: number
   /** Orders deployments, where given. */
   readonly release: number | null
-  /** What the node's code declares: a hash by job id. */
+  /** A hash of each job that the node's code declares, by job id. */
   readonly declares: Readonly<Record<string, string>>
-  /** Whether the node claims by `pick`, so that a store may keep its kinds in an order that suits it. */
+  /** Whether the node claims by `pick`: a store may keep an index for it. */
   readonly picks: boolean
 }
 
@@ -52,7 +52,7 @@ export interface BeatAnswer {
   readonly aliveSince: number
   /** False: the node was declared gone, limits nothing any more and must come back under a new boot id. */
   readonly known: boolean
-  /** Of the listed claims, those that no longer stand. */
+  /** The listed claims that are gone. */
   readonly lost: readonly string[]
   readonly cancels: readonly CancelNotice[]
 }
@@ -66,7 +66,7 @@ export interface CancelNotice {
 export interface RescueRequest {
   /** Nodes whose beats have stood still for their ttl by the observer's clock; the store checks by its own. */
   readonly gone: readonly { boot: string; beats: number }[]
-  /** What the rescuer's scheduler changes in the settings: the lowest level of the cascade, below what jobs declare. */
+  /** The settings of the rescuer's scheduler: the lowest level of the cascade, below those of jobs. */
   readonly settings: SettingsDiff
   /** An occurrence that is lost with its node once more after so many recoveries is dead. */
   readonly mostRecoveries: number
@@ -89,9 +89,9 @@ export interface RescueAnswer {
   readonly removed: readonly string[]
   /** Whether claims of gone nodes are left for another call. */
   readonly more: boolean
-  /** What was not started in time, on any node. */
+  /** Work that was not started in time, on any node. */
   readonly expired: readonly PassedOccurrence[]
-  /** Ended work of `kinds` whose `onComplete` nobody has run: it is this node's to run, and to report as `heard` to `settle`. */
+  /** Ended work of `kinds` whose `onComplete` has not run. The rescuer runs it and reports it as `heard` to `settle`. */
   readonly unheard: readonly { readonly ref: number; readonly id: string }[]
 }
 
