@@ -106,7 +106,7 @@ export class Dispatcher implements TurnListener {
     const { time, options, store } = this.#env
     const dueInMs = nextDue === null ? Number.POSITIVE_INFINITY : Math.max(1, nextDue - time.now())
     const pollMs = store.isHearing ? options.pollMs : options.deafPollMs
-    return dueInMs <= pollMs ? dueInMs : { poll: pollMs }
+    return { in: dueInMs, poll: pollMs }
   }
 
   /** Claims up to `limit` and starts what fits; null when the node lost its session meanwhile. One claim is asked for at a time. */
@@ -152,6 +152,7 @@ export class Dispatcher implements TurnListener {
 
   resume(): void {
     this.#isClaiming = true
+    this.#fill()
   }
 
   /** Whether nothing claimed is left on this node; what has run is left until its end is written. */

@@ -138,7 +138,8 @@ export class Engine {
     await Promise.all([planner.stop(), dispatcher.stop(), prune.stop()])
     const grace = new AbortController()
     const drained = this.#dispatcher.drain().then(() => this.#dispatcher.idle())
-    await Promise.race([drained, sleep(this.env.clock, graceMs, grace.signal)])
+    const { clock } = this.env
+    await Promise.race([drained, sleep(clock, graceMs, grace.signal), ...(clock.stalled ? [clock.stalled(grace.signal)] : [])])
     grace.abort()
     await Promise.all([beat.stop(), watch.stop()])
     await this.#leave()
@@ -173,8 +174,8 @@ export class Engine {
     this.#dispatcher.resume()
     try {
       // A handler may run for longer than a node is believed without a beat.
-      const beatInMs = await this.#beatOnce()
-      if (!isStarted) this.#loops.beat.start(beatInMs)
+      const wait = await this.#beatOnce()
+      if (!isStarted) this.#loops.beat.start(wait)
       await this.#planAll()
       await this.#keeper.watchOnce()
       const { claimed, claimIds } = await this.#claimUpTo(limit, dueBy)
@@ -245,20 +246,17 @@ export class Engine {
     return null
   }
 
-  async #planOnce(): Promise<number> {
+  async #planOnce(): Promise<Wait> {
     await this.#wakeUp()
     await this.#declarer.runOnce()
-    const waitMs = await this.#planner.runOnce()
-    // What was left to others is looked at as often as they beat, so that one of them that only starts anew is seen to be back.
-    return this.#declarer.isUndeclared ? Math.min(waitMs, this.env.options.beatMs) : waitMs
+    const wait = await this.#planner.runOnce()
+    // What was left to others is looked at as often as they beat: one of them that only starts anew is then seen to be back.
+    return this.#declarer.isUndeclared ? soonest(wait, this.env.options.beatMs) : wait
   }
 
-  /** After a sleep of the machine the store hears of the node before anything else; one that could not beat for too long starts anew. */
+  /** After a sleep of the machine, or a handler that blocked the process, the store gets a beat before anything else. */
   async #wakeUp(): Promise<void> {
-    const session = this.#session
-    if (!session.mayHaveSlept) return
-    if (session.isOverdue) this.#fence('no beat was acknowledged in time')
-    await this.#beatOnce()
+    if (this.#session.mayHaveSlept) await this.#beatOnce()
   }
 
   async #dispatchOnce(isLook: boolean): Promise<Wait> {
@@ -270,11 +268,13 @@ export class Engine {
     while ((await this.#planOnce()) === 0);
   }
 
-  async #beatOnce(): Promise<number> {
-    const wasJoined = this.#session.isJoined
-    const waitMs = await this.#keeper.beatOnce()
-    if (!wasJoined && this.#session.isJoined) this.#loops.dispatcher.wake()
-    return waitMs
+  async #beatOnce(): Promise<Wait> {
+    const { isJoined, isOverdue } = this.#session
+    const wait = await this.#keeper.beatOnce()
+    if (!isJoined && this.#session.isJoined) this.#loops.dispatcher.wake()
+    // Nothing was started while it was uncertain whether the node still holds its work.
+    if (isOverdue && this.#phase === 'started') this.#dispatcher.resume()
+    return wait
   }
 
   #hear(hint: Hint): void {
@@ -337,4 +337,10 @@ export class Engine {
       },
     })
   }
+}
+
+/** The wait, but no longer than `ms`. */
+function soonest(wait: Wait, ms: number): Wait {
+  if (wait === null) return ms
+  return typeof wait === 'number' ? Math.min(wait, ms) : { ...wait, in: Math.min(wait.in ?? ms, ms) }
 }

@@ -11,6 +11,8 @@ const claimsPerRescue = 1000
 const prunePerPass = 1000
 const pruneEveryMs = 60_000
 const pruneAgainMs = 10
+/** How much later than its due time a timer must fire for the event loop to have been blocked. */
+const blockedMs = 1000
 
 /** Looks after the node itself (beat, fence) and after what others left behind (rescue, prune). */
 export class Keeper {
@@ -22,7 +24,9 @@ export class Keeper {
   readonly #seen = new Map<string, { beats: number; at: number }>()
   /** Boot ids that this node itself has given up: nobody has to wait to see whether they beat. */
   readonly #disowned = new Set<string>()
-  #cancelFence: () => void = () => {}
+  #cancelFence: (() => void) | null = null
+  /** When the nodes were last looked at, by the monotonic clock. */
+  #lookedAt = 0
   /** Since when work of a definition is seen to be due that no node can run; null once that was told. */
   readonly #unserved = new Map<string, number | null>()
   #aliveSince = 0
@@ -39,11 +43,12 @@ export class Keeper {
     this.#fence = fence
   }
 
-  async beatOnce(phase: 'stay' | 'leave' = 'stay'): Promise<number> {
+  async beatOnce(phase: 'stay' | 'leave' = 'stay'): Promise<Wait> {
     const { store, clock, time, options } = this.#env
     const session = this.#session()
     while (session.beating) await session.beating
     session.beatBegins()
+    this.#armFence(session)
     const [sentAt, sentWallAt] = [clock.mono(), clock.wall()]
     const sent = store.beat({
       node: this.#nodeInfo(session),
@@ -65,10 +70,10 @@ export class Keeper {
     session.beatWallAt = sentWallAt
     if (answer.aliveSince !== this.#aliveSince) this.onBreak()
     this.#aliveSince = answer.aliveSince
-    this.#armFence(session)
+    this.rest()
     if (answer.lost.length > 0) this.#loseClaims(session, answer.lost)
     for (const { ref, turn, reason } of answer.cancels) this.#dispatcher.abort(ref, turn, 'cancel', reason)
-    return options.beatMs
+    return { poll: options.beatMs }
   }
 
   /** The node has let go of this boot id. */
@@ -76,9 +81,10 @@ export class Keeper {
     this.#disowned.add(boot)
   }
 
-  /** Stops watching over the session, which has ended. */
+  /** Takes the fence back: a beat was acknowledged, or the session has ended. */
   rest(): void {
-    this.#cancelFence()
+    this.#cancelFence?.()
+    this.#cancelFence = null
   }
 
   /** Takes over from nodes whose beats stand still. */
@@ -87,10 +93,15 @@ export class Keeper {
     const { nodes, unserved, isRescueDue } = await store.nodes()
     this.onNodes(nodes)
     this.#reportUnserved(unserved)
-    const gone = this.#observe(nodes, clock.mono())
+    const mono = clock.mono()
+    const wasAway = mono - this.#lookedAt > options.watchMs + blockedMs
+    this.#lookedAt = mono
+    const silent = this.#observe(nodes, mono)
+    // A process that was blocked or frozen has seen nothing of the others' beats. Those that were blocked with it beat now.
+    const gone = wasAway ? [] : silent
     if (gone.length > 0 || isRescueDue) await this.#rescue(gone.map(({ boot, beats }) => ({ boot, beats })))
-    const silenceEndsInMs = this.#silenceEndsInMs(nodes, clock.mono())
-    return silenceEndsInMs < options.watchMs ? silenceEndsInMs : { poll: options.watchMs }
+    if (silent.length > gone.length) return blockedMs
+    return { in: this.#silenceEndsInMs(nodes, clock.mono()), poll: options.watchMs }
   }
 
   /** When the first of the nodes that were seen to beat would be gone, should it stay silent. Its work need not wait for the next look. */
@@ -118,24 +129,31 @@ export class Keeper {
     }
   }
 
-  async pruneOnce(): Promise<number> {
+  async pruneOnce(): Promise<Wait> {
     const { store, time, options } = this.#env
     const { more } = await store.prune({
       endedBefore: time.now() - options.retentionMs,
       keyRetentionMs: options.keyRetentionMs,
       limit: prunePerPass,
     })
-    return more ? pruneAgainMs : pruneEveryMs
+    return more ? pruneAgainMs : { poll: pruneEveryMs }
   }
 
-  /** A node that could not beat for nearly its ttl may be taken for gone at any moment: it stops by itself, without asking. */
+  /**
+   * A node whose beat is not acknowledged before nearly its ttl has passed may be taken for gone at any moment: it stops itself without
+   * asking. A node that was blocked learns from the answer to its next beat what it still holds, and waits for that answer for the margin.
+   */
   #armFence(session: Session): void {
+    if (this.#cancelFence || !session.isJoined) return
     const { clock, options } = this.#env
-    this.#cancelFence()
     const leftMs = session.beatAt + options.ttlMs - options.ttlMarginMs - clock.mono()
-    this.#cancelFence = clock.timer(leftMs, () =>
-      this.#fence(`no beat was acknowledged for ${Math.round(clock.mono() - session.beatAt)} ms`),
-    )
+    const firesAt = clock.mono() + Math.max(leftMs, options.ttlMarginMs)
+    this.#cancelFence = clock.timer(firesAt - clock.mono(), () => {
+      this.#cancelFence = null
+      // Of a loop that was blocked, timers run before the answers that have arrived meanwhile.
+      if (clock.mono() - firesAt > blockedMs) this.#armFence(session)
+      else this.#fence(`no beat was acknowledged for ${Math.round(clock.mono() - session.beatAt)} ms`)
+    })
   }
 
   #nodeInfo({ boot }: Session): NodeInfo {

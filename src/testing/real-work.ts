@@ -1,0 +1,106 @@
+import { AsyncLocalStorage, createHook } from 'node:async_hooks'
+import { PunctualError } from '../errors.ts'
+
+/** Real time that user code may take for timers and I/O before a clock refuses to move on. */
+const longestMs = 4000
+/** User code that waits for nothing we can see is given this long: a query on an open connection leaves no trace here. */
+const quietMs = 50
+const checkMs = 5
+
+/** What counts as progress: real timers, files, sockets, processes, threads. Promises do not. */
+const real =
+  /^(Timeout|Immediate|FSREQ\w+|FILEHANDLECLOSEREQ|GETADDRINFOREQWRAP|QUERYWRAP|(TCP|PIPE)(CONNECT)?WRAP|PROCESSWRAP|WORKER|\w+REQUEST|\w+JOB)$/
+/** These are over after their first callback. */
+const once = /^(Immediate|FSREQ\w+|FILEHANDLECLOSEREQ|GETADDRINFOREQWRAP|QUERYWRAP|\w+CONNECTWRAP|\w+REQUEST|\w+JOB)$/
+
+interface Run {
+  readonly name: string
+  readonly resources: Map<number, { readonly type: string; readonly resource: { hasRef?(): boolean } }>
+  /** Since when it has waited for nothing visible, by real time. */
+  quietSince: number
+  busySince: number
+}
+
+/** User code under a manual clock, and which real timers and I/O each call of it waits for. */
+export class RealWork {
+  readonly #runs = new Set<Run>()
+  readonly #storage = new AsyncLocalStorage<Run>()
+  readonly #owners = new Map<number, Run>()
+  readonly #hook = createHook({
+    init: (id, type, _, resource) => this.#begun(id, type, resource),
+    after: (id) => this.#called(id),
+    destroy: (id) => this.#ended(id),
+  })
+
+  run<Value>(name: string, work: () => Value): Value {
+    const now = performance.now()
+    const run: Run = { name, resources: new Map(), quietSince: now, busySince: now }
+    this.#runs.add(run)
+    if (this.#runs.size === 1) this.#hook.enable()
+    try {
+      const value = this.#storage.run(run, work)
+      Promise.resolve(value).then(
+        () => this.#over(run),
+        () => this.#over(run),
+      )
+      return value
+    } catch (error) {
+      this.#over(run)
+      throw error
+    }
+  }
+
+  /** Waits for a moment if user code makes progress, or may. Returns whether it did. Throws for code that takes too long. */
+  async wait(): Promise<boolean> {
+    const now = performance.now()
+    const running = [...this.#runs].filter((run) => isBusy(run) || now - run.quietSince < quietMs)
+    if (running.length === 0) return false
+    const late = running.find((run) => isBusy(run) && now - run.busySince > longestMs)
+    if (late) {
+      const types = [...new Set([...late.resources.values()].map(({ type }) => type))].join(', ')
+      const message = `${late.name} has waited for ${longestMs} ms of real time (${types}), and a manual clock moves only between such waits. Let it wait on the clock, or make it quicker`
+      // Told once: the test may want to go on.
+      for (const id of late.resources.keys()) this.#owners.delete(id)
+      late.resources.clear()
+      throw new PunctualError('option.invalid', message, { field: 'clock', handler: late.name })
+    }
+    await new Promise((resolve) => setTimeout(resolve, checkMs))
+    return true
+  }
+
+  get isBusy(): boolean {
+    return [...this.#runs].some(isBusy)
+  }
+
+  #begun(id: number, type: string, resource: object): void {
+    const run = real.test(type) ? this.#storage.getStore() : undefined
+    if (!run || !this.#runs.has(run)) return
+    if (run.resources.size === 0) run.busySince = performance.now()
+    run.resources.set(id, { type, resource })
+    this.#owners.set(id, run)
+  }
+
+  #called(id: number): void {
+    const type = this.#owners.get(id)?.resources.get(id)?.type
+    if (type !== undefined && once.test(type)) this.#ended(id)
+  }
+
+  #ended(id: number): void {
+    const run = this.#owners.get(id)
+    if (!run) return
+    this.#owners.delete(id)
+    run.resources.delete(id)
+    run.quietSince = performance.now()
+  }
+
+  #over(run: Run): void {
+    this.#runs.delete(run)
+    for (const id of run.resources.keys()) this.#owners.delete(id)
+    if (this.#runs.size === 0) this.#hook.disable()
+  }
+}
+
+/** A timer or socket that would not keep the process alive is no progress. */
+function isBusy({ resources }: Run): boolean {
+  return resources.values().some(({ resource }) => resource.hasRef?.() !== false)
+}
