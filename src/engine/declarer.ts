@@ -102,8 +102,10 @@ export class Declarer {
   async #readVersions(name: string): Promise<void> {
     const { registry, store } = this.#env
     const versions = await store.readVersions({ tenant: defaultTenant, name })
-    // What was declared can be missing after a failover.
-    if (versions.length === 0 || versions.length < registry.versionCount(name)) this.#isUndeclared = true
+    // Declared versions can be missing after a failover, and other code may have declared a newer one. This node declares again when
+    // no live node stands for that version any more.
+    const known = registry.versionCount(name)
+    if (versions.length === 0 || (known > 0 && versions.length !== known)) this.#isUndeclared = true
     registry.learn(name, versions)
   }
 }
