@@ -39,8 +39,15 @@ export async function declareJob(env: Env, declaration: Declaration): Promise<De
       expectedVersion: expectedVersion ?? known?.version ?? 0,
     })
     if (answer.outcome !== 'conflict' && answer.job) env.declared.set(answer.job.id, declarationHash(declared))
+    announceVersion(env, answer)
     if (answer.outcome !== 'conflict' || expectedVersion !== undefined) return answer
   }
+}
+
+/** Emits `job.updated` for a put that has made a version. */
+export function announceVersion({ events }: Env, { outcome, job }: JobPutAnswer, by: string | null = null): void {
+  if (job && (outcome === 'created' || outcome === 'updated'))
+    events.emit('job.updated', { tenant: job.tenant, job: job.name, version: job.version, by })
 }
 
 /**
@@ -79,8 +86,8 @@ export async function handleOrphans(env: Env, told: Set<string>): Promise<void> 
         tenant,
         job: name,
       })
-    else
-      await store.putJob({
+    else {
+      const answer = await store.putJob({
         tenant,
         name,
         spec: { ...spec, isRetired: true },
@@ -90,6 +97,8 @@ export async function handleOrphans(env: Env, told: Set<string>): Promise<void> 
         by: null,
         expectedVersion: version,
       })
+      announceVersion(env, answer)
+    }
   }
 }
 

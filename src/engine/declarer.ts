@@ -17,8 +17,6 @@ export class Declarer {
   #knowsEditions = false
   #editionsReadAt = 0
   #boots: readonly string[] = []
-  /** Called when this node may run something else than before. */
-  onKinds: () => void = () => {}
 
   /** @param beat Tells the other nodes what is declared and can be run here. */
   constructor(env: Env, beat: () => Promise<unknown>) {
@@ -82,7 +80,7 @@ export class Declarer {
 
   /** Learns which editions of their tasks the definitions have, and so what this node may run. What is not known here is not claimed. */
   async #readEditions(): Promise<void> {
-    const { registry, clock } = this.#env
+    const { registry, clock, events } = this.#env
     const before = registry.kinds().join()
     // What changes meanwhile is read the next time.
     this.#knowsEditions = true
@@ -96,7 +94,7 @@ export class Declarer {
     if (registry.kinds().join() === before) return
     // Whoever reads of this node learns at once what it can run.
     await this.#beat()
-    this.onKinds()
+    events.emit('signal.kinds', null)
   }
 
   async #readVersions(name: string): Promise<void> {

@@ -53,9 +53,6 @@ export class Dispatcher implements TurnListener {
   #unstarted = 0
   #idleWaiters: (() => void)[] = []
   #cancelGiveBack: (() => void) | null = null
-  /** Called when a slot has become free and more may be claimed. */
-  onRoom: () => void = () => {}
-  onTurnEnd: (claimId: string, result: TurnResult) => void = () => {}
 
   constructor(env: Env, recorder: Recorder, session: () => Session, fence: (reason: string) => void) {
     this.#env = env
@@ -253,7 +250,7 @@ export class Dispatcher implements TurnListener {
   handlersEnded(): void {
     this.#running -= 1
     this.#fill()
-    if (this.#mayBeMore && this.#queue.length <= this.#batch) this.onRoom()
+    if (this.#mayBeMore && this.#queue.length <= this.#batch) this.#env.events.emit('signal.slot', null)
   }
 
   turnEnded(executor: Executor, result: TurnResult): void {
@@ -261,7 +258,7 @@ export class Dispatcher implements TurnListener {
     // Only now, since one whose end is not written yet would go down with the next.
     if (isSuspect(member)) this.#runningSuspects -= 1
     this.#live.delete(executor)
-    this.onTurnEnd(claimId, result)
+    this.#env.events.emit('signal.turn', { claimId, result })
     this.#checkIdle()
     if (isSuspect(member)) this.#fill()
   }

@@ -1,12 +1,12 @@
 import { PunctualError } from '../errors.ts'
 import type { Events, Health } from '../model/events.ts'
-import { defaultTenant } from '../model/job.ts'
 import type { Hint } from '../store/store.ts'
 import { sleep } from '../time/clock.ts'
 import { Declarer } from './declarer.ts'
 import { Dispatcher } from './dispatcher.ts'
 import type { Env } from './env.ts'
 import type { TurnResult } from './executor.ts'
+import { logFinalFailures } from './failure-log.ts'
 import { HealthBook } from './health-book.ts'
 import { Keeper } from './keeper.ts'
 import { Loop, type Wait } from './loop.ts'
@@ -14,10 +14,8 @@ import { Planner } from './planner.ts'
 import { Recorder } from './recorder.ts'
 import { Session } from './session.ts'
 
-/** What no waiting will mend: `start` refuses it instead of trying again. */
-const hopeless: readonly string[] = ['store.newer', 'store.corrupt', 'store.unsupported', 'config.invalid']
-
-export { defaultTenant }
+/** Errors that retrying cannot fix: `start` throws them. */
+const hopeless: readonly string[] = ['store.refused', 'store.newer', 'store.corrupt', 'store.unsupported', 'config.invalid']
 
 /** What a pass by hand did. */
 export interface DueSummary {
@@ -60,14 +58,8 @@ export class Engine {
     this.#dispatcher = new Dispatcher(env, this.#recorder, session, (reason) => this.#fence(reason))
     this.#planner = new Planner(env)
     this.#keeper = new Keeper(env, this.#dispatcher, session, (reason) => this.#fence(reason))
-    this.#keeper.onBreak = () => this.wakePlanner()
-    this.#keeper.onNodes = (nodes) => {
-      this.#planner.observe(nodes)
-      if (this.#declarer.observe(nodes)) this.wakePlanner()
-    }
     this.#declarer = new Declarer(env, () => this.#beatOnce())
-    this.#declarer.onKinds = () => this.#loops.dispatcher.wake()
-    this.#book = new HealthBook(env.events)
+    this.#book = new HealthBook(env)
     this.#loops = {
       opener: this.#loop('opener', () => this.#openOnce()),
       planner: this.#loop('planner', () => this.#planOnce()),
@@ -76,8 +68,22 @@ export class Engine {
       watch: this.#loop('watch', () => this.#keeper.watchOnce()),
       prune: this.#loop('prune', () => this.#keeper.pruneOnce()),
     }
-    env.time.onJump = () => this.#loops.planner.wake()
-    this.#dispatcher.onRoom = () => this.#loops.dispatcher.wake()
+    this.#listen()
+    logFinalFailures(env)
+  }
+
+  /** Connects the parts. */
+  #listen(): void {
+    const { events } = this.env
+    const { planner, dispatcher } = this.#loops
+    events.watch('signal.gap', () => planner.wake())
+    events.watch('signal.jump', () => planner.wake())
+    events.watch('signal.kinds', () => dispatcher.wake())
+    events.watch('signal.slot', () => dispatcher.wake())
+    events.watch('signal.nodes', (nodes) => {
+      this.#planner.observe(nodes)
+      if (this.#declarer.observe(nodes)) planner.wake()
+    })
   }
 
   get depth(): { running: number; queued: number } {
@@ -118,7 +124,7 @@ export class Engine {
         this.#phase = 'stopped'
         throw error
       }
-      this.#book.trouble('opener', error instanceof Error ? error.message : String(error))
+      this.#book.trouble('opener', error instanceof Error ? error : new Error(String(error)))
     }
     if (this.#phase === 'started') this.#loops.opener.start()
   }
@@ -170,7 +176,7 @@ export class Engine {
     await this.open()
     const isStarted = this.#phase === 'started'
     const ends: { claimId: string; result: TurnResult }[] = []
-    this.#dispatcher.onTurnEnd = (claimId, result) => ends.push({ claimId, result })
+    const stopCounting = this.env.events.watch('signal.turn', (end) => ends.push(end))
     this.#dispatcher.resume()
     try {
       // A handler may run for longer than a node is believed without a beat.
@@ -184,7 +190,7 @@ export class Engine {
         ends.filter(({ claimId, result }) => claimIds.has(claimId) && results.includes(result)).length
       return { claimed, succeeded: count('completed'), retried: count('parked', 'released'), failed: count('failed', 'dead') }
     } finally {
-      this.#dispatcher.onTurnEnd = () => {}
+      stopCounting()
       if (this.#phase === 'stopped') await this.#leaveAfterTick()
     }
   }
@@ -290,7 +296,8 @@ export class Engine {
   #fence(reason: string): void {
     const fenced = this.#session
     if (fenced.isFenced) return
-    this.env.log.warn('This node stopped itself and comes back under a new id', { node: fenced.boot, reason })
+    const level = fenced.claims.size > 0 ? 'warn' : 'info'
+    this.env.log[level]('This node stopped itself and comes back under a new id', { node: fenced.boot, reason })
     this.#renewSession()
     this.#dispatcher.abandon(new Set(fenced.claims.keys()))
     this.#keeper.disown(fenced.boot)
@@ -331,9 +338,8 @@ export class Engine {
       runOnce,
       onOk: () => this.#book.recovered(name),
       onError: (error, retryInMs) => {
-        this.env.log.error(`The ${name} loop failed and tries again`, { error: error.message, retryInMs })
         this.env.events.emit('loop.error', { loop: name, error, retryInMs } satisfies Events['loop.error'])
-        this.#book.trouble(name, error.message)
+        this.#book.trouble(name, error)
       },
     })
   }

@@ -31,11 +31,6 @@ export class Keeper {
   readonly #unserved = new Map<string, number | null>()
   #aliveSince = 0
 
-  /** Called when the store has noticed that for a while no node was there. */
-  onBreak: () => void = () => {}
-  /** Called with all nodes whenever they are looked at. */
-  onNodes: (nodes: readonly NodeRecord[]) => void = () => {}
-
   constructor(env: Env, dispatcher: Dispatcher, session: () => Session, fence: (reason: string) => void) {
     this.#env = env
     this.#dispatcher = dispatcher
@@ -68,12 +63,13 @@ export class Keeper {
     session.isJoined = true
     session.beatAt = sentAt
     session.beatWallAt = sentWallAt
-    if (answer.aliveSince !== this.#aliveSince) this.onBreak()
+    if (answer.aliveSince !== this.#aliveSince) this.#env.events.emit('signal.gap', null)
     this.#aliveSince = answer.aliveSince
     this.rest()
     if (answer.lost.length > 0) this.#loseClaims(session, answer.lost)
     for (const { ref, turn, reason } of answer.cancels) this.#dispatcher.abort(ref, turn, 'cancel', reason)
-    return { poll: options.beatMs }
+    // Due work that waits for a slot or a handler is late only while a node is there to see it.
+    return this.#dispatcher.isIdle && this.#unserved.size === 0 ? { poll: options.beatMs } : options.beatMs
   }
 
   /** The node has let go of this boot id. */
@@ -89,9 +85,9 @@ export class Keeper {
 
   /** Takes over from nodes whose beats stand still. */
   async watchOnce(): Promise<Wait> {
-    const { store, clock, options } = this.#env
+    const { store, clock, events, options } = this.#env
     const { nodes, unserved, isRescueDue } = await store.nodes()
-    this.onNodes(nodes)
+    events.emit('signal.nodes', nodes)
     this.#reportUnserved(unserved)
     const mono = clock.mono()
     const wasAway = mono - this.#lookedAt > options.watchMs + blockedMs

@@ -133,12 +133,14 @@ class SteppedClock implements ManualClock {
 
   // A turn of the event loop settles every chain of promises; work that was put off by `soon` gets turns of its own, and one
   // more turn is for handlers that yield by themselves. Calls to other processes and handlers with real I/O are waited for.
-  async settle(): Promise<void> {
-    await turn()
-    do {
-      if (this.#outside.size > 0) await Promise.allSettled(this.#outside)
+  settle(): Promise<void> {
+    return this.#work.outside(async (caller) => {
       await turn()
-    } while (this.#soon > 0 || this.#outside.size > 0 || (await this.#work.wait()))
+      do {
+        if (this.#outside.size > 0) await Promise.allSettled(this.#outside)
+        await turn()
+      } while (this.#soon > 0 || this.#outside.size > 0 || (await this.#work.wait(caller)))
+    })
   }
 
   #set(timer: Timer): () => void {
@@ -150,7 +152,7 @@ class SteppedClock implements ManualClock {
   #move(target: () => number): Promise<void> {
     this.#moves += 1
     const moved = this.#moving
-      .then(() => this.#run(target()))
+      .then(() => this.#work.outside(() => this.#run(target())))
       .finally(() => {
         this.#moves -= 1
         this.#movedAt = performance.now()

@@ -50,10 +50,16 @@ export class RealWork {
     }
   }
 
+  /** Calls `work`, which waits for user code, but not for the code that has called it. */
+  outside<Value>(work: (caller: unknown) => Value): Value {
+    const caller = this.#storage.getStore()
+    return this.#storage.exit(() => work(caller))
+  }
+
   /** Waits for a moment if user code makes progress, or may. Returns whether it did. Throws for code that takes too long. */
-  async wait(): Promise<boolean> {
+  async wait(caller: unknown): Promise<boolean> {
     const now = performance.now()
-    const running = [...this.#runs].filter((run) => isBusy(run) || now - run.quietSince < quietMs)
+    const running = [...this.#runs].filter((run) => run !== caller && (isBusy(run) || now - run.quietSince < quietMs))
     if (running.length === 0) return false
     const late = running.find((run) => isBusy(run) && now - run.busySince > longestMs)
     if (late) {
