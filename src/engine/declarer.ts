@@ -11,7 +11,10 @@ const editionsKeptMs = 60_000
 export class Declarer {
   readonly #env: Env
   readonly #beat: () => Promise<unknown>
+  /** Definitions that this process has declared since it was made. */
+  readonly #declared = new Set<string>()
   readonly #toldOrphans = new Set<string>()
+  readonly #toldGaps = new Set<string>()
   #isUndeclared = true
   #mayHaveOrphans = false
   #knowsEditions = false
@@ -74,7 +77,10 @@ export class Declarer {
     const inline = definition.options.schedule?.toJSON() ?? null
     const declared = (known: JobRecord | undefined) =>
       jobSpec(definition, inline === null && known?.declared ? known.declared : { schedule: inline })
-    const { outcome } = await declareJob(this.#env, { tenant: defaultTenant, name: definition.name, declared, isPatient: true })
+    const { name } = definition
+    const isRepeated = this.#declared.has(name)
+    const { outcome } = await declareJob(this.#env, { tenant: defaultTenant, name, declared, isPatient: true, isRepeated })
+    if (outcome !== 'left') this.#declared.add(name)
     return outcome !== 'left'
   }
 
@@ -85,12 +91,13 @@ export class Declarer {
     // What changes meanwhile is read the next time.
     this.#knowsEditions = true
     try {
-      for (const { name } of [...registry.definitions]) await this.#readVersions(name)
+      for (const name of registry.names) await this.#readVersions(name)
     } catch (cause) {
       this.#knowsEditions = false
       throw cause
     }
     this.#editionsReadAt = clock.mono()
+    this.#tellGaps()
     if (registry.kinds().join() === before) return
     // Whoever reads of this node learns at once what it can run.
     await this.#beat()
@@ -103,7 +110,19 @@ export class Declarer {
     // Declared versions can be missing after a failover, and other code may have declared a newer one. This node declares again when
     // no live node stands for that version any more.
     const known = registry.versionCount(name)
-    if (versions.length === 0 || (known > 0 && versions.length !== known)) this.#isUndeclared = true
+    const isOwn = registry.definition(name) !== undefined
+    if (isOwn && (versions.length === 0 || (known > 0 && versions.length !== known))) this.#isUndeclared = true
     registry.learn(name, versions)
+  }
+
+  /** Handlers here that fit no definition in the store: each is told of once. */
+  #tellGaps(): void {
+    const { registry, log, events } = this.#env
+    for (const gap of registry.storedGaps()) {
+      if (this.#toldGaps.has(gap.message)) continue
+      this.#toldGaps.add(gap.message)
+      log.warn(gap.message, { job: gap.job, task: gap.task })
+      events.emit('handler.missing', gap)
+    }
   }
 }

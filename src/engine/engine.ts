@@ -215,7 +215,7 @@ export class Engine {
     for (;;) {
       await this.#dispatcher.idle()
       const { now, nextDue } = await store.peek({
-        kinds: isStarted ? registry.kinds() : [...registry.definitions.map(({ name }) => name)],
+        kinds: isStarted ? registry.kinds() : registry.names,
       })
       // What a claim under way has taken is due no more, and not here yet.
       await this.#dispatcher.claimed()
