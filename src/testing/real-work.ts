@@ -5,17 +5,24 @@ import { PunctualError } from '../errors.ts'
 const longestMs = 4000
 /** User code that waits for nothing we can see is given this long: a query on an open connection leaves no trace here. */
 const quietMs = 50
+/** So long may a socket that user code has opened be silent. It may be an idle one of a pool. */
+const silentMs = 1000
 const checkMs = 5
 
 /** What counts as progress: real timers, files, sockets, processes, threads. Promises do not. */
 const real =
-  /^(Timeout|Immediate|FSREQ\w+|FILEHANDLECLOSEREQ|GETADDRINFOREQWRAP|QUERYWRAP|(TCP|PIPE)(CONNECT)?WRAP|PROCESSWRAP|WORKER|\w+REQUEST|\w+JOB)$/
+  /^(Timeout|Immediate|FSREQ\w+|FILEHANDLECLOSEREQ|GETADDRINFOREQWRAP|QUERYWRAP|(TCP|PIPE)(CONNECT)?WRAP|PROCESSWRAP|WORKER)$/
 /** These are over after their first callback. */
-const once = /^(Immediate|FSREQ\w+|FILEHANDLECLOSEREQ|GETADDRINFOREQWRAP|QUERYWRAP|\w+CONNECTWRAP|\w+REQUEST|\w+JOB)$/
+const once = /^(Immediate|FSREQ\w+|FILEHANDLECLOSEREQ|GETADDRINFOREQWRAP|QUERYWRAP|\w+CONNECTWRAP)$/
+
+interface Pending {
+  readonly type: string
+  readonly resource: { hasRef?(): boolean; readonly _idleTimeout?: number }
+}
 
 interface Run {
   readonly name: string
-  readonly resources: Map<number, { readonly type: string; readonly resource: { hasRef?(): boolean } }>
+  readonly resources: Map<number, Pending>
   /** Since when it has waited for nothing visible, by real time. */
   quietSince: number
   busySince: number
@@ -59,7 +66,7 @@ export class RealWork {
   /** Waits for a moment if user code makes progress, or may. Returns whether it did. Throws for code that takes too long. */
   async wait(caller: unknown): Promise<boolean> {
     const now = performance.now()
-    const running = [...this.#runs].filter((run) => run !== caller && (isBusy(run) || now - run.quietSince < quietMs))
+    const running = [...this.#runs].filter((run) => run !== caller && (isBusy(run) || now - run.quietSince < patience(run)))
     if (running.length === 0) return false
     const late = running.find((run) => isBusy(run) && now - run.busySince > longestMs)
     if (late) {
@@ -87,8 +94,11 @@ export class RealWork {
   }
 
   #called(id: number): void {
-    const type = this.#owners.get(id)?.resources.get(id)?.type
-    if (type !== undefined && once.test(type)) this.#ended(id)
+    const run = this.#owners.get(id)
+    const type = run?.resources.get(id)?.type
+    if (!run || type === undefined) return
+    run.quietSince = performance.now()
+    if (once.test(type)) this.#ended(id)
   }
 
   #ended(id: number): void {
@@ -106,7 +116,21 @@ export class RealWork {
   }
 }
 
-/** A timer or socket that would not keep the process alive is no progress. */
+/** A timer that would not keep the process alive is no progress, nor is a long one beside a socket, which only guards it. */
 function isBusy({ resources }: Run): boolean {
-  return resources.values().some(({ resource }) => resource.hasRef?.() !== false)
+  const hasSocket = resources.values().some(isSocket)
+  return resources
+    .values()
+    .some(
+      (one) =>
+        !isSocket(one) && one.resource.hasRef?.() !== false && !(hasSocket && (one.resource._idleTimeout ?? 0) > longestMs),
+    )
+}
+
+function patience({ resources }: Run): number {
+  return resources.values().some(isSocket) ? silentMs : quietMs
+}
+
+function isSocket({ type }: Pending): boolean {
+  return /^(TCP|PIPE)WRAP$/.test(type)
 }
