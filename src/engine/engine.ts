@@ -149,6 +149,7 @@ export class Engine {
     grace.abort()
     await Promise.all([beat.stop(), watch.stop()])
     await this.#leave()
+    await this.#keeper.close()
     this.#phase = 'stopped'
     this.#book.forget()
     this.env.events.emit('health.changed', this.health)
@@ -157,6 +158,7 @@ export class Engine {
   async close(): Promise<void> {
     await this.stop()
     await this.#ticking
+    await this.#keeper.close()
     if (this.#isOpen) await this.env.store.close()
     this.#isOpen = false
     this.#opening = null
@@ -321,7 +323,7 @@ export class Engine {
   /** The old session writes nothing any more, and does not go on trying to. */
   #renewSession(): void {
     this.#session.fence()
-    this.#keeper.rest()
+    this.#keeper.leave()
     this.#session = this.#newSession()
   }
 

@@ -1,8 +1,11 @@
+import { cascade } from '../model/settings.ts'
 import type { NodeInfo, NodeRecord } from '../store/store.ts'
+import { systemClock } from '../time/clock.ts'
 import { tzVersion } from '../time/zone.ts'
 import type { Dispatcher } from './dispatcher.ts'
 import type { Env } from './env.ts'
 import type { Wait } from './loop.ts'
+import { Pulse } from './pulse.ts'
 import type { Session } from './session.ts'
 import { announceUnattendedEnd } from './unattended-end.ts'
 import { version } from './version.ts'
@@ -20,6 +23,7 @@ export class Keeper {
   readonly #dispatcher: Dispatcher
   readonly #session: () => Session
   readonly #fence: (reason: string) => void
+  readonly #pulse: Pulse | null
   /** When the beats of each other node were last seen to move, by this node's monotonic clock. */
   readonly #seen = new Map<string, { beats: number; at: number }>()
   /** Boot ids that this node itself has given up: nobody has to wait to see whether they beat. */
@@ -32,7 +36,13 @@ export class Keeper {
   #aliveSince = 0
 
   constructor(env: Env, dispatcher: Dispatcher, session: () => Session, fence: (reason: string) => void) {
+    const { store, clock, options, log } = env
     this.#env = env
+    // A clock that is moved by hand does not move while the process is blocked.
+    this.#pulse =
+      store.reopen && clock === systemClock
+        ? new Pulse({ reopen: store.reopen, beatMs: options.beatMs, ttlMs: options.ttlMs }, log)
+        : null
     this.#dispatcher = dispatcher
     this.#session = session
     this.#fence = fence
@@ -66,15 +76,38 @@ export class Keeper {
     if (answer.aliveSince !== this.#aliveSince) this.#env.events.emit('signal.gap', null)
     this.#aliveSince = answer.aliveSince
     this.rest()
+    if (phase === 'stay') this.#pulse?.beaten(session.boot, this.#longestBlockMs())
     if (answer.lost.length > 0) this.#loseClaims(session, answer.lost)
     for (const { ref, turn, reason } of answer.cancels) this.#dispatcher.abort(ref, turn, 'cancel', reason)
     // Due work that waits for a slot or a handler is late only while a node is there to see it.
     return this.#dispatcher.isIdle && this.#unserved.size === 0 ? { poll: options.beatMs } : options.beatMs
   }
 
+  /** The session has ended, and nobody beats for it any more. */
+  leave(): void {
+    this.rest()
+    this.#pulse?.rest()
+  }
+
+  /** Ends the thread that beats for a blocked process. */
+  async close(): Promise<void> {
+    await this.#pulse?.stop()
+  }
+
   /** The node has let go of this boot id. */
   disown(boot: string): void {
     this.#disowned.add(boot)
+  }
+
+  /** How long a handler may block this process from now on: a thread beats for it so long, and not for ever. */
+  #longestBlockMs(): number {
+    const { time, options } = this.#env
+    const now = time.now()
+    const { executionTimeoutMs } = cascade(options.settings)
+    return Math.max(
+      executionTimeoutMs + options.writeOffMs,
+      ...[...this.#dispatcher.live].map(({ deadlineAt }) => deadlineAt - now),
+    )
   }
 
   /** Takes the fence back: a beat was acknowledged, or the session has ended. */

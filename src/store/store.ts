@@ -26,6 +26,8 @@ export interface Store {
   readonly abilities: ReadonlySet<Ability>
   /** The most occurrences that one claim or one settle may carry. */
   readonly batchLimit: number
+  /** How another thread of the process opens the same data. Left out by stores that no other thread can open. */
+  readonly reopen?: Reopen
 
   /** Checks the schema, the clock and the durability, and makes the store usable. Repeating it is harmless. */
   open(env: StoreEnv): Promise<void>
@@ -89,6 +91,15 @@ export interface Store {
   readonly isHearing: boolean
   /** Hints about changes that others made. Missing one costs time, never work. */
   subscribe(listener: (hint: Hint) => void): () => void
+}
+
+/** The factory of a store and its arguments, all of which can be sent to a thread. */
+export interface Reopen {
+  /** The module's URL. */
+  readonly module: string
+  /** The export that makes the store. */
+  readonly factory: string
+  readonly given: readonly unknown[]
 }
 
 /** What a store is given by whoever opens it. Stores with a clock of their own use this one only for timers. */
@@ -412,8 +423,11 @@ export interface Beat {
   readonly inFlight: readonly string[]
   /** Turns that have run for longer than a beat, with their deadline. */
   readonly long: readonly { ref: number; turn: number; startedAt: number; deadlineAt: number }[]
-  /** `join` makes the node known; `leave` is the last beat of a node that stops, and what it still holds is left to rescue. */
-  readonly phase: 'join' | 'stay' | 'leave'
+  /**
+   * `join` makes the node known; `leave` is the last beat of a node that stops, and what it still holds is left to rescue. `pulse` comes
+   * from a thread while the process is blocked: it says only that a known node lives, and claims and turns are not looked at.
+   */
+  readonly phase: 'join' | 'stay' | 'pulse' | 'leave'
 }
 
 export interface BeatAnswer {

@@ -46,6 +46,11 @@ export const systemClock: Clock = {
   soon: (fn) => void setImmediate(fn),
 }
 
+/** Milliseconds on a monotonic clock that all threads of the process share. */
+export function processMono(): number {
+  return Number(process.hrtime.bigint() / 1_000_000n)
+}
+
 /** Waits `ms` on the clock, or less when `signal` aborts; never rejects. */
 export function sleep(clock: Clock, ms: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve) => {

@@ -19,6 +19,10 @@ export function beat(ledger: Ledger, { node, claims, inFlight, long, phase }: Be
   const now = ledger.now
   const known = ledger.nodes.get(node.boot)
   if (!known && phase !== 'join') return { now, aliveSince: ledger.aliveSince, known: false, lost: claims, cancels: [] }
+  if (known && phase === 'pulse') {
+    ledger.nodes.set(node.boot, { ...known, beatAt: now, beats: known.beats + 1 })
+    return { now, aliveSince: ledger.aliveSince, known: true, lost: [], cancels: [] }
+  }
   if (![...ledger.nodes.values()].some((other) => other.beatAt + other.ttlMs >= now)) noteBreak(ledger, now)
   const own = [...ledger.claims.values()].filter((claim) => claim.node === node.boot)
   for (const claim of own) if (!claims.includes(claim.id) && !inFlight.includes(claim.id)) release(ledger, claim, now)
