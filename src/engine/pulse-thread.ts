@@ -11,14 +11,14 @@ const factory = (await import(reopen.module))[reopen.factory] as (...given: read
 
 let opened: Store | null = null
 let note: PulseNote | null = null
-let timer: NodeJS.Timeout | undefined
+let cancelTimer = () => {}
 let work: Promise<void> = Promise.resolve()
 
 port.on('message', (next: PulseNote | null) => {
   note = next
-  clearTimeout(timer)
+  cancelTimer()
   // Later than the process would beat, and well before its ttl is over.
-  if (next) timer = setTimeout(pulse, Math.min(2 * beatMs, (beatMs + ttlMs) / 2))
+  if (next) cancelTimer = systemClock.timer(Math.min(2 * beatMs, (beatMs + ttlMs) / 2), pulse)
   work = work.then(close)
 })
 
@@ -26,7 +26,7 @@ function pulse(): void {
   const current = note
   if (!current || processMono() >= current.until) return
   work = work.then(() => beat(current)).catch(() => {})
-  timer = setTimeout(pulse, beatMs)
+  cancelTimer = systemClock.timer(beatMs, pulse)
 }
 
 async function beat(current: PulseNote): Promise<void> {

@@ -1,5 +1,5 @@
 import { PunctualError } from '../errors.ts'
-import type { Clock } from '../time/clock.ts'
+import { type Clock, sleep, systemClock } from '../time/clock.ts'
 import { type DurationInput, parseDuration } from '../time/duration.ts'
 import { type InstantInput, isoText, parseInstant } from '../time/instant.ts'
 import { RealWork } from './real-work.ts'
@@ -96,10 +96,10 @@ class SteppedClock implements ManualClock {
   }
 
   async stalled(signal: AbortSignal): Promise<void> {
-    const since = performance.now()
+    const since = systemClock.mono()
     while (!signal.aborted) {
-      await new Promise((resolve) => setTimeout(resolve, stillMs / 20))
-      const isStill = this.#moves === 0 && performance.now() - Math.max(since, this.#movedAt) >= stillMs
+      await sleep(systemClock, stillMs / 20)
+      const isStill = this.#moves === 0 && systemClock.mono() - Math.max(since, this.#movedAt) >= stillMs
       if (isStill && !this.#work.isBusy && this.#outside.size === 0) return
     }
   }
@@ -155,7 +155,7 @@ class SteppedClock implements ManualClock {
       .then(() => this.#work.outside(() => this.#run(target())))
       .finally(() => {
         this.#moves -= 1
-        this.#movedAt = performance.now()
+        this.#movedAt = systemClock.mono()
       })
     this.#moving = moved.catch(() => {})
     return moved

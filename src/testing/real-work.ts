@@ -1,5 +1,6 @@
 import { AsyncLocalStorage, createHook } from 'node:async_hooks'
 import { PunctualError } from '../errors.ts'
+import { sleep, systemClock } from '../time/clock.ts'
 
 /** Real time that user code may take for timers and I/O before a clock refuses to move on. */
 const longestMs = 4000
@@ -40,7 +41,7 @@ export class RealWork {
   })
 
   run<Value>(name: string, work: () => Value): Value {
-    const now = performance.now()
+    const now = systemClock.mono()
     const run: Run = { name, resources: new Map(), quietSince: now, busySince: now }
     this.#runs.add(run)
     if (this.#runs.size === 1) this.#hook.enable()
@@ -65,7 +66,7 @@ export class RealWork {
 
   /** Waits for a moment if user code makes progress, or may. Returns whether it did. Throws for code that takes too long. */
   async wait(caller: unknown): Promise<boolean> {
-    const now = performance.now()
+    const now = systemClock.mono()
     const running = [...this.#runs].filter((run) => run !== caller && (isBusy(run) || now - run.quietSince < patience(run)))
     if (running.length === 0) return false
     const late = running.find((run) => isBusy(run) && now - run.busySince > longestMs)
@@ -77,7 +78,7 @@ export class RealWork {
       late.resources.clear()
       throw new PunctualError('option.invalid', message, { field: 'clock', handler: late.name })
     }
-    await new Promise((resolve) => setTimeout(resolve, checkMs))
+    await sleep(systemClock, checkMs)
     return true
   }
 
@@ -88,7 +89,7 @@ export class RealWork {
   #begun(id: number, type: string, resource: object): void {
     const run = real.test(type) ? this.#storage.getStore() : undefined
     if (!run || !this.#runs.has(run)) return
-    if (run.resources.size === 0) run.busySince = performance.now()
+    if (run.resources.size === 0) run.busySince = systemClock.mono()
     run.resources.set(id, { type, resource })
     this.#owners.set(id, run)
   }
@@ -97,7 +98,7 @@ export class RealWork {
     const run = this.#owners.get(id)
     const type = run?.resources.get(id)?.type
     if (!run || type === undefined) return
-    run.quietSince = performance.now()
+    run.quietSince = systemClock.mono()
     if (once.test(type)) this.#ended(id)
   }
 
@@ -106,7 +107,7 @@ export class RealWork {
     if (!run) return
     this.#owners.delete(id)
     run.resources.delete(id)
-    run.quietSince = performance.now()
+    run.quietSince = systemClock.mono()
   }
 
   #over(run: Run): void {
