@@ -29,6 +29,8 @@ export interface JobSpec {
   /** What the definition itself declares, so that every node and reader knows the effective settings. */
   readonly defaults: SettingsDiff
   readonly tasks: readonly TaskSpec[]
+  /** Whether the definition has `onComplete`; left out for false. */
+  readonly isHooked?: true
   /** Which set of tasks of the definition this is: the version of its own job that brought it; left out for the first. */
   readonly edition?: number
   /** While false no instants are generated or recorded. */
@@ -83,6 +85,7 @@ export function jobSpec(
       ...(after && { after }),
       ...(Object.keys(settings).length > 0 && { settings }),
     })),
+    ...(definition.options.onComplete && { isHooked: true as const }),
     isEnabled: true,
     isRetired: false,
   }
