@@ -44,6 +44,8 @@ export interface Store {
   readonly abilities: ReadonlySet<Ability>
   /** The most occurrences that one claim or one settle may carry. */
   readonly batchLimit: number
+  /** How another thread of the process opens the same data. Left out by stores that no other thread can open. */
+  readonly reopen?: Reopen
   readonly hints: Hints
 
   /** Checks the schema, the clock and the durability, and makes the store usable. Repeating it is harmless. */
@@ -101,6 +103,15 @@ export interface Store {
   counts(query: { tenant?: string; job?: string }): Promise<JobCounts>
   /** All nodes, the kinds of due work that none of them can run, and whether a rescue is due. */
   nodes(): Promise<NodesAnswer>
+}
+
+/** The factory of a store and its arguments, all of which can be sent to a thread. */
+export interface Reopen {
+  /** The module's URL. */
+  readonly module: string
+  /** The export that makes the store. */
+  readonly factory: string
+  readonly given: readonly unknown[]
 }
 
 /** The environment of a store. A store on a server uses its clock only for timers. */

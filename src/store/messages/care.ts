@@ -43,8 +43,11 @@ export interface Beat {
   readonly inFlight: readonly string[]
   /** Turns that have run for longer than a beat, with their deadline. */
   readonly long: readonly { ref: number; turn: number; startedAt: number; deadlineAt: number }[]
-  /** `join` makes the node known; `leave` is the last beat of a node that stops, and what it still holds is left to rescue. */
-  readonly phase: 'join' | 'stay' | 'leave'
+  /**
+   * `join` makes the node known; `leave` is the last beat of a node that stops, and rescue takes what it still holds. `pulse` comes from a
+   * thread while the process is blocked: it says only that a known node lives, and claims and turns are not looked at.
+   */
+  readonly phase: 'join' | 'stay' | 'pulse' | 'leave'
 }
 
 export interface BeatAnswer {
