@@ -88,7 +88,7 @@ export class RealWork {
 
   #begun(id: number, type: string, resource: object): void {
     const run = real.test(type) ? this.#storage.getStore() : undefined
-    if (!run || !this.#runs.has(run)) return
+    if (!run || !this.#runs.has(run) || isGuard({ type, resource })) return
     if (run.resources.size === 0) run.busySince = systemClock.mono()
     run.resources.set(id, { type, resource })
     this.#owners.set(id, run)
@@ -117,15 +117,19 @@ export class RealWork {
   }
 }
 
-/** A timer that would not keep the process alive is no progress, nor is a long one beside a socket, which only guards it. */
+/** A timer that would not keep the process alive is no progress. */
 function isBusy({ resources }: Run): boolean {
-  const hasSocket = resources.values().some(isSocket)
-  return resources
-    .values()
-    .some(
-      (one) =>
-        !isSocket(one) && one.resource.hasRef?.() !== false && !(hasSocket && (one.resource._idleTimeout ?? 0) > longestMs),
-    )
+  return resources.values().some((one) => !isSocket(one) && one.resource.hasRef?.() !== false)
+}
+
+const ownCode = new URL('..', import.meta.url).pathname
+
+/** A long timer that a library has set while it works for user code: it guards a call, and nobody waits for its end. */
+function isGuard({ type, resource }: Pending): boolean {
+  if (type !== 'Timeout' || (resource._idleTimeout ?? 0) <= longestMs) return false
+  const lines = (new Error().stack ?? '').split('\n').slice(1)
+  const setter = lines.find((line) => /[/\\]/.test(line) && !line.includes('node:') && !line.includes('real-work'))
+  return setter !== undefined && (setter.includes('node_modules') || setter.includes(ownCode))
 }
 
 function patience({ resources }: Run): number {
