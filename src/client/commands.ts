@@ -1,6 +1,6 @@
 // What changes something: each command checks what it is given before anything is written.
-import type { Engine } from '../engine/engine.ts'
-import { isTransient } from '../engine/transient.ts'
+import type { Engine } from '../engine/node/engine.ts'
+import { isTransient } from '../engine/node/transient.ts'
 import { announceUnattendedEnd, isEndNoticed } from '../engine/unattended-end.ts'
 import { PunctualError } from '../errors.ts'
 import { type AnyDefinition, Definition } from '../model/definition.ts'

@@ -6,10 +6,10 @@ import type { Env } from './env.ts'
 import { Execution } from './execution.ts'
 import { Executor, type TurnListener, type TurnResult } from './executor.ts'
 import { LiveTurns } from './live-turns.ts'
-import type { Wait } from './loop.ts'
+import type { Wait } from './loops/loop.ts'
+import type { Runnable } from './node/registry.ts'
+import type { Session } from './node/session.ts'
 import type { Recorder } from './recorder.ts'
-import type { Runnable } from './registry.ts'
-import type { Session } from './session.ts'
 
 /** What one claim has brought. */
 interface Batch {

@@ -2,8 +2,8 @@ import type { CheckpointItem, SettleItem, WriteAnswer } from '../store/store.ts'
 import { sleep } from '../time/clock.ts'
 import { type Asker, Batcher } from './batcher.ts'
 import type { Env } from './env.ts'
-import type { Session } from './session.ts'
-import { isTransient } from './transient.ts'
+import type { Session } from './node/session.ts'
+import { isTransient } from './node/transient.ts'
 
 const longestWaitMs = 2000
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { Loop, type Wait } from '../../src/engine/loop.ts'
+import { Loop, type Wait } from '../../src/engine/loops/loop.ts'
 import { manualClock } from '../../src/testing/manual-clock.ts'
 
 function newLoop(runOnce: (isLook: boolean) => Promise<Wait>, clock = manualClock()) {

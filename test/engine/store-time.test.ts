@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { StoreTime } from '../../src/engine/store-time.ts'
+import { StoreTime } from '../../src/engine/node/store-time.ts'
 import { manualClock } from '../../src/testing/manual-clock.ts'
 
 const start = Date.parse('2026-01-01T00:00:00Z')

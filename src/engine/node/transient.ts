@@ -1,4 +1,4 @@
-import { PunctualError } from '../errors.ts'
+import { PunctualError } from '../../errors.ts'
 
 /** A server that refuses this user may take it again after a failover or a change of rights. */
 const transient: readonly string[] = ['store.unreachable', 'store.refused', 'store.busy']

@@ -1,7 +1,7 @@
 // The thread that beats for a process that is blocked. See pulse.ts.
 import { parentPort, workerData } from 'node:worker_threads'
-import type { NodeInfo, Store } from '../store/store.ts'
-import { processMono, systemClock } from '../time/clock.ts'
+import type { NodeInfo, Store } from '../../store/store.ts'
+import { processMono, systemClock } from '../../time/clock.ts'
 import type { PulseNote, PulseOptions } from './pulse.ts'
 
 const { reopen, beatMs, ttlMs } = workerData as PulseOptions

@@ -1,7 +1,7 @@
-import { PunctualError } from '../errors.ts'
-import type { Handler } from '../model/context.ts'
-import { type AnyDefinition, type TaskDefinition, tasksOf } from '../model/definition.ts'
-import { runnableKinds, storedDefinition, type VersionRecord } from '../model/job.ts'
+import { PunctualError } from '../../errors.ts'
+import type { Handler } from '../../model/context.ts'
+import { type AnyDefinition, type TaskDefinition, tasksOf } from '../../model/definition.ts'
+import { runnableKinds, storedDefinition, type VersionRecord } from '../../model/job.ts'
 
 /** Handlers by job, then by task; a function alone is the handler of a job's only task. */
 export type HandlerMap = Readonly<Record<string, Handler<never, never> | Readonly<Record<string, Handler<never, never>>>>>

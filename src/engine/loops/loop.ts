@@ -1,4 +1,4 @@
-import type { Clock } from '../time/clock.ts'
+import type { Clock } from '../../time/clock.ts'
 
 /**
  * The wait until the next pass: ms until an appointed time, `poll` for a pass that comes at the latest after so long but need not be

@@ -1,8 +1,8 @@
 import { extname } from 'node:path'
 import { Worker } from 'node:worker_threads'
-import type { Logger } from '../model/context.ts'
-import type { Reopen } from '../store/store.ts'
-import { processMono } from '../time/clock.ts'
+import type { Logger } from '../../model/context.ts'
+import type { Reopen } from '../../store/store.ts'
+import { processMono } from '../../time/clock.ts'
 
 /** What the thread needs for its whole life. */
 export interface PulseOptions {

@@ -1,15 +1,15 @@
 // What one pass of the planner decides about one job, as a pure function of what the store told.
 
-import { scheduledId } from '../model/ids.ts'
-import { type VersionRecord, versionAt } from '../model/job.ts'
-import type { Source } from '../model/lifecycle.ts'
-import { limitsFor } from '../model/limit.ts'
-import { isPausedAt } from '../model/pause.ts'
-import { decideGap, type Passed, PassedInstants, type Span } from '../model/recovery.ts'
-import { cascade, type Settings, type SettingsDiff } from '../model/settings.ts'
-import { spreadMs } from '../schedule/spread.ts'
-import { tzStamp } from '../schedule/tz-stamp.ts'
-import type { JobPlan, PlanCandidate, PlannedOccurrence, PlanWork } from '../store/store.ts'
+import { scheduledId } from '../../model/ids.ts'
+import { type VersionRecord, versionAt } from '../../model/job.ts'
+import type { Source } from '../../model/lifecycle.ts'
+import { limitsFor } from '../../model/limit.ts'
+import { isPausedAt } from '../../model/pause.ts'
+import { decideGap, type Passed, PassedInstants, type Span } from '../../model/recovery.ts'
+import { cascade, type Settings, type SettingsDiff } from '../../model/settings.ts'
+import { spreadMs } from '../../schedule/spread.ts'
+import { tzStamp } from '../../schedule/tz-stamp.ts'
+import type { JobPlan, PlanCandidate, PlannedOccurrence, PlanWork } from '../../store/store.ts'
 import type { Tick, Timeline } from './timeline.ts'
 
 const rowsPerPlan = 1000

@@ -1,5 +1,5 @@
-import type { JobRecord } from '../model/job.ts'
-import type { Store } from '../store/store.ts'
+import type { JobRecord } from '../../model/job.ts'
+import type { Store } from '../../store/store.ts'
 
 const pageSize = 500
 

@@ -1,4 +1,4 @@
-import type { Clock } from '../time/clock.ts'
+import type { Clock } from '../../time/clock.ts'
 
 /** The store's clock is believed to have been set when it is this far from what was expected. */
 const jumpMs = 1000

@@ -1,6 +1,6 @@
-import type { Logger } from '../model/context.ts'
-import type { Health } from '../model/events.ts'
-import type { Clock } from '../time/clock.ts'
+import type { Logger } from '../../model/context.ts'
+import type { Health } from '../../model/events.ts'
+import type { Clock } from '../../time/clock.ts'
 import type { Bus } from './bus.ts'
 import { isTransient } from './transient.ts'
 

@@ -1,6 +1,6 @@
-import type { Emitter, Events } from '../model/events.ts'
-import type { NodeRecord } from '../store/store.ts'
-import type { TurnResult } from './executor.ts'
+import type { Emitter, Events } from '../../model/events.ts'
+import type { NodeRecord } from '../../store/store.ts'
+import type { TurnResult } from '../executor.ts'
 
 /** What the parts of a node tell each other, beside the events that users hear of. */
 export interface Signals {

@@ -1,5 +1,5 @@
-import type { Events } from '../model/events.ts'
-import type { Env } from './env.ts'
+import type { Events } from '../../model/events.ts'
+import type { Env } from '../env.ts'
 
 /** Logs final failures while the user listens to no event of them: a failure is never silent. */
 export function logFinalFailures({ events, log }: Env): void {

@@ -1,10 +1,10 @@
 // How code declares jobs: a person's changes stay, saying the same again writes nothing, and a node with older code does not undo
 // what newer code has declared.
 import { createHash } from 'node:crypto'
-import { defaultTenant, isOwnJob, type JobRecord, type JobSpec, specText, taskSetText, withOverride } from '../model/job.ts'
-import type { JobPutAnswer } from '../store/store.ts'
+import { defaultTenant, isOwnJob, type JobRecord, type JobSpec, specText, taskSetText, withOverride } from '../../model/job.ts'
+import type { JobPutAnswer } from '../../store/store.ts'
+import type { Env } from '../env.ts'
 import { allJobs } from './all-jobs.ts'
-import type { Env } from './env.ts'
 
 export interface Declaration {
   readonly tenant: string

@@ -1,8 +1,8 @@
-import type { AnyDefinition } from '../model/definition.ts'
-import { defaultTenant, type JobRecord, jobSpec } from '../model/job.ts'
-import type { NodeRecord } from '../store/store.ts'
+import type { AnyDefinition } from '../../model/definition.ts'
+import { defaultTenant, type JobRecord, jobSpec } from '../../model/job.ts'
+import type { NodeRecord } from '../../store/store.ts'
+import type { Env } from '../env.ts'
 import { declareJob, handleOrphans } from './declaration.ts'
-import type { Env } from './env.ts'
 
 /** After this long the editions of the definitions are read again, whatever was heard. */
 const editionsKeptMs = 60_000

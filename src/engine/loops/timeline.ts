@@ -1,7 +1,7 @@
-import { isPlannable, type JobRecord, type VersionRecord, versionAt } from '../model/job.ts'
-import { bind } from '../schedule/interval.ts'
-import { restoreSchedule } from '../schedule/restore.ts'
-import { nextMs, type Schedule } from '../schedule/schedule.ts'
+import { isPlannable, type JobRecord, type VersionRecord, versionAt } from '../../model/job.ts'
+import { bind } from '../../schedule/interval.ts'
+import { restoreSchedule } from '../../schedule/restore.ts'
+import { nextMs, type Schedule } from '../../schedule/schedule.ts'
 
 /** An instant of a job, and the version that was in force at it. */
 export interface Tick {

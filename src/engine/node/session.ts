@@ -1,6 +1,6 @@
-import { uuidV7 } from '../model/ids.ts'
-import type { ClaimRef } from '../store/store.ts'
-import type { Clock } from '../time/clock.ts'
+import { uuidV7 } from '../../model/ids.ts'
+import type { ClaimRef } from '../../store/store.ts'
+import type { Clock } from '../../time/clock.ts'
 
 /** What a node is between joining and leaving, or being cut off: a boot id and the claims it holds under it. */
 export class Session {
