@@ -1,6 +1,7 @@
 import type { Env } from '../engine/env.ts'
 import type { Bus } from '../engine/node/bus.ts'
-import { type DueSummary, Engine } from '../engine/node/engine.ts'
+import type { DueSummary } from '../engine/node/due-work.ts'
+import { Engine } from '../engine/node/engine.ts'
 import { Registry } from '../engine/node/registry.ts'
 import { StoreTime } from '../engine/node/store-time.ts'
 import { Timeouts } from '../engine/timeouts.ts'

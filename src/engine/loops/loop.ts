@@ -116,9 +116,7 @@ export class Loop {
   #noLaterThanAsked(wait: Wait): Wait {
     if (this.#wakeBy === Number.POSITIVE_INFINITY) return wait
     const askedMs = Math.max(0, this.#wakeBy - this.#options.clock.mono())
-    if (typeof wait === 'number') return Math.min(wait, askedMs)
-    if (wait === null || askedMs === 0) return askedMs
-    return { ...wait, in: Math.min(wait.in ?? askedMs, askedMs) }
+    return askedMs === 0 ? 0 : noLaterThan(wait, askedMs)
   }
 
   #rest(wait: Wait): void {
@@ -151,6 +149,12 @@ export class Loop {
     const full = Math.min(firstBackoffMs * 2 ** (this.#failures - 1), longestBackoffMs)
     return Math.round(full * (0.5 + this.#options.random() / 2))
   }
+}
+
+/** The wait, with an appointment in at most `ms`. */
+export function noLaterThan(wait: Wait, ms: number): Wait {
+  if (wait === null) return ms
+  return typeof wait === 'number' ? Math.min(wait, ms) : { ...wait, in: Math.min(wait.in ?? ms, ms) }
 }
 
 /** Timers may fire a little early: that look is not taken twice. */

@@ -4,26 +4,18 @@ import type { Hint } from '../../store/store.ts'
 import { sleep } from '../../time/clock.ts'
 import { Dispatcher } from '../dispatcher.ts'
 import type { Env } from '../env.ts'
-import type { TurnResult } from '../executor.ts'
 import { Declarer } from '../loops/declarer.ts'
 import { Keeper } from '../loops/keeper.ts'
-import { Loop, type Wait } from '../loops/loop.ts'
+import { type Loop, noLaterThan, type Wait } from '../loops/loop.ts'
 import { Planner } from '../loops/planner.ts'
 import { Recorder } from '../recorder.ts'
+import { type DueSummary, runDue } from './due-work.ts'
 import { logFinalFailures } from './failure-log.ts'
 import { HealthBook } from './health-book.ts'
 import { Session } from './session.ts'
 
 /** Errors that retrying cannot fix: `start` throws them. */
 const hopeless: readonly string[] = ['store.refused', 'store.newer', 'store.corrupt', 'store.unsupported', 'config.invalid']
-
-/** What a pass by hand did. */
-export interface DueSummary {
-  readonly claimed: number
-  readonly succeeded: number
-  readonly retried: number
-  readonly failed: number
-}
 
 /** One node: its loops, its session, and how it comes and goes. */
 export class Engine {
@@ -61,12 +53,12 @@ export class Engine {
     this.#declarer = new Declarer(env, () => this.#beatOnce())
     this.#book = new HealthBook(env)
     this.#loops = {
-      opener: this.#loop('opener', () => this.#openOnce()),
-      planner: this.#loop('planner', () => this.#planOnce()),
-      dispatcher: this.#loop('dispatcher', (isLook) => this.#dispatchOnce(isLook)),
-      beat: this.#loop('beat', () => this.#beatOnce()),
-      watch: this.#loop('watch', () => this.#keeper.watchOnce()),
-      prune: this.#loop('prune', () => this.#keeper.pruneOnce()),
+      opener: this.#book.loop(env, 'opener', () => this.#openOnce()),
+      planner: this.#book.loop(env, 'planner', () => this.#planOnce()),
+      dispatcher: this.#book.loop(env, 'dispatcher', (isLook) => this.#dispatchOnce(isLook)),
+      beat: this.#book.loop(env, 'beat', () => this.#beatOnce()),
+      watch: this.#book.loop(env, 'watch', () => this.#keeper.watchOnce()),
+      prune: this.#book.loop(env, 'prune', () => this.#keeper.pruneOnce()),
     }
     this.#listen()
     logFinalFailures(env)
@@ -174,11 +166,9 @@ export class Engine {
     return tick
   }
 
-  async #tick({ limit, dueBy }: { limit: number; dueBy?: number }): Promise<DueSummary> {
+  async #tick(request: { limit: number; dueBy?: number }): Promise<DueSummary> {
     await this.open()
     const isStarted = this.#phase === 'started'
-    const ends: { claimId: string; result: TurnResult }[] = []
-    const stopCounting = this.env.events.watch('signal.turn', (end) => ends.push(end))
     this.#dispatcher.resume()
     try {
       // A handler may run for longer than a node is believed without a beat.
@@ -186,28 +176,10 @@ export class Engine {
       if (!isStarted) this.#loops.beat.start(wait)
       await this.#planAll()
       await this.#keeper.watchOnce()
-      const { claimed, claimIds } = await this.#claimUpTo(limit, dueBy)
-      await this.#dispatcher.idle()
-      const count = (...results: TurnResult[]) =>
-        ends.filter(({ claimId, result }) => claimIds.has(claimId) && results.includes(result)).length
-      return { claimed, succeeded: count('completed'), retried: count('parked', 'released'), failed: count('failed', 'dead') }
+      return await runDue(this.env, this.#dispatcher, request)
     } finally {
-      stopCounting()
       if (this.#phase === 'stopped') await this.#leaveAfterTick()
     }
-  }
-
-  async #claimUpTo(limit: number, dueBy: number | undefined): Promise<{ claimed: number; claimIds: ReadonlySet<string> }> {
-    const claimIds = new Set<string>()
-    let claimed = 0
-    while (claimed < limit) {
-      const answer = await this.#dispatcher.claim(Math.min(limit - claimed, this.env.store.batchLimit), dueBy)
-      if (!answer) break
-      claimIds.add(answer.claim.id)
-      claimed += answer.members.length
-      if (!answer.isFull) break
-    }
-    return { claimed, claimIds }
   }
 
   /** Resolves when nothing is due any more that this node could run. */
@@ -259,7 +231,7 @@ export class Engine {
     await this.#declarer.runOnce()
     const wait = await this.#planner.runOnce()
     // What was left to others is looked at as often as they beat: one of them that only starts anew is then seen to be back.
-    return this.#declarer.isUndeclared ? soonest(wait, this.env.options.beatMs) : wait
+    return this.#declarer.isUndeclared ? noLaterThan(wait, this.env.options.beatMs) : wait
   }
 
   /** After a sleep of the machine, or a handler that blocked the process, the store gets a beat before anything else. */
@@ -331,24 +303,4 @@ export class Engine {
     const { clock, randomBytes, options } = this.env
     return new Session(clock, randomBytes, options.ttlMs - options.ttlMarginMs)
   }
-
-  #loop(name: string, runOnce: (isLook: boolean) => Promise<Wait>): Loop {
-    return new Loop({
-      name,
-      clock: this.env.clock,
-      random: this.env.random,
-      runOnce,
-      onOk: () => this.#book.recovered(name),
-      onError: (error, retryInMs) => {
-        this.env.events.emit('loop.error', { loop: name, error, retryInMs } satisfies Events['loop.error'])
-        this.#book.trouble(name, error)
-      },
-    })
-  }
-}
-
-/** The wait, but no longer than `ms`. */
-function soonest(wait: Wait, ms: number): Wait {
-  if (wait === null) return ms
-  return typeof wait === 'number' ? Math.min(wait, ms) : { ...wait, in: Math.min(wait.in ?? ms, ms) }
 }

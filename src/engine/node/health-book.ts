@@ -1,6 +1,8 @@
 import type { Logger } from '../../model/context.ts'
 import type { Health } from '../../model/events.ts'
 import type { Clock } from '../../time/clock.ts'
+import type { Env } from '../env.ts'
+import { Loop, type LoopOptions } from '../loops/loop.ts'
 import type { Bus } from './bus.ts'
 import { isTransient } from './transient.ts'
 
@@ -30,6 +32,16 @@ export class HealthBook {
   get health(): Health {
     const reasons = [...this.#troubles].map(([loop, { message }]) => `${loop}: ${message}`)
     return { state: reasons.length > 0 ? 'degraded' : 'ok', reasons }
+  }
+
+  /** A loop whose failures and recoveries are noted here. */
+  loop({ clock, random, events }: Env, name: string, runOnce: LoopOptions['runOnce']): Loop {
+    const onOk = () => this.recovered(name)
+    const onError = (error: Error, retryInMs: number) => {
+      events.emit('loop.error', { loop: name, error, retryInMs })
+      this.trouble(name, error)
+    }
+    return new Loop({ name, clock, random, runOnce, onOk, onError })
   }
 
   trouble(loop: string, error: Error): void {
