@@ -1,5 +1,5 @@
 import { PunctualError } from '../../errors.ts'
-import type { Events, Health } from '../../model/events.ts'
+import type { Health } from '../../model/events.ts'
 import type { Hint } from '../../store/store.ts'
 import { sleep } from '../../time/clock.ts'
 import { Dispatcher } from '../dispatcher.ts'
