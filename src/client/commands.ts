@@ -1,7 +1,7 @@
 // What changes something: each command checks what it is given before anything is written.
 import { defaultTenant, type Engine } from '../engine/engine.ts'
 import { isTransient } from '../engine/transient.ts'
-import { announceUnattendedEnd, isEndNoticed } from '../engine/unattended-end.ts'
+import { announceUnattendedEnd, isEndNoticed } from '../engine/turn/unattended-end.ts'
 import { PunctualError } from '../errors.ts'
 import { type AnyDefinition, Definition } from '../model/definition.ts'
 import type { JobRecord, JobSpec } from '../model/job.ts'

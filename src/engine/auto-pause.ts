@@ -1,4 +1,4 @@
-import type { Execution } from './execution.ts'
+import type { Execution } from './turn/execution.ts'
 
 /** Pauses the job once it has failed as often in a row as it may. A crash before this leaves it to the next failure. */
 export async function pauseAfterFailures({ settings, record, env }: Execution): Promise<void> {

@@ -4,15 +4,15 @@ import { defaultTenant } from '../model/job.ts'
 import type { Hint } from '../store/store.ts'
 import { sleep } from '../time/clock.ts'
 import { Declarer } from './declarer.ts'
-import { Dispatcher } from './dispatcher.ts'
 import type { Env } from './env.ts'
-import type { TurnResult } from './executor.ts'
 import { HealthBook } from './health-book.ts'
 import { Keeper } from './keeper.ts'
 import { Loop, type Wait } from './loop.ts'
+import { Dispatcher } from './loops/dispatcher.ts'
 import { Planner } from './planner.ts'
-import { Recorder } from './recorder.ts'
+import { Recorder } from './record/recorder.ts'
 import { Session } from './session.ts'
+import type { TurnResult } from './turn/executor.ts'
 
 /** What no waiting will mend: `start` refuses it instead of trying again. */
 const hopeless: readonly string[] = ['store.newer', 'store.corrupt', 'store.unsupported', 'config.invalid']

@@ -6,7 +6,7 @@ import type { Quota, Store, WaitingGroup } from '../store/store.ts'
 import type { Clock } from '../time/clock.ts'
 import type { Registry } from './registry.ts'
 import type { StoreTime } from './store-time.ts'
-import type { Timeouts } from './timeouts.ts'
+import type { Timeouts } from './turn/timeouts.ts'
 
 /** All that the engine's parts have in common. Nothing else connects them to the world. */
 export interface Env {

@@ -1,10 +1,10 @@
 import type { NodeInfo, NodeRecord } from '../store/store.ts'
 import { tzVersion } from '../time/zone.ts'
-import type { Dispatcher } from './dispatcher.ts'
 import type { Env } from './env.ts'
 import type { Wait } from './loop.ts'
+import type { Dispatcher } from './loops/dispatcher.ts'
 import type { Session } from './session.ts'
-import { announceUnattendedEnd } from './unattended-end.ts'
+import { announceUnattendedEnd } from './turn/unattended-end.ts'
 import { version } from './version.ts'
 
 const claimsPerRescue = 1000

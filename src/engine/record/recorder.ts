@@ -1,9 +1,9 @@
-import type { CheckpointItem, SettleItem, WriteAnswer } from '../store/store.ts'
-import { sleep } from '../time/clock.ts'
+import type { CheckpointItem, SettleItem, WriteAnswer } from '../../store/store.ts'
+import { sleep } from '../../time/clock.ts'
+import type { Env } from '../env.ts'
+import type { Session } from '../session.ts'
+import { isTransient } from '../transient.ts'
 import { type Asker, Batcher } from './batcher.ts'
-import type { Env } from './env.ts'
-import type { Session } from './session.ts'
-import { isTransient } from './transient.ts'
 
 const longestWaitMs = 2000
 

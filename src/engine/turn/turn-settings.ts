@@ -1,7 +1,7 @@
-import { cascade, differences, type Settings, type SettingsDiff, type TaskSettings } from '../model/settings.ts'
-import { type TaskGraph, taskGraph } from '../model/task-graph.ts'
-import type { ClaimMember } from '../store/store.ts'
-import type { Runnable } from './registry.ts'
+import { cascade, differences, type Settings, type SettingsDiff, type TaskSettings } from '../../model/settings.ts'
+import { type TaskGraph, taskGraph } from '../../model/task-graph.ts'
+import type { ClaimMember } from '../../store/store.ts'
+import type { Runnable } from '../registry.ts'
 
 /** What holds for a turn: the settings of the occurrence, of each of its tasks, and the graph that follows. */
 export interface TurnSettings {

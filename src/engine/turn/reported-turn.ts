@@ -1,6 +1,6 @@
-import type { OccurrenceEvent } from '../model/events.ts'
-import type { Source, TurnEnd } from '../model/lifecycle.ts'
-import type { ErrorRecord, ExecutionReport } from '../model/report.ts'
+import type { OccurrenceEvent } from '../../model/events.ts'
+import type { Source, TurnEnd } from '../../model/lifecycle.ts'
+import type { ErrorRecord, ExecutionReport } from '../../model/report.ts'
 import type { Executor } from './executor.ts'
 
 /** The event of a turn that has ended. Its report is made when somebody reads it: at full speed most are read by nobody. */

@@ -1,4 +1,4 @@
-import type { Executor } from './executor.ts'
+import type { Executor } from '../turn/executor.ts'
 
 /**
  * The turns on this node whose end is not written yet. A list and not a map by ref: a map is copied again and again while

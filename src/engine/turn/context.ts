@@ -1,10 +1,10 @@
-import { PunctualError } from '../errors.ts'
-import type { Context, FailOptions, Logger, Refs } from '../model/context.ts'
-import { attemptId, taskRunId } from '../model/ids.ts'
-import type { Source } from '../model/lifecycle.ts'
-import type { OccurrenceRecord } from '../model/occurrence.ts'
-import type { RetryHint } from '../model/retry.ts'
-import { parseDuration } from '../time/duration.ts'
+import { PunctualError } from '../../errors.ts'
+import type { Context, FailOptions, Logger, Refs } from '../../model/context.ts'
+import { attemptId, taskRunId } from '../../model/ids.ts'
+import type { Source } from '../../model/lifecycle.ts'
+import type { OccurrenceRecord } from '../../model/occurrence.ts'
+import type { RetryHint } from '../../model/retry.ts'
+import { parseDuration } from '../../time/duration.ts'
 
 /** What the context needs from the run it belongs to. */
 export interface ContextSource {

@@ -1,10 +1,10 @@
-import type { TaskHistory } from '../model/history.ts'
-import type { TaskRunState } from '../model/lifecycle.ts'
-import type { AttemptRecord } from '../model/occurrence.ts'
-import type { ErrorRecord, TaskReport } from '../model/report.ts'
-import type { TaskSettings } from '../model/settings.ts'
+import type { TaskHistory } from '../../model/history.ts'
+import type { TaskRunState } from '../../model/lifecycle.ts'
+import type { AttemptRecord } from '../../model/occurrence.ts'
+import type { ErrorRecord, TaskReport } from '../../model/report.ts'
+import type { TaskSettings } from '../../model/settings.ts'
+import type { RunnableTask } from '../registry.ts'
 import type { Attempt } from './attempt.ts'
-import type { RunnableTask } from './registry.ts'
 
 /** `saving`: its attempt has ended and the record is on its way to the store. `retrying`: it waits for its next attempt. */
 type Phase = 'waiting' | 'running' | 'saving' | 'retrying' | 'succeeded' | 'failed' | 'timeout' | 'canceled'

@@ -1,6 +1,6 @@
-import type { Logger } from '../model/context.ts'
-import { errorRecord } from '../model/error-record.ts'
-import type { Clock } from '../time/clock.ts'
+import type { Logger } from '../../model/context.ts'
+import { errorRecord } from '../../model/error-record.ts'
+import type { Clock } from '../../time/clock.ts'
 
 export interface HookRun {
   readonly name: 'onStart' | 'onComplete'

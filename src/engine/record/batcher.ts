@@ -1,5 +1,5 @@
-import type { Clock } from '../time/clock.ts'
-import { isTransient } from './transient.ts'
+import type { Clock } from '../../time/clock.ts'
+import { isTransient } from '../transient.ts'
 
 /** Who is told what became of an item. */
 export interface Asker<Answer> {

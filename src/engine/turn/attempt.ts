@@ -1,11 +1,11 @@
-import type { AbortReason, Logger } from '../model/context.ts'
-import type { OccurrenceRecord } from '../model/occurrence.ts'
+import type { AbortReason, Logger } from '../../model/context.ts'
+import type { OccurrenceRecord } from '../../model/occurrence.ts'
 import { Aborted } from './aborted.ts'
+import { type ContextSource, TaskContext } from './context.ts'
 import type { Execution } from './execution.ts'
-import { type ContextSource, TaskContext } from './task-context.ts'
 import type { TaskRun } from './task-run.ts'
-import { transaction } from './task-transaction.ts'
 import type { Timed } from './timeouts.ts'
+import { transaction } from './transaction.ts'
 
 /** How a try went, before anything is decided about it. */
 export type AttemptOutcome =

@@ -1,16 +1,16 @@
 // Ends that no executor brings about: pending work that is canceled, dead work that is discarded, and what rescue buries.
 // Whoever brings them about runs `onComplete` where it has the definition, and tells.
-import type { AnyDefinition } from '../model/definition.ts'
-import { tasksOf } from '../model/definition.ts'
-import type { OccurrenceEvent } from '../model/events.ts'
-import { type TaskHistory, taskHistories } from '../model/history.ts'
-import type { TaskRunState } from '../model/lifecycle.ts'
-import type { OccurrenceHistory, TurnRecord } from '../model/occurrence.ts'
-import type { ExecutionReport, TaskReport } from '../model/report.ts'
-import { cascade, type Settings } from '../model/settings.ts'
-import { taskGraph } from '../model/task-graph.ts'
-import type { Which } from '../store/store.ts'
-import type { Env } from './env.ts'
+import type { AnyDefinition } from '../../model/definition.ts'
+import { tasksOf } from '../../model/definition.ts'
+import type { OccurrenceEvent } from '../../model/events.ts'
+import { type TaskHistory, taskHistories } from '../../model/history.ts'
+import type { TaskRunState } from '../../model/lifecycle.ts'
+import type { OccurrenceHistory, TurnRecord } from '../../model/occurrence.ts'
+import type { ExecutionReport, TaskReport } from '../../model/report.ts'
+import { cascade, type Settings } from '../../model/settings.ts'
+import { taskGraph } from '../../model/task-graph.ts'
+import type { Which } from '../../store/store.ts'
+import type { Env } from '../env.ts'
 import { runHook } from './hooks.ts'
 
 /**
