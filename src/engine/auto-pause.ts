@@ -1,7 +1,7 @@
-import type { Execution } from './turn/execution.ts'
+import type { Turn } from './turn/turn.ts'
 
 /** Pauses the job once it has failed as often in a row as it may. A crash before this leaves it to the next failure. */
-export async function pauseAfterFailures({ settings, record, env }: Execution): Promise<void> {
+export async function pauseAfterFailures({ settings, record, env }: Turn): Promise<void> {
   if (settings.autoPause === null) return
   const { tenant, job } = record
   try {

@@ -12,7 +12,7 @@ import { Dispatcher } from './loops/dispatcher.ts'
 import { Planner } from './planner.ts'
 import { Recorder } from './record/recorder.ts'
 import { Session } from './session.ts'
-import type { TurnResult } from './turn/executor.ts'
+import type { TurnResult } from './turn/turn.ts'
 
 /** What no waiting will mend: `start` refuses it instead of trying again. */
 const hopeless: readonly string[] = ['store.newer', 'store.corrupt', 'store.unsupported', 'config.invalid']
@@ -137,8 +137,8 @@ export class Engine {
     await opener.stop()
     await Promise.all([planner.stop(), dispatcher.stop(), prune.stop()])
     const grace = new AbortController()
-    const drained = this.#dispatcher.drain().then(() => this.#dispatcher.idle())
-    await Promise.race([drained, sleep(this.env.clock, graceMs, grace.signal)])
+    this.#dispatcher.drain()
+    await Promise.race([this.#dispatcher.idle(), sleep(this.env.clock, graceMs, grace.signal)])
     grace.abort()
     await Promise.all([beat.stop(), watch.stop()])
     await this.#leave()

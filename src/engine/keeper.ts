@@ -158,7 +158,7 @@ export class Keeper {
   #longTurns() {
     const { time, options } = this.#env
     const since = time.now() - options.beatMs
-    return [...this.#dispatcher.live].flatMap(({ startedAt, member: { ref, turn }, deadlineAt }) => {
+    return [...this.#dispatcher.live].flatMap(({ startedAt, ref, turn, deadlineAt }) => {
       return startedAt !== null && startedAt <= since ? [{ ref, turn, startedAt, deadlineAt }] : []
     })
   }

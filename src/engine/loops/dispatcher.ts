@@ -1,50 +1,34 @@
 import type { AbortReason } from '../../model/context.ts'
 import { errorRecord } from '../../model/error-record.ts'
-import type { ClaimMember, ClaimRef } from '../../store/store.ts'
 import type { Env } from '../env.ts'
 import type { Wait } from '../loop.ts'
 import type { Recorder } from '../record/recorder.ts'
-import type { Runnable } from '../registry.ts'
 import type { Session } from '../session.ts'
-import { Execution } from '../turn/execution.ts'
-import { Executor, type TurnListener, type TurnResult } from '../turn/executor.ts'
+import { type Batch, Turn, type TurnHost, type TurnResult } from '../turn/turn.ts'
+import { TurnSettingsLookup } from '../turn/turn-settings.ts'
 import { type Claimed, Claimer } from './claimer.ts'
 import { LiveTurns } from './live-turns.ts'
-
-/** What one claim has brought. */
-interface Batch {
-  readonly claim: ClaimRef
-  readonly queuedAt: number
-  /** Taken in the hope of a slot, and not because somebody waits for just this node to run it. */
-  readonly isAhead: boolean
-  readonly last: ClaimMember | undefined
-}
-
-interface Queued {
-  readonly batch: Batch
-  readonly member: ClaimMember
-}
+import { isSuspect, TurnQueue } from './turn-queue.ts'
 
 /** A batch that was started within this time was small enough to be doubled. */
 const quickStartMs = 50
-/** What was taken ahead and found no slot for this long is given back: another node may have one. */
+/** Turns that were taken ahead and found no slot for this long are given back: another node may have one. */
 const longestQueuedMs = 1000
-/** From this many recoveries on an occurrence runs without another such beside it, so that only the guilty one goes down. */
-const suspectRecoveries = 2
+/** A suspect that is given back since another one runs here is not taken again at once. */
+const suspectRestMs = 10_000
 
 /** Claims due occurrences for the free slots of this node and starts them. */
-export class Dispatcher implements TurnListener {
-  readonly #env: Env
-  readonly #recorder: Recorder
+export class Dispatcher implements TurnHost {
+  readonly env: Env
+  readonly recorder: Recorder
   readonly #session: () => Session
   readonly #fence: (reason: string) => void
-  readonly #live = new LiveTurns()
-  #queue: Queued[] = []
-  #suspects: Queued[] = []
-  #running = 0
-  #runningSuspects = 0
-  #batch = 0
   readonly #claimer: Claimer
+  readonly #settings: TurnSettingsLookup
+  readonly #live = new LiveTurns()
+  readonly #queue = new TurnQueue()
+  #running = 0
+  #batch = 0
   #isClaiming = true
   /** Whether the last look left anything due behind: only then is a free slot a reason for another. */
   #mayBeMore = true
@@ -58,19 +42,20 @@ export class Dispatcher implements TurnListener {
   onTurnEnd: (claimId: string, result: TurnResult) => void = () => {}
 
   constructor(env: Env, recorder: Recorder, session: () => Session, fence: (reason: string) => void) {
-    this.#env = env
-    this.#recorder = recorder
+    this.env = env
+    this.recorder = recorder
     this.#session = session
     this.#fence = fence
     this.#claimer = new Claimer(env, session, fence)
+    this.#settings = new TurnSettingsLookup(env.registry, env.options.settings)
   }
 
   /** How many run, and how many claimed ones wait for a slot. */
   get depth(): { running: number; queued: number } {
-    return { running: this.#running, queued: this.#queue.length + this.#suspects.length }
+    return { running: this.#running, queued: this.#queue.size }
   }
 
-  get live(): Iterable<Executor> {
+  get live(): Iterable<Turn> {
     return this.#live
   }
 
@@ -79,7 +64,7 @@ export class Dispatcher implements TurnListener {
    * asked for reads first.
    */
   async runOnce(isLook: boolean): Promise<Wait> {
-    const env = this.#env
+    const { env } = this
     const limit = this.#room()
     this.#mayBeMore = true
     // Not before what is sent in this pass is on its way: the store is at work meanwhile.
@@ -103,7 +88,7 @@ export class Dispatcher implements TurnListener {
   }
 
   #waitFor(nextDue: number | null): Wait {
-    const { time, options, store } = this.#env
+    const { time, options, store } = this.env
     const dueInMs = nextDue === null ? Number.POSITIVE_INFINITY : Math.max(1, nextDue - time.now())
     const pollMs = store.isHearing ? options.pollMs : options.deafPollMs
     return dueInMs <= pollMs ? dueInMs : { poll: pollMs }
@@ -134,20 +119,25 @@ export class Dispatcher implements TurnListener {
     const claimed = await this.#claimer.claim(limit, dueBy)
     if (!claimed) return null
     this.#mayBeMore = claimed.isFull
-    this.#enqueue(claimed.claim, claimed.members, isAhead)
+    this.#enqueue(claimed, isAhead)
     return claimed
   }
 
+  #enqueue({ claim, members }: Claimed, isAhead: boolean): void {
+    const last = members.findLast((member) => !isSuspect({ member }))
+    const batch: Batch = { claim, queuedAt: this.env.clock.mono(), isAhead, last }
+    for (const member of members) this.#queue.push(new Turn(this, batch, member, this.#settings.of(member)))
+    this.#watchQueue()
+  }
+
   /** Stops claiming, gives back what has not started, and signals what runs. */
-  async drain(): Promise<void> {
+  drain(): void {
     this.#isClaiming = false
     this.#cancelGiveBack?.()
     this.#cancelGiveBack = null
-    const waiting = [...this.#queue, ...this.#suspects]
-    this.#queue = []
-    this.#suspects = []
+    const waiting = this.#queue.remove(() => true)
     this.abortAll('shutdown')
-    await Promise.all(waiting.map((queued) => this.#release(queued)))
+    for (const turn of waiting) this.#release(turn)
   }
 
   resume(): void {
@@ -156,7 +146,7 @@ export class Dispatcher implements TurnListener {
 
   /** Whether nothing claimed is left on this node; what has run is left until its end is written. */
   get isIdle(): boolean {
-    return this.#live.size === 0 && this.#queue.length === 0 && this.#suspects.length === 0
+    return this.#live.size === 0 && this.#queue.size === 0
   }
 
   /** Resolves when nothing claimed is left on this node. */
@@ -165,149 +155,119 @@ export class Dispatcher implements TurnListener {
     return new Promise((resolve) => this.#idleWaiters.push(resolve))
   }
 
-  abort(ref: number, turn: number, reason: AbortReason, detail: string | null): void {
-    const executor = this.#live.find(ref, turn)
-    const queued = [...this.#queue, ...this.#suspects].find(({ member }) => member.ref === ref && member.turn === turn)
-    if (executor) executor.abort(reason, detail)
-    else if (queued) this.#start(this.#take(queued), (waiting) => waiting.abort(reason, detail))
+  abort(ref: number, n: number, reason: AbortReason, detail: string | null): void {
+    this.#live.find(ref, n)?.abort(reason, detail)
+    for (const turn of this.#queue.remove((queued) => queued.ref === ref && queued.turn === n)) {
+      turn.abort(reason, detail)
+      this.#start(turn)
+    }
   }
 
   abortAll(reason: AbortReason): void {
-    for (const executor of this.#live) executor.abort(reason)
+    for (const turn of this.#live) turn.abort(reason)
   }
 
   /** Drops the members of claims that are no longer this node's. */
   abandon(claimIds: ReadonlySet<string>): void {
-    const kept = ({ batch }: Queued) => !claimIds.has(batch.claim.id)
-    this.#queue = this.#queue.filter(kept)
-    this.#suspects = this.#suspects.filter(kept)
-    for (const executor of this.#live) if (claimIds.has(executor.claimId)) executor.abort('lost')
+    this.#queue.remove(({ claim }) => claimIds.has(claim.id))
+    for (const turn of this.#live) if (claimIds.has(turn.claim.id)) turn.abort('lost')
     this.#checkIdle()
   }
 
   /** What to claim: the free slots, and beyond them a batch that grows as long as batches start quickly. */
   #room(): number {
-    const { concurrency } = this.#env.options
-    const queued = this.#queue.length + this.#suspects.length
-    const free = concurrency - this.#running - queued
-    const ahead = queued - this.#unstarted < this.#batch ? this.#batch : 0
+    const queued = this.#queue.ready
+    const free = this.env.options.concurrency - this.#running - queued
+    const ahead = this.#mayClaimAhead && queued - this.#unstarted < this.#batch ? this.#batch : 0
     return Math.min(Math.max(free, ahead), this.#claimLimit)
   }
 
-  get #claimLimit(): number {
-    return Math.min(this.#env.options.claimLimit, this.#env.store.batchLimit)
+  /** Work that is claimed counts as running, so where the cluster counts, or another order is wished for, no slot is kept waiting. */
+  get #mayClaimAhead(): boolean {
+    const { clusterLimit, pick } = this.env.options
+    return clusterLimit === null && pick === 'priority'
   }
 
-  #enqueue(claim: ClaimRef, members: readonly ClaimMember[], isAhead: boolean): void {
-    const batch: Batch = { claim, queuedAt: this.#env.clock.mono(), isAhead, last: members.at(-1) }
-    for (const member of members) (isSuspect(member) ? this.#suspects : this.#queue).push({ batch, member })
-    this.#watchQueue()
+  get #claimLimit(): number {
+    return Math.min(this.env.options.claimLimit, this.env.store.batchLimit)
   }
 
   #watchQueue(): void {
-    const oldest = this.#queue.find(({ batch }) => batch.isAhead)?.batch
-    if (!oldest || this.#cancelGiveBack) return
-    const { clock, log } = this.#env
-    this.#cancelGiveBack = clock.timer(oldest.queuedAt + longestQueuedMs - clock.mono(), () => {
+    const { clock } = this.env
+    const since = this.#queue.aheadSince
+    if (since === null || this.#cancelGiveBack) return
+    this.#cancelGiveBack = clock.timer(Math.max(0, since + longestQueuedMs - clock.mono()), () => {
       this.#cancelGiveBack = null
-      this.#giveBack().catch((error: unknown) =>
-        log.warn('Work that waits for a slot here could not be given back', { error: String(error) }),
-      )
+      this.#giveBack()
       this.#watchQueue()
     })
   }
 
-  async #giveBack(): Promise<void> {
-    const since = this.#env.clock.mono() - longestQueuedMs
-    const late = new Set(this.#queue.filter(({ batch }) => batch.isAhead && batch.queuedAt <= since))
-    if (late.size === 0) return
-    this.#batch = 0
-    this.#queue = this.#queue.filter((queued) => !late.has(queued))
-    await Promise.all([...late].map((queued) => this.#release(queued)))
-    this.#checkIdle()
+  #giveBack(): void {
+    const since = this.env.clock.mono() - longestQueuedMs
+    const late = this.#queue.remove(({ batch }) => batch.isAhead && batch.queuedAt <= since)
+    if (late.some((turn) => !isSuspect(turn))) this.#batch = 0
+    const restMs = this.#queue.isSuspectUnderWay ? suspectRestMs : 0
+    for (const turn of late) this.#release(turn, isSuspect(turn) ? restMs : 0)
   }
 
   #fill(): void {
-    const { concurrency } = this.#env.options
+    const { concurrency } = this.env.options
     const { isFenced, isOverdue } = this.#session()
     if (isFenced || isOverdue) return
-    while (this.#running < concurrency && this.#queue.length > 0) this.#start(this.#queue.shift() as Queued)
-    if (this.#running < concurrency && this.#suspects.length > 0 && this.#runningSuspects === 0)
-      this.#start(this.#suspects.shift() as Queued)
+    while (this.#running < concurrency) {
+      const turn = this.#queue.shift()
+      if (!turn) return
+      this.#start(turn)
+    }
   }
 
-  #start({ batch, member }: Queued, before?: (executor: Executor) => void): void {
-    const env = this.#env
-    if (member === batch.last) this.#adjustBatch(batch.queuedAt)
-    const runnable = env.registry.runnable(member.record.definition) as Runnable
-    const execution = new Execution(env, this.#recorder, batch.claim, member, runnable)
-    const executor = new Executor(execution, this.#recorder, this)
-    this.#live.add(executor)
+  #start(turn: Turn): void {
+    if (turn.member === turn.batch.last) this.#adjustBatch(turn.batch.queuedAt)
+    this.#live.add(turn)
+    this.#queue.noteStart(turn)
     this.#running += 1
-    if (isSuspect(member)) this.#runningSuspects += 1
-    before?.(executor)
-    executor.run()
+    turn.start()
+  }
+
+  #release(turn: Turn, delayMs = 0): void {
+    this.#live.add(turn)
+    this.#queue.noteStart(turn)
+    turn.release(delayMs)
   }
 
   handlersEnded(): void {
     this.#running -= 1
     this.#fill()
-    if (this.#mayBeMore && this.#queue.length <= this.#batch) this.onRoom()
+    if (this.#mayBeMore && this.#queue.ready <= this.#batch) this.onRoom()
   }
 
-  turnEnded(executor: Executor, result: TurnResult): void {
-    const { member, claimId } = executor
-    // Only now, since one whose end is not written yet would go down with the next.
-    if (isSuspect(member)) this.#runningSuspects -= 1
-    this.#live.delete(executor)
-    this.onTurnEnd(claimId, result)
+  turnEnded(turn: Turn, result: TurnResult): void {
+    this.#live.delete(turn)
+    this.#queue.noteEnd(turn)
+    this.onTurnEnd(turn.claim.id, result)
     this.#checkIdle()
-    if (isSuspect(member)) this.#fill()
+    if (isSuspect(turn)) this.#fill()
   }
 
-  turnRefused(executor: Executor, error: unknown): void {
-    this.#env.log.error('What an execution did could not be recorded', {
+  turnRefused(turn: Turn, error: unknown): void {
+    this.env.log.error('What an execution did could not be recorded', {
       error: errorRecord(error),
-      occurrence: executor.member.record.id,
+      occurrence: turn.record.id,
     })
-    this.turnEnded(executor, 'abandoned')
+    this.turnEnded(turn, 'abandoned')
     // It would stay this node's for ever. Like one that takes its node down it is tried again, and after three times dead.
     this.#fence('the store refused a record of this node')
   }
 
   #adjustBatch(queuedAt: number): void {
-    const { concurrency } = this.#env.options
-    const isQuick = this.#env.clock.mono() - queuedAt <= quickStartMs
+    const { concurrency } = this.env.options
+    const isQuick = this.env.clock.mono() - queuedAt <= quickStartMs
     this.#batch = isQuick ? Math.min(Math.max(this.#batch, concurrency) * 2, this.#claimLimit) : 0
-  }
-
-  #take(queued: Queued): Queued {
-    this.#queue = this.#queue.filter((other) => other !== queued)
-    this.#suspects = this.#suspects.filter((other) => other !== queued)
-    return queued
-  }
-
-  async #release({ batch: { claim }, member: { ref, turn } }: Queued): Promise<void> {
-    const end = {
-      end: 'released',
-      startedAt: null,
-      endedAt: this.#env.time.now(),
-      result: null,
-      error: null,
-      attempt: null,
-      settings: null,
-      tasks: null,
-      reason: null,
-    } as const
-    await this.#recorder.settle({ claim, ref, turn, end, attempts: [], delayMs: 0 })
   }
 
   #checkIdle(): void {
     if (!this.isIdle) return
     for (const resolve of this.#idleWaiters.splice(0)) resolve()
   }
-}
-
-function isSuspect({ recoveries }: ClaimMember): boolean {
-  return recoveries >= suspectRecoveries
 }

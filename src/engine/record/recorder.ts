@@ -22,12 +22,8 @@ export class Recorder {
     this.#writer = new SessionWriter(env, session())
   }
 
-  settle(item: SettleItem): Promise<WriteAnswer> {
-    return this.#current().settlements.add(item)
-  }
-
-  settleFor(asker: Asker<WriteAnswer>, item: SettleItem): void {
-    this.#current().settlements.addFor(asker, item)
+  settle(turn: SettleItem & Asker<WriteAnswer>): void {
+    this.#current().settlements.addFor(turn, turn)
   }
 
   checkpoint(item: CheckpointItem): Promise<WriteAnswer> {

@@ -1,31 +1,25 @@
-import type { AbortReason, Logger } from '../../model/context.ts'
-import type { OccurrenceRecord } from '../../model/occurrence.ts'
+import type { AbortReason } from '../../model/context.ts'
+import type { AttemptState } from '../../model/lifecycle.ts'
 import { Aborted } from './aborted.ts'
-import { type ContextSource, TaskContext } from './context.ts'
-import type { Execution } from './execution.ts'
+import { TaskContext } from './context.ts'
 import type { TaskRun } from './task-run.ts'
 import type { Timed } from './timeouts.ts'
 import { transaction } from './transaction.ts'
-
-/** How a try went, before anything is decided about it. */
-export type AttemptOutcome =
-  | { readonly kind: 'returned'; readonly value: unknown }
-  | { readonly kind: 'threw'; readonly error: unknown }
-  | { readonly kind: 'aborted'; readonly reason: AbortReason; readonly error: Aborted }
-
-export interface AttemptListener {
-  attemptEnded(attempt: Attempt, outcome: AttemptOutcome): void
-  resultsFor(run: TaskRun): Readonly<Record<string, unknown>>
-}
+import type { Turn } from './turn.ts'
 
 /** One call of a handler, with its timeout and its signal. It ends when the handler does, or when it is written off. */
-export class Attempt implements ContextSource, Timed {
+export class Attempt implements Timed {
+  readonly turn: Turn
   readonly run: TaskRun
+  /** 1 for the first try of the task. */
+  readonly n: number
   readonly startedAt: number
-  readonly attempt: number
-  readonly #execution: Execution
-  readonly #listener: AttemptListener
-  readonly #timeoutMs: number
+  /** How the handler came out; `value` is what it returned or threw, or the reason of its abort. */
+  outcome: 'returned' | 'threw' | AbortReason = 'returned'
+  value: unknown = undefined
+  /** Both are set when the turn takes in its end. */
+  state: AttemptState = 'running'
+  endedAt = 0
   readonly #overdueAt: number
   #controller: AbortController | null = null
   #aborted: Aborted | null = null
@@ -33,19 +27,17 @@ export class Attempt implements ContextSource, Timed {
   #isOver = false
 
   /** @param mono The moment of its start by the monotonic clock. */
-  constructor(execution: Execution, run: TaskRun, listener: AttemptListener, mono: number) {
-    this.#execution = execution
-    this.#listener = listener
+  constructor(turn: Turn, run: TaskRun, mono: number) {
+    this.turn = turn
     this.run = run
-    this.attempt = run.attempts
-    this.startedAt = execution.env.time.at(mono)
-    this.#timeoutMs = execution.timeoutMs(run)
-    this.#overdueAt = mono + this.#timeoutMs
+    this.n = run.attempts
+    this.startedAt = turn.env.time.at(mono)
+    this.#overdueAt = mono + turn.timeoutMs(run)
   }
 
-  /** Calls the handler. Its end is told later in any case, also when it returns or throws at once. */
+  /** Calls the handler. Its end is reported later in any case, also when it returns or throws at once. */
   start(): void {
-    this.#execution.env.timeouts.watch(this)
+    this.turn.env.timeouts.watch(this)
     let value: unknown
     try {
       value = this.run.task.handler(new TaskContext(this))
@@ -58,7 +50,7 @@ export class Attempt implements ContextSource, Timed {
     )
   }
 
-  /** Signals the handler. Unless it has to do with shutdown, a handler that goes on is written off after a while. */
+  /** Signals the handler. Except for a shutdown, a handler that goes on is written off after a while. */
   abort(reason: AbortReason, detail?: string | null): void {
     if (this.#isOver || (this.#aborted && this.#aborted.code !== 'shutdown')) return
     const aborted = new Aborted(reason, detail)
@@ -66,40 +58,21 @@ export class Attempt implements ContextSource, Timed {
     this.#controller?.abort(aborted)
     // A handler that goes on through a shutdown still has its timeout.
     if (reason === 'shutdown') return
-    const { clock, options } = this.#execution.env
+    const { clock, options } = this.turn.env
     this.#cancelTimer?.()
-    if (reason === 'lost') this.#end(abortOutcome(aborted))
-    else this.#cancelTimer = clock.timer(options.writeOffMs, () => this.#end(abortOutcome(aborted)))
+    if (reason === 'lost') this.#end(reason, aborted)
+    else this.#cancelTimer = clock.timer(options.writeOffMs, () => this.#end(reason, aborted))
   }
 
   setTimer(): void {
-    const { clock } = this.#execution.env
+    const { clock } = this.turn.env
     if (this.#isOver || this.#cancelTimer) return
     this.#cancelTimer = clock.timer(Math.max(0, this.#overdueAt - clock.mono()), () =>
-      this.abort('timeout', `${this.#timeoutMs} ms`),
+      this.abort('timeout', `${this.turn.timeoutMs(this.run)} ms`),
     )
   }
 
-  get record(): OccurrenceRecord {
-    return this.#execution.record
-  }
-  get payload(): unknown {
-    return this.#execution.payload
-  }
-  get results(): Readonly<Record<string, unknown>> {
-    return this.#listener.resultsFor(this.run)
-  }
-  get task(): string {
-    return this.run.name
-  }
-  get lastRunAt(): number | null {
-    return this.#execution.member.lastRunAt
-  }
-  get log(): Logger {
-    return this.#execution.log
-  }
-
-  /** Made when first asked for: most handlers never do. */
+  /** Made at its first use: most handlers never need it. */
   get signal(): AbortSignal {
     if (!this.#controller) {
       this.#controller = new AbortController()
@@ -109,39 +82,40 @@ export class Attempt implements ContextSource, Timed {
   }
 
   progress(done: number, message: string | null): void {
-    if (this.#isCurrent) this.#execution.progress(this.run, done, message)
+    if (this.#isCurrent) this.turn.progress.note(this.run, done, message)
   }
 
   transaction<Tx, Value>(work: (tx: Tx) => Value | Promise<Value>): Promise<Value> {
-    return this.#isCurrent ? transaction(this.#execution, this.run, this.startedAt, work) : Promise.reject(new Aborted('lost'))
+    return this.#isCurrent ? transaction(this, work) : Promise.reject(new Aborted('lost'))
   }
 
-  /** A handler that was written off has no say any more, also when the same task is being tried again. */
+  /** A handler that was written off writes nothing any more, also when the same task is being tried again. */
   get #isCurrent(): boolean {
     return this.run.attempt === this
   }
 
   #returned(value: unknown): void {
+    const aborted = this.#aborted
     // Work that was finished during shutdown counts; work that was canceled or overran does not.
-    const isVoid = this.#aborted && this.#aborted.code !== 'shutdown'
-    this.#end(isVoid ? abortOutcome(this.#aborted as Aborted) : { kind: 'returned', value })
+    if (aborted && aborted.code !== 'shutdown') this.#end(aborted.code, aborted)
+    else this.#end('returned', value)
   }
 
   #threw(error: unknown): void {
-    this.#end(this.#aborted ? abortOutcome(this.#aborted) : { kind: 'threw', error })
+    const aborted = this.#aborted
+    if (aborted) this.#end(aborted.code, aborted)
+    else this.#end('threw', error)
   }
 
-  #end(outcome: AttemptOutcome): void {
+  #end(outcome: Attempt['outcome'], value: unknown): void {
     if (this.#isOver) return
     this.#isOver = true
     this.#cancelTimer?.()
+    this.outcome = outcome
+    this.value = value
     const { committing } = this.run
-    // Whether a handler that was written off in the middle of its commit has succeeded, only the store can tell.
-    if (committing) committing.then(() => this.#listener.attemptEnded(this, outcome))
-    else this.#listener.attemptEnded(this, outcome)
+    // Only the store knows whether a handler that was written off in the middle of its commit has succeeded.
+    if (committing) committing.then(() => this.turn.attemptEnded(this))
+    else this.turn.attemptEnded(this)
   }
-}
-
-function abortOutcome(error: Aborted): AttemptOutcome {
-  return { kind: 'aborted', reason: error.code, error }
 }

@@ -1,42 +1,66 @@
 import { cascade, differences, type Settings, type SettingsDiff, type TaskSettings } from '../../model/settings.ts'
 import { type TaskGraph, taskGraph } from '../../model/task-graph.ts'
 import type { ClaimMember } from '../../store/store.ts'
-import type { Runnable } from '../registry.ts'
+import type { Registry, Runnable } from '../registry.ts'
 
-/** What holds for a turn: the settings of the occurrence, of each of its tasks, and the graph that follows. */
+/** What the turns of a batch share: the definition with its handlers, and the settings in force. */
 export interface TurnSettings {
+  readonly runnable: Runnable
   readonly settings: Settings
-  /** What is kept of them with the occurrence. */
+  /** The part of them that is stored with the occurrence. */
   readonly kept: SettingsDiff | null
   readonly tasks: readonly TaskSettings[]
   readonly graph: TaskGraph
+  /** For each task the places of those that must be finished before it. */
+  readonly after: readonly (readonly number[])[]
 }
 
-/** The turn settings of each definition for the job settings last seen: most occurrences of a batch share them. */
-const lastSeen = new WeakMap<
-  Runnable,
-  { readonly scheduler: SettingsDiff; readonly job: SettingsDiff | null; readonly settings: TurnSettings }
->()
+/** Finds the settings of claimed members. Most members of a batch share them: they are resolved once per definition and job. */
+export class TurnSettingsLookup {
+  readonly #registry: Registry
+  readonly #scheduler: SettingsDiff
+  readonly #lastSeen = new Map<string, { readonly job: SettingsDiff | null; readonly settings: TurnSettings }>()
 
-export function turnSettings(scheduler: SettingsDiff, runnable: Runnable, member: ClaimMember): TurnSettings {
-  const frozen = frozenSettings(member)
-  const own = member.record.settings
-  if (frozen !== null || own !== null)
-    return resolve(runnable, frozen === null ? [scheduler, runnable.definition.settings, member.jobSettings] : [frozen], own)
-  const seen = lastSeen.get(runnable)
-  if (seen && seen.job === member.jobSettings && seen.scheduler === scheduler) return seen.settings
-  const settings = resolve(runnable, [scheduler, runnable.definition.settings, member.jobSettings], null)
-  lastSeen.set(runnable, { scheduler, job: member.jobSettings, settings })
-  return settings
+  constructor(registry: Registry, scheduler: SettingsDiff) {
+    this.#registry = registry
+    this.#scheduler = scheduler
+  }
+
+  of(member: ClaimMember): TurnSettings {
+    const { definition, settings: own } = member.record
+    const frozen = frozenSettings(member)
+    if (frozen !== null) return resolve(this.#runnable(definition), [frozen], own)
+    if (own !== null) return this.#resolve(member, own)
+    const seen = this.#lastSeen.get(definition)
+    if (seen && seen.job === member.jobSettings) return seen.settings
+    const settings = this.#resolve(member, null)
+    this.#lastSeen.set(definition, { job: member.jobSettings, settings })
+    return settings
+  }
+
+  #resolve({ record, jobSettings }: ClaimMember, own: SettingsDiff | null): TurnSettings {
+    const runnable = this.#runnable(record.definition)
+    return resolve(runnable, [this.#scheduler, runnable.definition.settings, jobSettings], own)
+  }
+
+  /** A node claims only what it has all handlers for. */
+  #runnable(definition: string): Runnable {
+    return this.#registry.runnable(definition) as Runnable
+  }
 }
 
-function resolve({ tasks }: Runnable, levels: readonly (SettingsDiff | null)[], own: SettingsDiff | null): TurnSettings {
+function resolve(runnable: Runnable, levels: readonly (SettingsDiff | null)[], own: SettingsDiff | null): TurnSettings {
+  const { tasks } = runnable
   const settings = cascade(...levels, own)
+  const graph = taskGraph(tasks, settings.mode)
+  const names = [...graph.keys()]
   return {
+    runnable,
     settings,
     kept: differences(settings),
     tasks: tasks.map((task) => cascade(...levels, task.settings, own)),
-    graph: taskGraph(tasks, settings.mode),
+    graph,
+    after: [...graph.values()].map((after) => after.map((name) => names.indexOf(name))),
   }
 }
 
