@@ -1,3 +1,4 @@
+import { errorText } from '../model/error-record.ts'
 import type { Turn } from './turn/turn.ts'
 
 /** Pauses the job once it has failed as often in a row as it may. A crash before this leaves it to the next failure. */
@@ -11,6 +12,6 @@ export async function pauseAfterFailures({ settings, record, env }: Turn): Promi
     const { outcome } = await env.store.pause({ tenant, job, open: { until: null, reason, by: 'punctual' } })
     if (outcome === 'paused') env.events.emit('job.paused', { tenant, job, reason })
   } catch (error) {
-    env.log.error('A job could not be paused after its failures', { tenant, job, error: String(error) })
+    env.log.error('A job could not be paused after its failures', { tenant, job, error: errorText(error) })
   }
 }

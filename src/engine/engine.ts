@@ -1,4 +1,5 @@
 import { PunctualError } from '../errors.ts'
+import { errorText } from '../model/error-record.ts'
 import type { Events, Health } from '../model/events.ts'
 import { defaultTenant } from '../model/job.ts'
 import type { Hint } from '../store/store.ts'
@@ -118,7 +119,7 @@ export class Engine {
         this.#phase = 'stopped'
         throw error
       }
-      this.#book.trouble('opener', error instanceof Error ? error.message : String(error))
+      this.#book.trouble('opener', errorText(error))
     }
     if (this.#phase === 'started') this.#loops.opener.start()
   }
@@ -278,7 +279,7 @@ export class Engine {
   }
 
   #hear(hint: Hint): void {
-    if (hint.kind === 'due') this.#loops.dispatcher.wakeIn(hint.at - this.env.time.now())
+    if (hint.kind === 'due') this.#loops.dispatcher.wakeIn(this.env.time.until(hint.at))
     else if (hint.kind === 'cancel') this.#loops.beat.wake()
     else {
       this.#declarer.noteChange()
@@ -303,12 +304,24 @@ export class Engine {
     await this.#leave()
   }
 
+  /** Work that ignores its signal is left to rescue at once, and nothing of it keeps the process alive. */
   async #leave(): Promise<void> {
-    if (this.#isOpen && this.#session.isJoined)
-      await this.#keeper
-        .beatOnce('leave')
-        .catch((error: unknown) => this.env.log.warn('The last beat did not reach the store', { error: String(error) }))
+    const { boot, isJoined, claims } = this.#session
+    const left = new Set(claims.keys())
+    const hasLeft = this.#isOpen && isJoined && (await this.#tried(() => this.#keeper.beatOnce('leave')))
     this.#renewSession()
+    this.#dispatcher.abandon(left)
+    if (hasLeft && left.size > 0) await this.#tried(() => this.#keeper.rescueLeft(boot))
+  }
+
+  async #tried(call: () => Promise<unknown>): Promise<boolean> {
+    try {
+      await call()
+      return true
+    } catch (error) {
+      this.env.log.warn('The store did not take note that this node has left', { error: errorText(error) })
+      return false
+    }
   }
 
   /** The old session writes nothing any more, and does not go on trying to. */

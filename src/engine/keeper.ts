@@ -1,3 +1,4 @@
+import { errorText } from '../model/error-record.ts'
 import type { NodeInfo, NodeRecord } from '../store/store.ts'
 import { tzVersion } from '../time/zone.ts'
 import type { Env } from './env.ts'
@@ -45,8 +46,10 @@ export class Keeper {
     while (session.beating) await session.beating
     session.beatBegins()
     const [sentAt, sentWallAt] = [clock.mono(), clock.wall()]
+    const isLeavingWork = phase === 'leave' && session.claims.size > 0
     const sent = store.beat({
-      node: this.#nodeInfo(session),
+      // Work that is left behind need not wait until this node is taken for gone.
+      node: { ...this.#nodeInfo(session), ...(isLeavingWork && { ttlMs: 0 }) },
       claims: [...session.claims.keys()],
       // A node that leaves has no call under way: what it may have taken is given back.
       inFlight: phase === 'leave' ? [] : [...session.inFlight],
@@ -79,6 +82,13 @@ export class Keeper {
   /** Stops watching over the session, which has ended. */
   rest(): void {
     this.#cancelFence()
+  }
+
+  /** Ends the turns that this node has left behind under an earlier boot id. */
+  async rescueLeft(boot: string): Promise<void> {
+    const { nodes } = await this.#env.store.nodes()
+    const left = nodes.filter((node) => node.boot === boot)
+    if (left.length > 0) await this.#rescue(left.map(({ beats }) => ({ boot, beats })))
   }
 
   /** Takes over from nodes whose beats stand still. */
@@ -191,7 +201,7 @@ export class Keeper {
     try {
       await announceUnattendedEnd(this.#env, { id })
     } catch (error) {
-      this.#env.log.error('The end of rescued work could not be announced', { occurrence: id, error: String(error) })
+      this.#env.log.error('The end of rescued work could not be announced', { occurrence: id, error: errorText(error) })
     }
   }
 

@@ -1,3 +1,4 @@
+import { errorText } from '../model/error-record.ts'
 import type { Clock } from '../time/clock.ts'
 
 /** How long to wait for the next pass: ms for an appointed time, `poll` for a look in case a hint was missed, null for a wake only. */
@@ -86,7 +87,7 @@ export class Loop {
       },
       (error: unknown) => {
         const retryInMs = this.#backoff()
-        this.#options.onError(error instanceof Error ? error : new Error(String(error)), retryInMs)
+        this.#options.onError(error instanceof Error ? error : new Error(errorText(error)), retryInMs)
         this.#wakeAgain = false
         this.#after(retryInMs)
       },

@@ -106,7 +106,8 @@ export class Emitter {
   emit<Name extends EventName>(name: Name, event: Events[Name]): void {
     for (const listener of this.#listeners.get(name) ?? []) {
       try {
-        listener(event)
+        const returned: unknown = listener(event)
+        if (returned instanceof Promise) returned.catch((error: unknown) => this.#onThrow(error, name))
       } catch (error) {
         this.#onThrow(error, name)
       }

@@ -248,6 +248,8 @@ export class Dispatcher implements TurnHost {
     this.onTurnEnd(turn.claim.id, result)
     this.#checkIdle()
     if (isSuspect(turn)) this.#fill()
+    // Only an end that is written frees a place in the cluster.
+    if (!this.#mayClaimAhead) this.onRoom()
   }
 
   turnRefused(turn: Turn, error: unknown): void {

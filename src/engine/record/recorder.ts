@@ -75,7 +75,7 @@ class SessionWriter {
         return await call()
       } catch (error) {
         if (!isTransient(error)) throw error
-        await sleep(this.#env.clock, waitMs)
+        await sleep(this.#env.clock, waitMs, this.session.ended)
       }
     }
   }

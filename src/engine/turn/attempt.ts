@@ -38,16 +38,15 @@ export class Attempt implements Timed {
   /** Calls the handler. Its end is reported later in any case, also when it returns or throws at once. */
   start(): void {
     this.turn.env.timeouts.watch(this)
-    let value: unknown
-    try {
-      value = this.run.task.handler(new TaskContext(this))
-    } catch (error) {
-      value = Promise.reject(error)
-    }
-    Promise.resolve(value).then(
+    this.#call().then(
       (result) => this.#returned(result),
       (error: unknown) => this.#threw(error),
     )
+  }
+
+  /** Whatever is thrown here, also by an odd thenable, becomes a rejection. */
+  async #call(): Promise<unknown> {
+    return this.run.task.handler(new TaskContext(this))
   }
 
   /** Signals the handler. Except for a shutdown, a handler that goes on is written off after a while. */

@@ -1,11 +1,11 @@
 // The end of a turn: hooks, the end row, and what is announced once the store has it.
-import { errorRecord } from '../../model/error-record.ts'
+import { errorText } from '../../model/error-record.ts'
 import type { Source, TurnEnd } from '../../model/lifecycle.ts'
 import type { Settings } from '../../model/settings.ts'
 import type { WriteAnswer } from '../../store/store.ts'
 import { pauseAfterFailures } from '../auto-pause.ts'
 import { announceEnd } from './announce.ts'
-import { runHook } from './hooks.ts'
+import { runTurnHook } from './hooks.ts'
 import { reportOf } from './report.ts'
 import type { Turn, TurnResult } from './turn.ts'
 import { announceUnattendedEnd } from './unattended-end.ts'
@@ -47,10 +47,7 @@ function close(turn: Turn): void {
 /** Runs `onComplete`, and lets the newest progress reach the store, before the end does. */
 async function finishUp(turn: Turn, end: TurnEnd): Promise<void> {
   const { onComplete } = turn.shared.runnable.definition.options
-  if (onComplete && !goesOn(end))
-    await runHook(turn.env.clock, { name: 'onComplete', timeoutMs: turn.settings.timeoutMs, log: turn.log }, () =>
-      onComplete(reportOf(turn, end)),
-    )
+  if (onComplete && !goesOn(end)) await runTurnHook(turn, 'onComplete', () => onComplete(reportOf(turn, end)))
   await turn.progressing
   settle(turn, end)
 }
@@ -101,7 +98,7 @@ async function concludeWithSequel(turn: Turn, result: TurnResult): Promise<void>
 /** Whether work that was to go on has ended, since a cancel came in meanwhile; if so, that is announced. */
 async function wasCanceled(turn: Turn): Promise<boolean> {
   return announceUnattendedEnd(turn.env, { id: turn.record.id }).catch((error: unknown) => {
-    turn.log.warn('It could not be read whether a cancel came in between', { error: errorRecord(error).message })
+    turn.log.warn('It could not be read whether a cancel came in between', { error: errorText(error) })
     return false
   })
 }

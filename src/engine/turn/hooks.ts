@@ -1,22 +1,34 @@
 import type { Logger } from '../../model/context.ts'
 import { errorRecord } from '../../model/error-record.ts'
 import type { Clock } from '../../time/clock.ts'
+import type { Turn } from './turn.ts'
 
-export interface HookRun {
-  readonly name: 'onStart' | 'onComplete'
+type HookName = 'onStart' | 'onComplete'
+
+interface HookRun {
+  readonly name: HookName
   /** How long it is waited for. */
   readonly timeoutMs: number
   readonly log: Logger
+  /** Ends the wait. */
+  readonly until?: AbortSignal
+}
+
+/** Runs a hook of a turn, until that has lost its right to run. */
+export function runTurnHook(turn: Turn, name: HookName, hook: () => unknown): Promise<void> {
+  const { env, settings, log } = turn
+  const lost = new AbortController()
+  turn.cancelHook = () => lost.abort()
+  return runHook(env.clock, { name, timeoutMs: settings.timeoutMs, log, until: lost.signal }, hook)
 }
 
 /** Runs a hook to its end, or until it has taken as long as a task may. Whatever it does, it changes nothing. */
-export async function runHook(clock: Clock, { name, timeoutMs, log }: HookRun, hook: () => unknown): Promise<void> {
-  let cancel: () => void = () => {}
-  const overdue = new Promise<'overdue'>((resolve) => {
-    cancel = clock.timer(timeoutMs, () => resolve('overdue'))
-  })
+export async function runHook(clock: Clock, { name, timeoutMs, log, until }: HookRun, hook: () => unknown): Promise<void> {
+  const { promise: over, resolve } = Promise.withResolvers<'overdue' | 'lost'>()
+  const cancel = clock.timer(timeoutMs, () => resolve('overdue'))
+  until?.addEventListener('abort', () => resolve('lost'))
   try {
-    if ((await Promise.race([hook(), overdue])) === 'overdue')
+    if ((await Promise.race([hook(), over])) === 'overdue')
       log.error(`${name} took longer than ${timeoutMs} ms and is not waited for`)
   } catch (error) {
     log.error(`${name} threw`, { error: errorRecord(error) })

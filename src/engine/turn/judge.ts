@@ -1,3 +1,4 @@
+import { PunctualError } from '../../errors.ts'
 import { errorRecord } from '../../model/error-record.ts'
 import type { AttemptState } from '../../model/lifecycle.ts'
 import { encodeResult } from '../../model/payload.ts'
@@ -28,13 +29,15 @@ export function judge(turn: Turn, attempt: Attempt): AttemptState {
   }
 }
 
-/** A result that cannot be recorded is a failure, and the same result would come of another try. */
+/** The work is done, whatever became of its result: another try would do it twice. */
 function returned(turn: Turn, attempt: Attempt): AttemptState {
   let result: string | null
   try {
     result = encodeResult(attempt.value)
   } catch (error) {
-    return fail(turn, attempt, Object.assign(error as Error, { retryable: false }), 'failed')
+    const { code, message, details } = error as PunctualError
+    const remark = 'The handler had finished its work, and is not run again; only its result was not recorded'
+    return fail(turn, attempt, new PunctualError(code, `${message}. ${remark}`, details), 'failed', false)
   }
   return succeed(turn, attempt.run, result)
 }
@@ -46,11 +49,17 @@ function succeed(turn: Turn, run: TaskRun, result: string | null): AttemptState 
   return 'succeeded'
 }
 
-function fail(turn: Turn, { run, endedAt }: Attempt, thrown: unknown, state: 'failed' | 'timeout'): AttemptState {
+function fail(
+  turn: Turn,
+  { run, endedAt }: Attempt,
+  thrown: unknown,
+  state: 'failed' | 'timeout',
+  mayRetry = true,
+): AttemptState {
   const { events } = turn.env
   const error = errorRecord(thrown)
   run.failures += 1
-  const waitMs = retryWait(turn, run, thrown)
+  const waitMs = mayRetry ? retryWait(turn, run, thrown) : null
   run.fail(state, error, endedAt, waitMs)
   if (events.has('task.failed')) events.emit('task.failed', { ...taskEvent(turn, run), error, retryInMs: waitMs })
   return state

@@ -4,7 +4,7 @@ import { errorRecord } from '../../model/error-record.ts'
 import { type TaskHistory, taskHistories } from '../../model/history.ts'
 import type { OccurrenceHistory } from '../../model/occurrence.ts'
 import { validatePayload } from '../../model/payload.ts'
-import { runHook } from './hooks.ts'
+import { runTurnHook } from './hooks.ts'
 import type { Turn } from './turn.ts'
 
 export function needsPreparation({ member, record, shared }: Turn): boolean {
@@ -31,10 +31,7 @@ export async function prepare(turn: Turn): Promise<'abandoned' | 'failed' | null
     }
   }
   const hasStarted = member.turns.some(({ startedAt, end }) => startedAt !== null && end !== 'lost' && end !== 'stale')
-  if (onStart && !hasStarted)
-    await runHook(turn.env.clock, { name: 'onStart', timeoutMs: turn.settings.timeoutMs, log: turn.log }, () =>
-      onStart(hookContext(turn)),
-    )
+  if (onStart && !hasStarted) await runTurnHook(turn, 'onStart', () => onStart(hookContext(turn)))
   return null
 }
 

@@ -1,4 +1,4 @@
-import { errorRecord } from '../../model/error-record.ts'
+import { errorText } from '../../model/error-record.ts'
 import type { Progress } from '../../model/occurrence.ts'
 import { taskEvent } from './report.ts'
 import type { TaskRun } from './task-run.ts'
@@ -29,7 +29,7 @@ export class ProgressNotes {
       // Progress is worth no failure: what follows will meet the same trouble.
       await this.#turn
         .checkpoint({ attempts: [], progress })
-        .catch((error: unknown) => this.#turn.log.warn('Progress could not be recorded', { error: errorRecord(error).message }))
+        .catch((error: unknown) => this.#turn.log.warn('Progress could not be recorded', { error: errorText(error) }))
     }
     this.writing = null
   }

@@ -69,6 +69,7 @@ export class Turn implements SettleItem, Asker<WriteAnswer> {
   onlyAttempt: Attempt | null = null
   cancelRetry: (() => void) | null = null
   cancelDeadline: (() => void) | null = null
+  cancelHook: (() => void) | null = null
   #payload: { readonly value: unknown } | null = null
   #progress: ProgressNotes | null = null
 
@@ -177,6 +178,7 @@ export class Turn implements SettleItem, Asker<WriteAnswer> {
   /** Signals every running task and starts no other. A cancel stands, whatever follows but for a loss. */
   abort(reason: AbortReason, detail: string | null = null): void {
     const before = this.stop?.reason
+    if (reason === 'lost') this.cancelHook?.()
     if (this.isOver || before === 'lost' || (before === 'cancel' && reason !== 'lost')) return
     this.stop = { reason, detail }
     for (const run of this.runs) run.attempt?.abort(reason, detail)
@@ -198,7 +200,11 @@ export class Turn implements SettleItem, Asker<WriteAnswer> {
   }
 
   attemptEnded(attempt: Attempt): void {
-    takeIn(this, attempt)
+    try {
+      takeIn(this, attempt)
+    } catch (error) {
+      refuse(this, error)
+    }
   }
 
   answered(answer: WriteAnswer): void {
