@@ -8,7 +8,7 @@ import type { JobRecord, JobSpec } from '../model/job.ts'
 import { checkKey, checkName, checkObject, checkOptions } from '../model/limits.ts'
 import type { OccurrenceRecord, Replay } from '../model/occurrence.ts'
 import { decodePayload } from '../model/payload.ts'
-import type { CancelRequest, CreateAnswer, MoveAnswer, NewOccurrence, Queryable, Which } from '../store/store.ts'
+import type { CancelRequest, CreatedRow, MoveAnswer, NewOccurrence, Queryable, Which } from '../store/store.ts'
 import { checkJoin } from './caller-transaction.ts'
 import { Creations } from './creations.ts'
 import { nameOf } from './job-name.ts'
@@ -19,7 +19,7 @@ import { UntoldEnds } from './untold-ends.ts'
 
 export interface EnqueueResult {
   readonly id: string
-  readonly outcome: CreateAnswer['outcome']
+  readonly outcome: CreatedRow['outcome']
   /** The key was taken, and what is there has another payload. */
   readonly differs: boolean
 }
@@ -132,9 +132,9 @@ export class Commands {
         ...row,
         due: at,
         startWithinMs: null,
-        holds: [
+        limits: [
           { kind: 'concurrency', key: JSON.stringify(['backfill', operation]), limit },
-          ...(row.holds === 'declared' ? [] : (row.holds ?? [])),
+          ...(row.limits === 'declared' ? [] : (row.limits ?? [])),
         ],
       })
     }
@@ -160,7 +160,7 @@ export class Commands {
   async wake(): Promise<void> {
     try {
       await this.#engine.open()
-      await this.#engine.env.store.wake()
+      await this.#engine.env.store.hints.wake()
       await this.#untold.announce()
     } catch (error) {
       if (!isTransient(error)) throw error

@@ -4,10 +4,10 @@ import type { Env } from '../engine/env.ts'
 import { PunctualError } from '../errors.ts'
 import type { Refs } from '../model/context.ts'
 import { type AnyDefinition, Definition } from '../model/definition.ts'
-import { holdsFor } from '../model/hold.ts'
 import { keyedId, uuidV7 } from '../model/ids.ts'
 import type { JobSpec } from '../model/job.ts'
 import type { Source } from '../model/lifecycle.ts'
+import { limitsFor } from '../model/limit.ts'
 import { checkKey, checkName, checkObject, checkOneOf, checkOptions, checkWhole } from '../model/limits.ts'
 import { type Replay, type UniqueKind, uniqueKinds } from '../model/occurrence.ts'
 import { encodePayload, validatePayload } from '../model/payload.ts'
@@ -119,9 +119,11 @@ function commonOf(
     refs: checkRefs(refs),
     settings: own,
     priority: options.priority === undefined ? settings.priority : checkWhole(options.priority, 'priority', 0, 9),
-    holds: isKnown ? holdsFor({ tenant, job: name, source: from.source, settings }) : ('declared' as const),
+    limits: isKnown ? limitsFor({ tenant, job: name, source: from.source, settings }) : ('declared' as const),
     replay: from.replay ?? null,
     startWithinMs: settings.startWithinMs,
+    isHooked: definition?.options.onComplete !== undefined,
+    scheduledAt: null,
     version: from.version ?? null,
     onConflict,
   }

@@ -168,7 +168,7 @@ export class Keeper {
   #longTurns() {
     const { time, options } = this.#env
     const since = time.now() - options.beatMs
-    return [...this.#dispatcher.live].flatMap(({ startedAt, ref, turn, deadlineAt }) => {
+    return [...this.#dispatcher.live].flatMap(({ startedAt, member: { ref, turn }, deadlineAt }) => {
       return startedAt !== null && startedAt <= since ? [{ ref, turn, startedAt, deadlineAt }] : []
     })
   }
@@ -212,8 +212,11 @@ export class Keeper {
     for (;;) {
       const { rescued, removed, more, expired } = await store.rescue({
         gone,
-        delaysMs: options.recoveryDelaysMs,
+        settings: options.settings,
+        mostRecoveries: options.mostRecoveries,
         limit: claimsPerRescue,
+        kinds: [],
+        hookMs: options.ttlMs,
       })
       const dead = rescued.filter(({ outcome }) => outcome === 'dead').length
       count = { rescued: count.rescued + rescued.length, dead: count.dead + dead }

@@ -90,7 +90,7 @@ export class Dispatcher implements TurnHost {
   #waitFor(nextDue: number | null): Wait {
     const { time, options, store } = this.env
     const dueInMs = nextDue === null ? Number.POSITIVE_INFINITY : Math.max(1, nextDue - time.now())
-    const pollMs = store.isHearing ? options.pollMs : options.deafPollMs
+    const pollMs = store.hints.isLive ? options.pollMs : options.deafPollMs
     return dueInMs <= pollMs ? dueInMs : { poll: pollMs }
   }
 
@@ -157,7 +157,7 @@ export class Dispatcher implements TurnHost {
 
   abort(ref: number, n: number, reason: AbortReason, detail: string | null): void {
     this.#live.find(ref, n)?.abort(reason, detail)
-    for (const turn of this.#queue.remove((queued) => queued.ref === ref && queued.turn === n)) {
+    for (const turn of this.#queue.remove(({ member }) => member.ref === ref && member.turn === n)) {
       turn.abort(reason, detail)
       this.#start(turn)
     }

@@ -25,7 +25,7 @@ export class LiveTurns implements Iterable<Turn> {
   }
 
   find(ref: number, n: number): Turn | undefined {
-    return this.#turns.find((one) => one.ref === ref && one.turn === n)
+    return this.#turns.find(({ member }) => member.ref === ref && member.turn === n)
   }
 
   [Symbol.iterator](): Iterator<Turn> {

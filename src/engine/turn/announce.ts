@@ -56,7 +56,7 @@ class ReportedTurn implements OccurrenceEvent {
     this.job = record.job
     this.key = record.key
     this.source = record.source
-    this.turn = turn.turn
+    this.turn = turn.n
     this.error = turn.error
     this.#turn = turn
     this.#outcome = outcome

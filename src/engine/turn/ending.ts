@@ -1,7 +1,8 @@
 // The end of a turn: hooks, the end row, and what is announced once the store has it.
+
+import { goesToDeadLetters } from '../../model/dead-letter.ts'
 import { errorText } from '../../model/error-record.ts'
-import type { Source, TurnEnd } from '../../model/lifecycle.ts'
-import type { Settings } from '../../model/settings.ts'
+import type { TurnEnd } from '../../model/lifecycle.ts'
 import type { WriteAnswer } from '../../store/store.ts'
 import { pauseAfterFailures } from '../auto-pause.ts'
 import { announceEnd } from './announce.ts'
@@ -105,9 +106,4 @@ async function wasCanceled(turn: Turn): Promise<boolean> {
 
 function goesOn(result: TurnResult): boolean {
   return result === 'parked' || result === 'released'
-}
-
-/** Whether work out of retries waits for a person: enqueued work does, unless told otherwise. */
-function goesToDeadLetters({ deadLetter }: Settings, source: Source): boolean {
-  return deadLetter === 'enqueued' ? source === 'deferred' || source === 'timer' : deadLetter
 }

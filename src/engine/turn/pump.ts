@@ -12,7 +12,7 @@ export function begin(turn: Turn, mono: number): void {
   const { executionTimeoutMs } = settings
   if (runs.length > 1)
     turn.cancelDeadline = env.clock.timer(executionTimeoutMs, () => turn.abort('timeout', `execution, ${executionTimeoutMs} ms`))
-  if (turn.turn > 1) makeRetryDue(turn, env.time.at(mono))
+  if (turn.n > 1) makeRetryDue(turn, env.time.at(mono))
   turn.isPumped = true
   pump(turn, mono)
 }

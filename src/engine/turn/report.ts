@@ -13,7 +13,7 @@ export function reportOf(turn: Turn, outcome: TurnEnd): ExecutionReport {
     tenant: record.tenant,
     job: record.job,
     source: record.source,
-    turn: turn.turn,
+    turn: turn.n,
     outcome,
     mode: shared.runnable.tasks.some((task) => task.after !== undefined) ? 'graph' : settings.mode,
     onFailure: settings.onFailure,
@@ -24,9 +24,9 @@ export function reportOf(turn: Turn, outcome: TurnEnd): ExecutionReport {
   }
 }
 
-export function occurrenceEvent({ record, turn }: Turn): OccurrenceEvent {
+export function occurrenceEvent({ record, n }: Turn): OccurrenceEvent {
   const { id, tenant, job, key, source } = record
-  return { id, tenant, job, key, source, turn }
+  return { id, tenant, job, key, source, turn: n }
 }
 
 export function taskEvent(turn: Turn, run: TaskRun): TaskEvent {

@@ -99,10 +99,10 @@ export class TaskRun {
   }
 
   /** The record of an attempt of this task that has just ended. */
-  attemptRecord({ turn: { turn }, n, state, startedAt, endedAt }: Attempt): AttemptRecord {
+  attemptRecord({ turn, n, state, startedAt, endedAt }: Attempt): AttemptRecord {
     const { phase } = this
     return {
-      turn,
+      turn: turn.n,
       task: this.name,
       n,
       state,

@@ -14,7 +14,7 @@ export async function transaction<Tx, Value>(
   const { env } = turn
   checkUse(turn, run)
   const attempt = {
-    turn: turn.turn,
+    turn: turn.n,
     task: run.name,
     n,
     state: 'succeeded' as const,

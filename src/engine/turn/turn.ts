@@ -4,7 +4,7 @@ import type { AttemptRecord, OccurrenceRecord, TurnRecord } from '../../model/oc
 import { decodePayload } from '../../model/payload.ts'
 import type { ErrorRecord } from '../../model/report.ts'
 import type { Settings } from '../../model/settings.ts'
-import type { CheckpointItem, ClaimMember, ClaimRef, MemberRef, SettleItem, WriteAnswer } from '../../store/store.ts'
+import type { CheckpointItem, ClaimMember, ClaimRef, MemberWrite, SettleItem, WriteAnswer } from '../../store/store.ts'
 import type { Env } from '../env.ts'
 import type { Asker } from '../record/batcher.ts'
 import type { Recorder } from '../record/recorder.ts'
@@ -50,7 +50,6 @@ export class Turn implements SettleItem, Asker<WriteAnswer> {
   readonly host: TurnHost
   readonly env: Env
   readonly batch: Batch
-  readonly member: ClaimMember
   readonly shared: TurnSettings
   /** Where it stands among the live turns. */
   place = 0
@@ -75,8 +74,7 @@ export class Turn implements SettleItem, Asker<WriteAnswer> {
 
   // The settle item.
   readonly claim: ClaimRef
-  readonly ref: number
-  readonly turn: number
+  readonly member: ClaimMember
   end!: Omit<TurnRecord, 'turn' | 'node'>
   /** Attempts that are not in the store yet. */
   attempts: readonly AttemptRecord[] = none
@@ -88,9 +86,12 @@ export class Turn implements SettleItem, Asker<WriteAnswer> {
     this.batch = batch
     this.claim = batch.claim
     this.member = member
-    this.ref = member.ref
-    this.turn = member.turn
     this.shared = shared
+  }
+
+  /** Its number among the turns of the occurrence. */
+  get n(): number {
+    return this.member.turn
   }
 
   get record(): OccurrenceRecord {
@@ -123,7 +124,7 @@ export class Turn implements SettleItem, Asker<WriteAnswer> {
 
   get log(): Logger {
     const { id, tenant, job } = this.record
-    const fields = { tenant, job, occurrence: id, turn: this.turn }
+    const fields = { tenant, job, occurrence: id, turn: this.n }
     const { log } = this.env
     const line = (level: keyof Logger) => (message: string, more?: object) => log[level](message, { ...fields, ...more })
     return { debug: line('debug'), info: line('info'), warn: line('warn'), error: line('error') }
@@ -145,15 +146,15 @@ export class Turn implements SettleItem, Asker<WriteAnswer> {
     return this.stop?.reason === 'cancel' ? this.stop.detail : null
   }
 
-  checkpoint(what: Omit<CheckpointItem, keyof MemberRef>): Promise<WriteAnswer> {
-    const { claim, ref, turn } = this
-    return this.host.recorder.checkpoint({ claim, ref, turn, ...what })
+  checkpoint(what: Omit<CheckpointItem, keyof MemberWrite>): Promise<WriteAnswer> {
+    const { claim, member } = this
+    return this.host.recorder.checkpoint({ claim, member, ...what })
   }
 
   /** Records the end of an attempt in one commit with the handler's own writes. */
   commit(attempt: AttemptRecord, work: Required<Pick<CheckpointItem, 'within' | 'recorded'>>): Promise<WriteAnswer> {
-    const { claim, ref, turn } = this
-    return this.host.recorder.commit({ claim, ref, turn, attempts: [attempt], ...work })
+    const { claim, member } = this
+    return this.host.recorder.commit({ claim, member, attempts: [attempt], ...work })
   }
 
   start(): void {
