@@ -152,6 +152,7 @@ export class Commands {
     const canceled = answers.filter(({ outcome }) => outcome === 'canceled').map(({ id }) => id)
     if (tx !== undefined) this.#untold.add(canceled)
     else if (isEndNoticed(env)) for (const id of canceled) await announceUnattendedEnd(env, { id }, { unlessRun: true })
+    if (canceled.length > 0) this.#engine.wakeWatch()
     const outcomes = answers.map((answer) => answer.outcome)
     return (['canceling', 'canceled', 'ended'] as const).find((outcome) => outcomes.includes(outcome)) ?? 'unknown'
   }
@@ -184,6 +185,7 @@ export class Commands {
   async discard(target: OccurrenceTarget, options: { reason?: string } = {}): Promise<void> {
     await this.#move(target, { discard: reasonOf(options, 'options of discard') })
     if (isEndNoticed(this.#engine.env)) await announceUnattendedEnd(this.#engine.env, whichOf(target))
+    this.#engine.wakeWatch()
   }
 
   async #move(target: OccurrenceTarget, to: Parameters<Engine['env']['store']['move']>[0]['to']): Promise<void> {

@@ -10,6 +10,7 @@ import { HealthBook } from './health-book.ts'
 import { Keeper } from './keeper.ts'
 import { Loop, type Wait } from './loop.ts'
 import { Dispatcher } from './loops/dispatcher.ts'
+import { UnheardEnds } from './loops/unheard-ends.ts'
 import { Planner } from './planner.ts'
 import { Recorder } from './record/recorder.ts'
 import { Session } from './session.ts'
@@ -35,6 +36,7 @@ export class Engine {
   readonly #dispatcher: Dispatcher
   readonly #planner: Planner
   readonly #keeper: Keeper
+  readonly #unheard: UnheardEnds
   readonly #loops: {
     readonly opener: Loop
     readonly planner: Loop
@@ -62,6 +64,8 @@ export class Engine {
     this.#planner = new Planner(env)
     this.#keeper = new Keeper(env, this.#dispatcher, session, (reason) => this.#fence(reason))
     this.#keeper.onBreak = () => this.wakePlanner()
+    this.#unheard = new UnheardEnds(env, this.#recorder)
+    this.#keeper.onUnheard = (ends) => this.#unheard.hear(ends)
     this.#keeper.onNodes = (nodes) => {
       this.#planner.observe(nodes)
       if (this.#declarer.observe(nodes)) this.wakePlanner()
@@ -139,7 +143,8 @@ export class Engine {
     await Promise.all([planner.stop(), dispatcher.stop(), prune.stop()])
     const grace = new AbortController()
     this.#dispatcher.drain()
-    await Promise.race([this.#dispatcher.idle(), sleep(this.env.clock, graceMs, grace.signal)])
+    const idle = Promise.all([this.#dispatcher.idle(), this.#unheard.idle()])
+    await Promise.race([idle, sleep(this.env.clock, graceMs, grace.signal)])
     grace.abort()
     await Promise.all([beat.stop(), watch.stop()])
     await this.#leave()
@@ -223,6 +228,11 @@ export class Engine {
     }
   }
 
+  /** Makes the node look for ended work whose `onComplete` nobody has run. */
+  wakeWatch(): void {
+    this.#loops.watch.wake()
+  }
+
   /** Makes the planner look again: a job was declared or changed. */
   wakePlanner(): void {
     this.#loops.planner.wake()
@@ -293,7 +303,7 @@ export class Engine {
     if (fenced.isFenced) return
     this.env.log.warn('This node stopped itself and comes back under a new id', { node: fenced.boot, reason })
     this.#renewSession()
-    this.#dispatcher.abandon(new Set(fenced.claims.keys()))
+    this.#dispatcher.abandon(({ claim }) => fenced.claims.has(claim.id))
     this.#keeper.disown(fenced.boot)
     this.env.events.emit('node.fenced', { node: fenced.boot, reason })
     this.#loops.beat.wake()
@@ -307,11 +317,11 @@ export class Engine {
   /** Work that ignores its signal is left to rescue at once, and nothing of it keeps the process alive. */
   async #leave(): Promise<void> {
     const { boot, isJoined, claims } = this.#session
-    const left = new Set(claims.keys())
     const hasLeft = this.#isOpen && isJoined && (await this.#tried(() => this.#keeper.beatOnce('leave')))
     this.#renewSession()
-    this.#dispatcher.abandon(left)
-    if (hasLeft && left.size > 0) await this.#tried(() => this.#keeper.rescueLeft(boot))
+    this.#dispatcher.abandon(() => true)
+    this.#unheard.abandon()
+    if (hasLeft && claims.size > 0) await this.#tried(() => this.#keeper.rescueLeft(boot))
   }
 
   async #tried(call: () => Promise<unknown>): Promise<boolean> {

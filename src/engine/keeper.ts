@@ -1,5 +1,6 @@
 import { errorText } from '../model/error-record.ts'
-import type { NodeInfo, NodeRecord } from '../store/store.ts'
+import { cascade } from '../model/settings.ts'
+import type { NodeInfo, NodeRecord, RescueAnswer } from '../store/store.ts'
 import { tzVersion } from '../time/zone.ts'
 import type { Env } from './env.ts'
 import type { Wait } from './loop.ts'
@@ -12,6 +13,7 @@ const claimsPerRescue = 1000
 const prunePerPass = 1000
 const pruneEveryMs = 60_000
 const pruneAgainMs = 10
+const ends: readonly string[] = ['dead', 'failed', 'canceled']
 
 /** Looks after the node itself (beat, fence) and after what others left behind (rescue, prune). */
 export class Keeper {
@@ -30,6 +32,8 @@ export class Keeper {
 
   /** Called when the store has noticed that for a while no node was there. */
   onBreak: () => void = () => {}
+  /** Called with ended work whose `onComplete` this node is to run. */
+  onUnheard: (ends: RescueAnswer['unheard']) => void = () => {}
   /** Called with all nodes whenever they are looked at. */
   onNodes: (nodes: readonly NodeRecord[]) => void = () => {}
 
@@ -177,7 +181,7 @@ export class Keeper {
     // A claim can be settled to its end while the beat was under way: only those still held are lost.
     const held = new Set(lost.filter((id) => session.claims.has(id)))
     for (const id of held) session.claims.delete(id)
-    this.#dispatcher.abandon(held)
+    this.#dispatcher.abandon(({ claim }) => held.has(claim.id))
   }
 
   #observe(nodes: readonly NodeRecord[], mono: number): NodeRecord[] {
@@ -206,24 +210,25 @@ export class Keeper {
   }
 
   async #rescue(gone: readonly { boot: string; beats: number }[]): Promise<void> {
-    const { store, events, options } = this.#env
+    const { store, events, options, registry } = this.#env
     // What a node held may take several calls: it is told of with the last of them.
     let count = { rescued: 0, dead: 0 }
     for (;;) {
-      const { rescued, removed, more, expired } = await store.rescue({
+      const { rescued, removed, more, expired, unheard } = await store.rescue({
         gone,
         settings: options.settings,
         mostRecoveries: options.mostRecoveries,
         limit: claimsPerRescue,
-        kinds: [],
-        hookMs: options.ttlMs,
+        kinds: registry.kinds(),
+        hookMs: cascade(options.settings).timeoutMs + options.ttlMs,
       })
       const dead = rescued.filter(({ outcome }) => outcome === 'dead').length
       count = { rescued: count.rescued + rescued.length, dead: count.dead + dead }
       for (const node of removed) events.emit('node.gone', { node, ...count })
       if (removed.length > 0) count = { rescued: 0, dead: 0 }
       for (const passed of expired) events.emit('occurrence.passed', passed)
-      for (const { id, outcome } of rescued) if (outcome === 'dead' || outcome === 'canceled') await this.#announce(id)
+      for (const { id, outcome } of rescued) if (ends.includes(outcome)) await this.#announce(id)
+      if (unheard.length > 0) this.onUnheard(unheard)
       if (!more) return
     }
   }

@@ -167,10 +167,10 @@ export class Dispatcher implements TurnHost {
     for (const turn of this.#live) turn.abort(reason)
   }
 
-  /** Drops the members of claims that are no longer this node's. */
-  abandon(claimIds: ReadonlySet<string>): void {
-    this.#queue.remove(({ claim }) => claimIds.has(claim.id))
-    for (const turn of this.#live) if (claimIds.has(turn.claim.id)) turn.abort('lost')
+  /** Drops the turns that are no longer this node's. */
+  abandon(isLost: (turn: Turn) => boolean): void {
+    this.#queue.remove(isLost)
+    for (const turn of this.#live) if (isLost(turn)) turn.abort('lost')
     this.#checkIdle()
   }
 

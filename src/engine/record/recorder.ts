@@ -30,6 +30,11 @@ export class Recorder {
     return this.#current().checkpoints.add(item)
   }
 
+  /** Removes the note of an end whose `onComplete` has run. */
+  async heard(ref: number): Promise<void> {
+    await this.#current().heard.add(ref)
+  }
+
   /** Writes one item by itself, since what is done within its commit must not be repeated for the sake of others. */
   async commit(item: CheckpointItem): Promise<WriteAnswer> {
     const [answer] = await this.#current().checkpoint([item])
@@ -49,6 +54,7 @@ class SessionWriter {
   readonly session: Session
   readonly settlements: Batcher<SettleItem, WriteAnswer>
   readonly checkpoints: Batcher<CheckpointItem, WriteAnswer>
+  readonly heard: Batcher<number, WriteAnswer>
 
   constructor(env: Env, session: Session) {
     this.#env = env
@@ -56,6 +62,7 @@ class SessionWriter {
     const limit = () => env.store.batchLimit
     this.settlements = new Batcher(env.clock, limit, (items) => this.#insist(items, () => this.#settle(items)))
     this.checkpoints = new Batcher(env.clock, limit, (items) => this.checkpoint(items))
+    this.heard = new Batcher(env.clock, limit, (refs) => this.#insist(refs, () => this.#hear(refs)))
   }
 
   checkpoint(items: readonly CheckpointItem[]): Promise<readonly WriteAnswer[]> {
@@ -66,6 +73,11 @@ class SessionWriter {
     const { items: answers } = await this.#env.store.settle(items, { done: this.session.lastOf(items) })
     for (const { claim } of items) this.session.drop(claim.id)
     return answers
+  }
+
+  async #hear(refs: readonly number[]): Promise<readonly WriteAnswer[]> {
+    await this.#env.store.settle([], { heard: refs })
+    return refs.map(() => 'ok')
   }
 
   async #insist(items: readonly unknown[], call: () => Promise<readonly WriteAnswer[]>): Promise<readonly WriteAnswer[]> {

@@ -1,7 +1,6 @@
-// The end of a turn: hooks, the end row, and what is announced once the store has it.
+// The end of a turn: the end row, and once the store has it the announcement, the hook and what else follows.
 
 import { goesToDeadLetters } from '../../model/dead-letter.ts'
-import { errorText } from '../../model/error-record.ts'
 import type { TurnEnd } from '../../model/lifecycle.ts'
 import type { WriteAnswer } from '../../store/store.ts'
 import { pauseAfterFailures } from '../auto-pause.ts'
@@ -9,11 +8,10 @@ import { announceEnd } from './announce.ts'
 import { runTurnHook } from './hooks.ts'
 import { reportOf } from './report.ts'
 import type { Turn, TurnResult } from './turn.ts'
-import { announceUnattendedEnd } from './unattended-end.ts'
 
 /** Ends a turn none of whose tasks is active. */
 export function finish(turn: Turn, end: TurnResult): void {
-  const { host, env, shared, settings, record } = turn
+  const { host, env, settings, record } = turn
   close(turn)
   turn.endedAt = env.time.now()
   if (end === 'canceled') for (const run of turn.runs) if (!run.isFinished) run.cancel(null)
@@ -21,9 +19,9 @@ export function finish(turn: Turn, end: TurnResult): void {
     // The slot goes to the next turn, whatever may be wrong with that one.
     host.handlersEnded()
     const result = end === 'failed' && goesToDeadLetters(settings, record.source) ? 'dead' : end
-    const isCompleted = shared.runnable.definition.options.onComplete !== undefined && !goesOn(result)
     if (result === 'abandoned') conclude(turn, result)
-    else if (isCompleted || turn.progressing) finishUp(turn, result).catch((error: unknown) => turn.refused(error))
+    // The newest progress reaches the store before the end does.
+    else if (turn.progressing) turn.progressing.then(() => settle(turn, result)).catch((error: unknown) => turn.refused(error))
     else settle(turn, result)
   } catch (error) {
     turn.refused(error)
@@ -45,17 +43,9 @@ function close(turn: Turn): void {
   turn.cancelDeadline?.()
 }
 
-/** Runs `onComplete`, and lets the newest progress reach the store, before the end does. */
-async function finishUp(turn: Turn, end: TurnEnd): Promise<void> {
-  const { onComplete } = turn.shared.runnable.definition.options
-  if (onComplete && !goesOn(end)) await runTurnHook(turn, 'onComplete', () => onComplete(reportOf(turn, end)))
-  await turn.progressing
-  settle(turn, end)
-}
-
 /** Writes the end row. A turn that the store refuses was ended by another, and is dropped. */
 export function settle(turn: Turn, end: TurnEnd): void {
-  const { runs, startedAt, endedAt, error, onlyAttempt, shared } = turn
+  const { runs, startedAt, endedAt, error, onlyAttempt, shared, settings, env } = turn
   const last = runs.at(-1)
   turn.end = {
     end,
@@ -68,6 +58,7 @@ export function settle(turn: Turn, end: TurnEnd): void {
     tasks: runs.length > 1 ? runs.map((run) => run.report()) : null,
     reason: end === 'canceled' ? turn.cancelReason : null,
   }
+  if (!goesOn(end)) turn.hookMs = settings.timeoutMs + env.options.ttlMs
   turn.host.recorder.settle(turn)
 }
 
@@ -83,25 +74,31 @@ function conclude(turn: Turn, result: TurnResult): void {
   turn.host.turnEnded(turn, result)
 }
 
-/** Whether the end of this turn may bring about more in the store. */
-function hasSequel({ shared, settings }: Turn, result: TurnResult): boolean {
-  if (goesOn(result)) return shared.runnable.definition.options.onComplete !== undefined
-  return (result === 'failed' || result === 'dead') && settings.autoPause !== null
+function hasSequel(turn: Turn, result: TurnResult): boolean {
+  return isHooked(turn, result) || (hasFailed(result) && turn.settings.autoPause !== null)
 }
 
 async function concludeWithSequel(turn: Turn, result: TurnResult): Promise<void> {
-  if (goesOn(result) && (await wasCanceled(turn))) return turn.host.turnEnded(turn, 'canceled')
   announceEnd(turn, result)
-  if (!goesOn(result)) await pauseAfterFailures(turn)
+  if (hasFailed(result)) await pauseAfterFailures(turn)
+  if (isHooked(turn, result)) await complete(turn, result)
   turn.host.turnEnded(turn, result)
 }
 
-/** Whether work that was to go on has ended, since a cancel came in meanwhile; if so, that is announced. */
-async function wasCanceled(turn: Turn): Promise<boolean> {
-  return announceUnattendedEnd(turn.env, { id: turn.record.id }).catch((error: unknown) => {
-    turn.log.warn('It could not be read whether a cancel came in between', { error: errorText(error) })
-    return false
-  })
+/** Runs `onComplete`. Should this node go down before that is noted, another one runs it. */
+async function complete(turn: Turn, result: TurnEnd): Promise<void> {
+  const { onComplete } = turn.shared.runnable.definition.options
+  const hook = onComplete && runTurnHook(turn, 'onComplete', () => onComplete(reportOf(turn, result)))
+  if ((await hook) !== 'lost' && turn.record.isHooked) await turn.host.recorder.heard(turn.member.ref)
+}
+
+function isHooked({ record, shared }: Turn, result: TurnResult): result is TurnEnd {
+  if (goesOn(result) || result === 'abandoned') return false
+  return record.isHooked || shared.runnable.definition.options.onComplete !== undefined
+}
+
+function hasFailed(result: TurnResult): boolean {
+  return result === 'failed' || result === 'dead'
 }
 
 function goesOn(result: TurnResult): boolean {

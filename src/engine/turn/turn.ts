@@ -79,6 +79,7 @@ export class Turn implements SettleItem, Asker<WriteAnswer> {
   /** Attempts that are not in the store yet. */
   attempts: readonly AttemptRecord[] = none
   delayMs = 0
+  hookMs = 0
 
   constructor(host: TurnHost, batch: Batch, member: ClaimMember, shared: TurnSettings) {
     this.host = host

@@ -1,10 +1,10 @@
-// Ends that no executor brings about: pending work that is canceled, dead work that is discarded, and what rescue buries.
-// Whoever brings them about runs `onComplete` where it has the definition, and tells.
+// Ends that no turn on this node has brought about: work that is canceled or discarded before it runs, buried by rescue, or ended on
+// a node that went down before its `onComplete` had run.
 import type { AnyDefinition } from '../../model/definition.ts'
 import { tasksOf } from '../../model/definition.ts'
 import type { OccurrenceEvent } from '../../model/events.ts'
 import { type TaskHistory, taskHistories } from '../../model/history.ts'
-import type { TaskRunState } from '../../model/lifecycle.ts'
+import type { TaskRunState, TurnEnd } from '../../model/lifecycle.ts'
 import type { OccurrenceHistory, TurnRecord } from '../../model/occurrence.ts'
 import type { ExecutionReport, TaskReport } from '../../model/report.ts'
 import { cascade, type Settings } from '../../model/settings.ts'
@@ -14,35 +14,50 @@ import type { Env } from '../env.ts'
 import { runHook } from './hooks.ts'
 
 /**
- * Runs `onComplete` and emits the event for an occurrence that has ended as canceled or dead; false when it has not.
- * `unlessRun`: leaves out what a node ended, since that node has told.
+ * Emits the event for an occurrence that has ended as canceled, failed or dead; false when it has not. The end of hooked work is left
+ * to the node that runs its hook. `unlessRun`: leaves out what a node has ended, since that node has announced it.
  */
 export async function announceUnattendedEnd(env: Env, which: Which, { unlessRun = false } = {}): Promise<boolean> {
   const history = await env.store.get(which)
   const end = history?.turns.at(-1)
-  if (!history || (history.state !== 'canceled' && history.state !== 'dead') || !end || (unlessRun && end.node !== null))
-    return false
-  const { id, tenant, job, key, source, definition: kind } = history.record
-  const event: OccurrenceEvent = { id, tenant, job, key, source, turn: end.turn }
-  const definition = env.registry.definition(kind)
-  const report = definition && reportOf(env, history, end, definition)
-  const onComplete = definition?.options.onComplete
-  if (report && onComplete)
-    await runHook(
-      env.clock,
-      { name: 'onComplete', timeoutMs: settingsOf(env, history, definition).timeoutMs, log: env.log },
-      () => onComplete(report),
-    )
-  if (history.state === 'canceled') env.events.emit('occurrence.canceled', { ...event, reason: end.reason })
-  else if (report) env.events.emit('occurrence.dead', { ...event, report, error: end.error })
+  if (!history || !end || !isEnded(history) || history.state === 'completed' || (unlessRun && end.node !== null)) return false
+  if (!history.record.isHooked) emitEnd(env, history, end)
   return true
 }
 
-/** Whether anybody would notice: a look at the store can be spared where nobody does. */
-export function isEndNoticed({ events, registry }: Env): boolean {
-  return (
-    events.has('occurrence.canceled') || registry.definitions.some((definition) => definition.options.onComplete !== undefined)
+/** Runs `onComplete` of ended work, and announces the end where no node has completed it. */
+export async function hearEnd(env: Env, id: string, until: AbortSignal): Promise<'done' | 'lost'> {
+  const history = await env.store.get({ id })
+  const end = history?.turns.at(-1)
+  if (!history || !end || !isEnded(history)) return 'done'
+  emitEnd(env, history, end)
+  const definition = env.registry.definition(history.record.definition)
+  const onComplete = definition?.options.onComplete
+  if (!onComplete) return 'done'
+  const { timeoutMs } = settingsOf(env, history, definition)
+  return runHook(env.clock, { name: 'onComplete', timeoutMs, log: env.log, until }, () =>
+    onComplete(reportOf(env, history, end, definition)),
   )
+}
+
+/** Whether an event of an unattended end has a listener, so that the store need not be read for nobody. */
+export function isEndNoticed({ events }: Env): boolean {
+  return events.has('occurrence.canceled')
+}
+
+function isEnded({ state }: OccurrenceHistory): boolean {
+  return state === 'completed' || state === 'failed' || state === 'dead' || state === 'canceled'
+}
+
+function emitEnd(env: Env, history: OccurrenceHistory, end: TurnRecord): void {
+  const { id, tenant, job, key, source, definition: name } = history.record
+  const event: OccurrenceEvent = { id, tenant, job, key, source, turn: end.turn }
+  const definition = env.registry.definition(name)
+  if (history.state === 'canceled') env.events.emit('occurrence.canceled', { ...event, reason: end.reason })
+  else if (definition && (history.state === 'dead' || history.state === 'failed')) {
+    const report = reportOf(env, history, end, definition)
+    env.events.emit(`occurrence.${history.state}`, { ...event, report, error: end.error })
+  }
 }
 
 function reportOf(env: Env, history: OccurrenceHistory, end: TurnRecord, definition: AnyDefinition): ExecutionReport {
@@ -57,7 +72,7 @@ function reportOf(env: Env, history: OccurrenceHistory, end: TurnRecord, definit
     job: record.job,
     source: record.source,
     turn: end.turn,
-    outcome: state as 'canceled' | 'dead',
+    outcome: state as TurnEnd,
     mode: tasks.some((task) => task.after !== undefined) ? 'graph' : settings.mode,
     onFailure: settings.onFailure,
     startedAt: startedAt === null ? null : new Date(startedAt),
