@@ -16,7 +16,7 @@ export async function runHook(clock: Clock, { name, timeoutMs, log }: HookRun, h
     cancel = clock.timer(timeoutMs, () => resolve('overdue'))
   })
   try {
-    if ((await Promise.race([hook(), overdue])) === 'overdue')
+    if ((await Promise.race([clock.run ? clock.run(name, hook) : hook(), overdue])) === 'overdue')
       log.error(`${name} took longer than ${timeoutMs} ms and is not waited for`)
   } catch (error) {
     log.error(`${name} threw`, { error: errorRecord(error) })

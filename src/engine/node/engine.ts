@@ -179,7 +179,7 @@ export class Engine {
       const wait = await this.#beatOnce()
       if (!isStarted) this.#loops.beat.start(wait)
       await this.#planAll()
-      await this.#keeper.watchOnce()
+      await this.#keeper.watchOnce({ isTick: !isStarted })
       return await runDue(this.env, this.#dispatcher, request)
     } finally {
       if (this.#phase === 'stopped') await this.#leaveAfterTick()
