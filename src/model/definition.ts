@@ -26,8 +26,8 @@ export interface DefinitionOptions<Input = unknown, Payload = Input> extends Set
   /** Runs before the first attempt of an occurrence; at least once, and a throw changes nothing. */
   onStart?: (ctx: HookContext<Payload>) => unknown
   /**
-   * Runs around the end of an occurrence; at least once, and a throw changes nothing. When work is canceled or discarded that no
-   * node runs, or is given up after its nodes were lost, it runs in the process that does so, if that knows the definition.
+   * Runs when the end of an occurrence is written; at least once, and a throw changes nothing. Where no node runs the work at its end,
+   * or that node goes down before the hook is through, a node that has the definition runs it.
    */
   onComplete?: (report: ExecutionReport) => unknown
 }

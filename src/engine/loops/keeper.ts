@@ -1,13 +1,14 @@
+import { errorText } from '../../model/error-record.ts'
 import { cascade } from '../../model/settings.ts'
 import type { NodeInfo, NodeRecord } from '../../store/store.ts'
 import { systemClock } from '../../time/clock.ts'
 import { tzVersion } from '../../time/zone.ts'
-import type { Dispatcher } from '../dispatcher.ts'
 import type { Env } from '../env.ts'
 import { Pulse } from '../node/pulse.ts'
 import type { Session } from '../node/session.ts'
 import { version } from '../node/version.ts'
-import { announceUnattendedEnd } from '../unattended-end.ts'
+import { announceUnattendedEnd } from '../turn/unattended-end.ts'
+import type { Dispatcher } from './dispatcher.ts'
 import type { Wait } from './loop.ts'
 
 const claimsPerRescue = 1000
@@ -16,6 +17,7 @@ const pruneEveryMs = 60_000
 const pruneAgainMs = 10
 /** How much later than its due time a timer must fire for the event loop to have been blocked. */
 const blockedMs = 1000
+const ends: readonly string[] = ['dead', 'failed', 'canceled']
 
 /** Looks after the node itself (beat, fence) and after what others left behind (rescue, prune). */
 export class Keeper {
@@ -55,8 +57,10 @@ export class Keeper {
     session.beatBegins()
     this.#armFence(session)
     const [sentAt, sentWallAt] = [clock.mono(), clock.wall()]
+    const isLeavingWork = phase === 'leave' && session.claims.size > 0
     const sent = store.beat({
-      node: this.#nodeInfo(session),
+      // Work that is left behind need not wait until this node is taken for gone.
+      node: { ...this.#nodeInfo(session), ...(isLeavingWork && { ttlMs: 0 }) },
       claims: [...session.claims.keys()],
       // A node that leaves has no call under way: what it may have taken is given back.
       inFlight: phase === 'leave' ? [] : [...session.inFlight],
@@ -114,6 +118,13 @@ export class Keeper {
   rest(): void {
     this.#cancelFence?.()
     this.#cancelFence = null
+  }
+
+  /** Ends the turns that this node has left behind under an earlier boot id. */
+  async rescueLeft(boot: string): Promise<void> {
+    const { nodes } = await this.#env.store.nodes()
+    const left = nodes.filter((node) => node.boot === boot)
+    if (left.length > 0) await this.#rescue(left.map(({ beats }) => ({ boot, beats })))
   }
 
   /** Takes over from nodes whose beats stand still. `isTick`: the looks are as far apart as the host's ticks. */
@@ -214,7 +225,7 @@ export class Keeper {
     // A claim can be settled to its end while the beat was under way: only those still held are lost.
     const held = new Set(lost.filter((id) => session.claims.has(id)))
     for (const id of held) session.claims.delete(id)
-    this.#dispatcher.abandon(held)
+    this.#dispatcher.abandon(({ claim }) => held.has(claim.id))
   }
 
   #observe(nodes: readonly NodeRecord[], mono: number): NodeRecord[] {
@@ -238,29 +249,30 @@ export class Keeper {
     try {
       await announceUnattendedEnd(this.#env, { id })
     } catch (error) {
-      this.#env.log.error('The end of rescued work could not be announced', { occurrence: id, error: String(error) })
+      this.#env.log.error('The end of rescued work could not be announced', { occurrence: id, error: errorText(error) })
     }
   }
 
   async #rescue(gone: readonly { boot: string; beats: number }[]): Promise<void> {
-    const { store, events, options } = this.#env
+    const { store, events, options, registry } = this.#env
     // What a node held may take several calls: it is told of with the last of them.
     let count = { rescued: 0, dead: 0 }
     for (;;) {
-      const { rescued, removed, more, expired } = await store.rescue({
+      const { rescued, removed, more, expired, unheard } = await store.rescue({
         gone,
         settings: options.settings,
         mostRecoveries: options.mostRecoveries,
         limit: claimsPerRescue,
-        kinds: [],
-        hookMs: options.ttlMs,
+        kinds: registry.kinds(),
+        hookMs: cascade(options.settings).timeoutMs + options.ttlMs,
       })
       const dead = rescued.filter(({ outcome }) => outcome === 'dead').length
       count = { rescued: count.rescued + rescued.length, dead: count.dead + dead }
       for (const node of removed) events.emit('node.gone', { node, ...count })
       if (removed.length > 0) count = { rescued: 0, dead: 0 }
       for (const passed of expired) events.emit('occurrence.passed', passed)
-      for (const { id, outcome } of rescued) if (outcome === 'dead' || outcome === 'canceled') await this.#announce(id)
+      for (const { id, outcome } of rescued) if (ends.includes(outcome)) await this.#announce(id)
+      if (unheard.length > 0) events.emit('signal.unheard', unheard)
       if (!more) return
     }
   }

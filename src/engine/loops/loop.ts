@@ -1,3 +1,4 @@
+import { errorText } from '../../model/error-record.ts'
 import type { Clock } from '../../time/clock.ts'
 
 /**
@@ -91,7 +92,7 @@ export class Loop {
       },
       (error: unknown) => {
         const retryInMs = this.#backoff()
-        this.#options.onError(error instanceof Error ? error : new Error(String(error)), retryInMs)
+        this.#options.onError(error instanceof Error ? error : new Error(errorText(error)), retryInMs)
         this.#wakeAgain = false
         this.#after(retryInMs)
       },

@@ -1,3 +1,4 @@
+import { errorText } from '../../model/error-record.ts'
 import type { JobRecord, VersionRecord } from '../../model/job.ts'
 import { isStampOutdated, seesOtherwise, tzOfStamp, tzStamp } from '../../schedule/tz-stamp.ts'
 import type { JobPlan, NodeRecord, PlanCandidate, PlanWork } from '../../store/store.ts'
@@ -63,7 +64,7 @@ export class Planner {
       return planJob({ candidate, work, timeline, horizonMs, settings })
     } catch (error) {
       const kind = job.spec.schedule?.kind ?? ''
-      const fields = { tenant: job.tenant, job: job.name, kind, error: String(error) }
+      const fields = { tenant: job.tenant, job: job.name, kind, error: errorText(error) }
       if (!this.#unknownKinds.has(kind))
         this.#env.log.warn('A schedule cannot be read here; its job is left to other nodes', fields)
       this.#unknownKinds.add(kind)

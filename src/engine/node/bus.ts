@@ -1,6 +1,6 @@
 import type { Emitter, Events } from '../../model/events.ts'
-import type { NodeRecord } from '../../store/store.ts'
-import type { TurnResult } from '../executor.ts'
+import type { NodeRecord, RescueAnswer } from '../../store/store.ts'
+import type { TurnResult } from '../turn/turn.ts'
 
 /** What the parts of a node tell each other, beside the events that users hear of. */
 export interface Signals {
@@ -14,6 +14,8 @@ export interface Signals {
   'signal.jump': null
   /** A slot has become free, and more work may be due. */
   'signal.slot': null
+  /** Ended work whose `onComplete` this node is to run. */
+  'signal.unheard': RescueAnswer['unheard']
   'signal.turn': { readonly claimId: string; readonly result: TurnResult }
 }
 

@@ -1,6 +1,6 @@
-import type { Dispatcher } from '../dispatcher.ts'
 import type { Env } from '../env.ts'
-import type { TurnResult } from '../executor.ts'
+import type { Dispatcher } from '../loops/dispatcher.ts'
+import type { TurnResult } from '../turn/turn.ts'
 
 /** Counts from one `runDue()`. */
 export interface DueSummary {

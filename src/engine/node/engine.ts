@@ -1,14 +1,16 @@
 import { PunctualError } from '../../errors.ts'
+import { errorText } from '../../model/error-record.ts'
 import type { Health } from '../../model/events.ts'
 import type { Hint } from '../../store/store.ts'
 import { sleep } from '../../time/clock.ts'
-import { Dispatcher } from '../dispatcher.ts'
 import type { Env } from '../env.ts'
 import { Declarer } from '../loops/declarer.ts'
+import { Dispatcher } from '../loops/dispatcher.ts'
 import { Keeper } from '../loops/keeper.ts'
 import { type Loop, noLaterThan, type Wait } from '../loops/loop.ts'
 import { Planner } from '../loops/planner.ts'
-import { Recorder } from '../recorder.ts'
+import { UnheardEnds } from '../loops/unheard-ends.ts'
+import { Recorder } from '../record/recorder.ts'
 import { type DueSummary, runDue } from './due-work.ts'
 import { logFinalFailures } from './failure-log.ts'
 import { HealthBook } from './health-book.ts'
@@ -25,6 +27,7 @@ export class Engine {
   readonly #dispatcher: Dispatcher
   readonly #planner: Planner
   readonly #keeper: Keeper
+  readonly #unheard: UnheardEnds
   readonly #loops: {
     readonly opener: Loop
     readonly planner: Loop
@@ -52,6 +55,7 @@ export class Engine {
     this.#dispatcher = new Dispatcher(env, this.#recorder, session, (reason) => this.#fence(reason))
     this.#planner = new Planner(env)
     this.#keeper = new Keeper(env, this.#dispatcher, session, (reason) => this.#fence(reason))
+    this.#unheard = new UnheardEnds(env, this.#recorder)
     this.#declarer = new Declarer(env, () => this.#beatOnce())
     this.#book = new HealthBook(env)
     this.#loops = {
@@ -76,6 +80,7 @@ export class Engine {
     events.watch('signal.jump', () => planner.wake())
     events.watch('signal.kinds', () => dispatcher.wake())
     events.watch('signal.slot', () => dispatcher.wake())
+    events.watch('signal.unheard', (ends) => this.#unheard.hear(ends))
     events.watch('signal.nodes', (nodes) => {
       this.#planner.observe(nodes)
       if (this.#declarer.observe(nodes)) planner.wake()
@@ -139,9 +144,10 @@ export class Engine {
     await opener.stop()
     await Promise.all([planner.stop(), dispatcher.stop(), prune.stop()])
     const grace = new AbortController()
-    const drained = this.#dispatcher.drain().then(() => this.#dispatcher.idle())
+    this.#dispatcher.drain()
+    const idle = Promise.all([this.#dispatcher.idle(), this.#unheard.idle()])
     const { clock } = this.env
-    await Promise.race([drained, sleep(clock, graceMs, grace.signal), ...(clock.stalled ? [clock.stalled(grace.signal)] : [])])
+    await Promise.race([idle, sleep(clock, graceMs, grace.signal), ...(clock.stalled ? [clock.stalled(grace.signal)] : [])])
     grace.abort()
     await Promise.all([beat.stop(), watch.stop()])
     await this.#leave()
@@ -207,6 +213,11 @@ export class Engine {
     }
   }
 
+  /** Makes the node look for ended work whose `onComplete` nobody has run. */
+  wakeWatch(): void {
+    this.#loops.watch.wake()
+  }
+
   /** Makes the planner look again: a job was declared or changed. */
   wakePlanner(): void {
     this.#loops.planner.wake()
@@ -262,9 +273,10 @@ export class Engine {
   }
 
   #hear(hint: Hint): void {
-    if (hint.kind === 'due') this.#loops.dispatcher.wakeIn(hint.at - this.env.time.now())
-    else if (hint.kind === 'cancel') this.#loops.beat.wake()
-    else {
+    if (hint.kind === 'due') this.#loops.dispatcher.wakeIn(this.env.time.until(hint.at))
+    else if (hint.kind === 'cancel') {
+      if (hint.node === this.#session.boot) this.#loops.beat.wake()
+    } else {
       this.#declarer.noteChange()
       this.#loops.planner.wake()
     }
@@ -277,7 +289,7 @@ export class Engine {
     const level = fenced.claims.size > 0 ? 'warn' : 'info'
     this.env.log[level]('This node stopped itself and comes back under a new id', { node: fenced.boot, reason })
     this.#renewSession()
-    this.#dispatcher.abandon(new Set(fenced.claims.keys()))
+    this.#dispatcher.abandon(({ claim }) => fenced.claims.has(claim.id))
     this.#keeper.disown(fenced.boot)
     this.env.events.emit('node.fenced', { node: fenced.boot, reason })
     this.#loops.beat.wake()
@@ -288,12 +300,24 @@ export class Engine {
     await this.#leave()
   }
 
+  /** Work that ignores its signal is left to rescue at once, and nothing of it keeps the process alive. */
   async #leave(): Promise<void> {
-    if (this.#isOpen && this.#session.isJoined)
-      await this.#keeper
-        .beatOnce('leave')
-        .catch((error: unknown) => this.env.log.warn('The last beat did not reach the store', { error: String(error) }))
+    const { boot, isJoined, claims } = this.#session
+    const hasLeft = this.#isOpen && isJoined && (await this.#tried(() => this.#keeper.beatOnce('leave')))
     this.#renewSession()
+    this.#dispatcher.abandon(() => true)
+    this.#unheard.abandon()
+    if (hasLeft && claims.size > 0) await this.#tried(() => this.#keeper.rescueLeft(boot))
+  }
+
+  async #tried(call: () => Promise<unknown>): Promise<boolean> {
+    try {
+      await call()
+      return true
+    } catch (error) {
+      this.env.log.warn('The store did not take note that this node has left', { error: errorText(error) })
+      return false
+    }
   }
 
   /** The old session writes nothing any more, and does not go on trying to. */

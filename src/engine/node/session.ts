@@ -10,8 +10,7 @@ export class Session {
   /** Claims whose answer has not arrived. */
   readonly inFlight = new Set<string>()
   isJoined = false
-  /** Cut off from its claims: it starts nothing and writes nothing any more. */
-  isFenced = false
+  readonly #end = new AbortController()
   #beat: PromiseWithResolvers<void> | null = null
   /** When the last acknowledged beat was sent, by the monotonic clock and by the wall. */
   beatAt: number
@@ -59,8 +58,18 @@ export class Session {
     this.#beat = null
   }
 
+  /** Cut off from its claims: it starts nothing and writes nothing any more. */
+  get isFenced(): boolean {
+    return this.#end.signal.aborted
+  }
+
+  /** Aborts when the session is fenced. */
+  get ended(): AbortSignal {
+    return this.#end.signal
+  }
+
   fence(): void {
-    this.isFenced = true
+    this.#end.abort()
     this.beatEnds()
   }
 

@@ -7,6 +7,9 @@ const samplesKept = 8
 /** Clocks drift: an old answer is no longer sure, however quick it was. */
 const longestKeptMs = 60_000
 
+/** An answer that took longer than twice this does not make instants come early. */
+const mostUnsureMs = 10
+
 /** What the store's clock showed at a moment of this node's monotonic clock, give or take half of the round trip. */
 interface Sample {
   readonly told: number
@@ -39,6 +42,12 @@ export class StoreTime {
     this.#samples = [...kept.slice(1 - samplesKept), sample]
     this.#best = this.#samples.reduce((best, one) => (one.roundTripMs <= best.roundTripMs ? one : best))
     if (isJump) this.#onJump()
+  }
+
+  /** How long until the store's clock shows an instant; 0 when it may do so already, as far as this node can know. */
+  until(instant: number): number {
+    const ms = instant - (this.#best.told + this.#clock.mono() - this.#best.at)
+    return ms <= Math.min(this.#best.roundTripMs / 2, mostUnsureMs) + 1 ? 0 : ms
   }
 
   now(): number {

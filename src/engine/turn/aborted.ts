@@ -1,4 +1,4 @@
-import type { AbortReason } from '../model/context.ts'
+import type { AbortReason } from '../../model/context.ts'
 
 const messages: Readonly<Record<AbortReason, string>> = {
   timeout: 'It took longer than its timeout',

@@ -1,4 +1,4 @@
-import type { Clock } from '../time/clock.ts'
+import type { Clock } from '../../time/clock.ts'
 
 /** What has a timeout, and sets its own timer when asked to. */
 export interface Timed {

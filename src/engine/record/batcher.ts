@@ -1,5 +1,5 @@
-import type { Clock } from '../time/clock.ts'
-import { isTransient } from './node/transient.ts'
+import type { Clock } from '../../time/clock.ts'
+import { isTransient } from '../node/transient.ts'
 
 /** Who is told what became of an item. */
 export interface Asker<Answer> {

@@ -1,9 +1,9 @@
-import type { CheckpointItem, SettleItem, WriteAnswer } from '../store/store.ts'
-import { sleep } from '../time/clock.ts'
+import type { CheckpointItem, SettleItem, WriteAnswer } from '../../store/store.ts'
+import { sleep } from '../../time/clock.ts'
+import type { Env } from '../env.ts'
+import type { Session } from '../node/session.ts'
+import { isTransient } from '../node/transient.ts'
 import { type Asker, Batcher } from './batcher.ts'
-import type { Env } from './env.ts'
-import type { Session } from './node/session.ts'
-import { isTransient } from './node/transient.ts'
 
 const longestWaitMs = 2000
 
@@ -22,16 +22,17 @@ export class Recorder {
     this.#writer = new SessionWriter(env, session())
   }
 
-  settle(item: SettleItem): Promise<WriteAnswer> {
-    return this.#current().settlements.add(item)
-  }
-
-  settleFor(asker: Asker<WriteAnswer>, item: SettleItem): void {
-    this.#current().settlements.addFor(asker, item)
+  settle(turn: SettleItem & Asker<WriteAnswer>): void {
+    this.#current().settlements.addFor(turn, turn)
   }
 
   checkpoint(item: CheckpointItem): Promise<WriteAnswer> {
     return this.#current().checkpoints.add(item)
+  }
+
+  /** Removes the note of an end whose `onComplete` has run. */
+  async heard(ref: number): Promise<void> {
+    await this.#current().heard.add(ref)
   }
 
   /** Writes one item by itself, since what is done within its commit must not be repeated for the sake of others. */
@@ -53,6 +54,7 @@ class SessionWriter {
   readonly session: Session
   readonly settlements: Batcher<SettleItem, WriteAnswer>
   readonly checkpoints: Batcher<CheckpointItem, WriteAnswer>
+  readonly heard: Batcher<number, WriteAnswer>
 
   constructor(env: Env, session: Session) {
     this.#env = env
@@ -60,6 +62,7 @@ class SessionWriter {
     const limit = () => env.store.batchLimit
     this.settlements = new Batcher(env.clock, limit, (items) => this.#insist(items, () => this.#settle(items)))
     this.checkpoints = new Batcher(env.clock, limit, (items) => this.checkpoint(items))
+    this.heard = new Batcher(env.clock, limit, (refs) => this.#insist(refs, () => this.#hear(refs)))
   }
 
   checkpoint(items: readonly CheckpointItem[]): Promise<readonly WriteAnswer[]> {
@@ -72,6 +75,11 @@ class SessionWriter {
     return answers
   }
 
+  async #hear(refs: readonly number[]): Promise<readonly WriteAnswer[]> {
+    await this.#env.store.settle([], { heard: refs })
+    return refs.map(() => 'ok')
+  }
+
   async #insist(items: readonly unknown[], call: () => Promise<readonly WriteAnswer[]>): Promise<readonly WriteAnswer[]> {
     for (let waitMs = 50; ; waitMs = Math.min(waitMs * 2, longestWaitMs)) {
       if (this.session.isFenced) return items.map(() => 'lost')
@@ -79,7 +87,7 @@ class SessionWriter {
         return await call()
       } catch (error) {
         if (!isTransient(error)) throw error
-        await sleep(this.#env.clock, waitMs)
+        await sleep(this.#env.clock, waitMs, this.session.ended)
       }
     }
   }

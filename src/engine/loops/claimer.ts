@@ -1,8 +1,8 @@
-import { PunctualError } from '../errors.ts'
-import { uuidV7 } from '../model/ids.ts'
-import type { ClaimMember, ClaimPick, ClaimRef } from '../store/store.ts'
-import type { Env } from './env.ts'
-import type { Session } from './node/session.ts'
+import { PunctualError } from '../../errors.ts'
+import { uuidV7 } from '../../model/ids.ts'
+import type { ClaimMember, ClaimPick, ClaimRef } from '../../store/store.ts'
+import type { Env } from '../env.ts'
+import type { Session } from '../node/session.ts'
 
 /** What one claim has brought. */
 export interface Claimed {

@@ -1,29 +1,16 @@
-import { PunctualError } from '../errors.ts'
-import type { Context, FailOptions, Logger, Refs } from '../model/context.ts'
-import { attemptId, taskRunId } from '../model/ids.ts'
-import type { Source } from '../model/lifecycle.ts'
-import type { OccurrenceRecord } from '../model/occurrence.ts'
-import type { RetryHint } from '../model/retry.ts'
-import { parseDuration } from '../time/duration.ts'
-
-/** What the context needs from the run it belongs to. */
-export interface ContextSource {
-  readonly record: OccurrenceRecord
-  readonly payload: unknown
-  readonly results: Readonly<Record<string, unknown>>
-  readonly task: string
-  readonly attempt: number
-  readonly startedAt: number
-  readonly lastRunAt: number | null
-  readonly log: Logger
-  readonly signal: AbortSignal
-  progress(done: number, message: string | null): void
-  transaction<Tx, Value>(work: (tx: Tx) => Value | Promise<Value>): Promise<Value>
-}
+import { PunctualError } from '../../errors.ts'
+import type { Context, FailOptions, Logger, Refs } from '../../model/context.ts'
+import { attemptId, taskRunId } from '../../model/ids.ts'
+import type { Source } from '../../model/lifecycle.ts'
+import type { OccurrenceRecord } from '../../model/occurrence.ts'
+import type { RetryHint } from '../../model/retry.ts'
+import { parseDuration } from '../../time/duration.ts'
+import type { Attempt } from './attempt.ts'
 
 /** The context of one attempt. What has to be made for it is made when asked for, since most handlers ask for little. */
 export class TaskContext implements Context {
-  readonly #source: ContextSource
+  readonly #attempt: Attempt
+  readonly #record: OccurrenceRecord
   #results: Readonly<Record<string, unknown>> | null = null
   readonly tenant: string
   readonly job: string
@@ -35,11 +22,12 @@ export class TaskContext implements Context {
   readonly occurrenceId: string
   readonly attempt: number
 
-  constructor(source: ContextSource) {
-    const { record } = source
-    this.#source = source
-    this.task = source.task
-    this.attempt = source.attempt
+  constructor(attempt: Attempt) {
+    const { record } = attempt.turn
+    this.#attempt = attempt
+    this.#record = record
+    this.task = attempt.run.name
+    this.attempt = attempt.n
     this.tenant = record.tenant
     this.job = record.job
     this.key = record.key
@@ -50,10 +38,10 @@ export class TaskContext implements Context {
   }
 
   get payload(): unknown {
-    return this.#source.payload
+    return this.#attempt.turn.payload
   }
   get results(): Readonly<Record<string, unknown>> {
-    this.#results ??= this.#source.results
+    this.#results ??= resultsBefore(this.#attempt)
     return this.#results
   }
   get taskRunId(): string {
@@ -66,29 +54,30 @@ export class TaskContext implements Context {
     return this.taskRunId
   }
   get scheduledAt(): Date {
-    return new Date(this.#source.record.scheduledAt)
+    return new Date(this.#record.scheduledAt)
   }
   get startedAt(): Date {
-    return new Date(this.#source.startedAt)
+    return new Date(this.#attempt.startedAt)
   }
   get lateness(): number {
-    return Math.max(0, this.#source.startedAt - this.#source.record.scheduledAt)
+    return Math.max(0, this.#attempt.startedAt - this.#record.scheduledAt)
   }
   get isRecovery(): boolean {
     return this.source === 'recovery'
   }
   get span(): Context['span'] {
-    const { span } = this.#source.record
+    const { span } = this.#record
     return span && { from: new Date(span.from), to: new Date(span.to), count: span.count }
   }
   get lastRunAt(): Date | null {
-    return this.#source.lastRunAt === null ? null : new Date(this.#source.lastRunAt)
+    const { lastRunAt } = this.#attempt.turn.member
+    return lastRunAt === null ? null : new Date(lastRunAt)
   }
   get signal(): AbortSignal {
-    return this.#source.signal
+    return this.#attempt.signal
   }
   get log(): Logger {
-    return this.#source.log
+    return this.#attempt.turn.log
   }
 
   get progress(): Context['progress'] {
@@ -99,7 +88,7 @@ export class TaskContext implements Context {
           given: done,
         })
       }
-      this.#source.progress(done, message ?? null)
+      this.#attempt.progress(done, message ?? null)
     }
   }
   get fail(): Context['fail'] {
@@ -108,8 +97,19 @@ export class TaskContext implements Context {
     }
   }
   get transaction(): Context['transaction'] {
-    return (work) => this.#source.transaction(work)
+    return (work) => this.#attempt.transaction(work)
   }
+}
+
+/** The results of the tasks that the task names in `after`. */
+function resultsBefore({ run, turn }: Attempt): Readonly<Record<string, unknown>> {
+  const results: Record<string, unknown> = {}
+  for (const name of run.task.after ?? []) {
+    const before = turn.runs.find((other) => other.name === name)
+    const isKnown = before?.phase === 'succeeded' && before.result !== null
+    results[name] = isKnown ? JSON.parse(before.result as string) : undefined
+  }
+  return results
 }
 
 /** What `ctx.fail` throws. */

@@ -1,23 +1,22 @@
-import { PunctualError } from '../errors.ts'
-import type { AttemptRecord } from '../model/occurrence.ts'
-import { decodePayload, encodeResult } from '../model/payload.ts'
+import { PunctualError } from '../../errors.ts'
+import type { AttemptRecord } from '../../model/occurrence.ts'
+import { decodePayload, encodeResult } from '../../model/payload.ts'
 import { Aborted } from './aborted.ts'
-import type { Execution } from './execution.ts'
+import type { Attempt } from './attempt.ts'
 import type { TaskRun } from './task-run.ts'
+import type { Turn } from './turn.ts'
 
 /** Commits the writes of a handler together with the success of its task. */
 export async function transaction<Tx, Value>(
-  execution: Execution,
-  run: TaskRun,
-  startedAt: number,
+  { turn, run, n, startedAt }: Attempt,
   work: (tx: Tx) => Value | Promise<Value>,
 ): Promise<Value> {
-  const { env, member } = execution
-  checkUse(execution, run)
+  const { env } = turn
+  checkUse(turn, run)
   const attempt = {
-    turn: member.turn,
+    turn: turn.n,
     task: run.name,
-    n: run.attempts,
+    n,
     state: 'succeeded' as const,
     startedAt,
     endedAt: env.time.now(),
@@ -33,7 +32,7 @@ export async function transaction<Tx, Value>(
     run.result = encodeResult(given)
     return run.result
   }
-  const committed = execution.commit(attempt, {
+  const committed = turn.commit(attempt, {
     within: (tx) => {
       const given = work(tx as Tx)
       return isPromise(given) ? whileWanted(run, given).then(take) : take(given)
@@ -72,7 +71,7 @@ function whileWanted<Value>(run: TaskRun, given: Promise<Value>): Promise<Value>
   })
 }
 
-function checkUse({ env: { store } }: Execution, run: TaskRun): void {
+function checkUse({ env: { store } }: Turn, run: TaskRun): void {
   if (!store.abilities.has('tx'))
     throw new PunctualError(
       'transaction.unsupported',
