@@ -146,6 +146,7 @@ onEachStore('Whatever user code throws or returns ends as a recorded attempt', (
       await probe.next('occurrence.completed')
       expect((await occurrence(punctual, id)).state).toBe('completed')
       expect(written.mock.calls.map(([line]) => JSON.parse(String(line)))).toContainEqual({
+        time: expect.any(String),
         level: 'error',
         message: 'The log threw',
         error: 'no log',
