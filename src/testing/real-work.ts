@@ -6,13 +6,13 @@ import { sleep, systemClock } from '../time/clock.ts'
 const longestMs = 4000
 /** User code that waits for nothing we can see is given this long: a query on an open connection leaves no trace here. */
 const quietMs = 50
-/** So long may a socket that user code has opened be silent. It may be an idle one of a pool. */
+/** So long may a socket or thread that user code has opened be silent. It may be an idle one of a pool. */
 const silentMs = 1000
 const checkMs = 5
 
 /** What counts as progress: real timers, files, sockets, processes, threads. Promises do not. */
 const real =
-  /^(Timeout|Immediate|FSREQ\w+|FILEHANDLECLOSEREQ|GETADDRINFOREQWRAP|QUERYWRAP|(TCP|PIPE)(CONNECT)?WRAP|PROCESSWRAP|WORKER)$/
+  /^(Timeout|Immediate|FSREQ\w+|FILEHANDLECLOSEREQ|GETADDRINFOREQWRAP|QUERYWRAP|(TCP|PIPE)(CONNECT)?WRAP|PROCESSWRAP|WORKER|MESSAGEPORT)$/
 /** These are over after their first callback. */
 const once = /^(Immediate|FSREQ\w+|FILEHANDLECLOSEREQ|GETADDRINFOREQWRAP|QUERYWRAP|\w+CONNECTWRAP)$/
 
@@ -153,5 +153,5 @@ function patience({ resources, clockTimers }: Run): number {
 }
 
 function isSocket({ type }: Pending): boolean {
-  return /^(TCP|PIPE)WRAP$/.test(type)
+  return /^((TCP|PIPE)WRAP|WORKER|MESSAGEPORT)$/.test(type)
 }

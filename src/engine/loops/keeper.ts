@@ -127,14 +127,14 @@ export class Keeper {
     if (left.length > 0) await this.#rescue(left.map(({ beats }) => ({ boot, beats })))
   }
 
-  /** Takes over from nodes whose beats stand still. */
-  async watchOnce(): Promise<Wait> {
+  /** Takes over from nodes whose beats stand still. `isTick`: the looks are as far apart as the host's ticks. */
+  async watchOnce({ isTick = false } = {}): Promise<Wait> {
     const { store, clock, events, options } = this.#env
     const { nodes, unserved, isRescueDue } = await store.nodes()
     events.emit('signal.nodes', nodes)
     this.#reportUnserved(unserved)
     const mono = clock.mono()
-    const wasAway = mono - this.#lookedAt > options.watchMs + blockedMs
+    const wasAway = !isTick && mono - this.#lookedAt > options.watchMs + blockedMs
     this.#lookedAt = mono
     const silent = this.#observe(nodes, mono)
     // A process that was blocked or frozen has seen nothing of the others' beats. Those that were blocked with it beat now.

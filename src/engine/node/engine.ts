@@ -15,6 +15,7 @@ import { type DueSummary, runDue } from './due-work.ts'
 import { logFinalFailures } from './failure-log.ts'
 import { HealthBook } from './health-book.ts'
 import { Session } from './session.ts'
+import { WorkerPool } from './worker-pool.ts'
 
 /** Errors that retrying cannot fix: `start` throws them. */
 const hopeless: readonly string[] = ['store.refused', 'store.newer', 'store.corrupt', 'store.unsupported', 'config.invalid']
@@ -37,6 +38,7 @@ export class Engine {
   }
   readonly #declarer: Declarer
   readonly #book: HealthBook
+  readonly #workers: WorkerPool
   #session: Session
   #phase: 'stopped' | 'started' | 'stopping' = 'stopped'
   #opening: Promise<void> | null = null
@@ -64,6 +66,8 @@ export class Engine {
       watch: this.#book.loop(env, 'watch', () => this.#keeper.watchOnce()),
       prune: this.#book.loop(env, 'prune', () => this.#keeper.pruneOnce()),
     }
+    this.#workers = new WorkerPool(env)
+    env.registry.workerHandler = (module) => this.#workers.handler(module)
     this.#listen()
     logFinalFailures(env)
   }
@@ -147,7 +151,7 @@ export class Engine {
     grace.abort()
     await Promise.all([beat.stop(), watch.stop()])
     await this.#leave()
-    await this.#keeper.close()
+    await Promise.all([this.#keeper.close(), this.#workers.close()])
     this.#phase = 'stopped'
     this.#book.forget()
     this.env.events.emit('health.changed', this.health)
@@ -156,7 +160,7 @@ export class Engine {
   async close(): Promise<void> {
     await this.stop()
     await this.#ticking
-    await this.#keeper.close()
+    await Promise.all([this.#keeper.close(), this.#workers.close()])
     if (this.#isOpen) await this.env.store.close()
     this.#isOpen = false
     this.#opening = null
@@ -181,7 +185,7 @@ export class Engine {
       const wait = await this.#beatOnce()
       if (!isStarted) this.#loops.beat.start(wait)
       await this.#planAll()
-      await this.#keeper.watchOnce()
+      await this.#keeper.watchOnce({ isTick: !isStarted })
       return await runDue(this.env, this.#dispatcher, request)
     } finally {
       if (this.#phase === 'stopped') await this.#leaveAfterTick()

@@ -36,6 +36,11 @@ export class Registry {
   readonly #versions = new Map<string, readonly VersionRecord[]>()
   #kinds: readonly string[] | null = null
 
+  /** Makes a handler of a module that a thread runs. */
+  workerHandler: (module: string) => Handler = () => () => {
+    throw new PunctualError('punctual.stopped', 'Threads run handlers only in a scheduler that is started', {})
+  }
+
   /** Adds a definition that every node has by itself; it is run, but no job of its own is declared for it. */
   defineBuiltIn(definition: AnyDefinition): void {
     this.#builtIn.set(definition.name, definition)
@@ -172,6 +177,7 @@ export class Registry {
 
   #handlerOf(definition: AnyDefinition, task: TaskDefinition): Handler | undefined {
     const handlers = this.#handlers.get(definition.name)
+    if (task.module !== undefined) return this.workerHandler(task.module)
     return task.handler ?? handlers?.get(task.name) ?? (tasksOf(definition).length === 1 ? handlers?.get(null) : undefined)
   }
 

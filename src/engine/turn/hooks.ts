@@ -32,7 +32,7 @@ export async function runHook(
   const cancel = clock.timer(timeoutMs, () => resolve(overdue))
   until?.addEventListener('abort', () => resolve(lost))
   try {
-    const outcome = await Promise.race([hook(), over])
+    const outcome = await Promise.race([clock.run ? clock.run(name, hook) : hook(), over])
     if (outcome === overdue) log.error(`${name} took longer than ${timeoutMs} ms and is not waited for`)
     return outcome === lost ? 'lost' : 'done'
   } catch (error) {

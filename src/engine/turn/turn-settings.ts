@@ -32,9 +32,8 @@ export class TurnSettingsLookup {
     if (frozen !== null) return resolve(this.#runnable(definition), [frozen], own)
     if (own !== null) return this.#resolve(member, own)
     const seen = this.#lastSeen.get(definition)
-    // The tasks of a definition that only other processes have may change meanwhile.
-    const isSame = seen?.job === member.jobSettings && seen.settings.runnable === this.#runnable(definition)
-    if (isSame) return seen.settings
+    // A definition that only the store has may be another than at the last look.
+    if (seen?.job === member.jobSettings && seen.settings.runnable === this.#runnable(definition)) return seen.settings
     const settings = this.#resolve(member, null)
     this.#lastSeen.set(definition, { job: member.jobSettings, settings })
     return settings
