@@ -1,10 +1,11 @@
 // What changes something: each command checks what it is given before anything is written.
-import { defaultTenant, type Engine } from '../engine/engine.ts'
-import { isTransient } from '../engine/transient.ts'
-import { announceUnattendedEnd, isEndNoticed } from '../engine/unattended-end.ts'
+import type { Engine } from '../engine/node/engine.ts'
+import { isTransient } from '../engine/node/transient.ts'
+import { announceUnattendedEnd, isEndNoticed } from '../engine/turn/unattended-end.ts'
 import { PunctualError } from '../errors.ts'
 import { type AnyDefinition, Definition } from '../model/definition.ts'
 import type { JobRecord, JobSpec } from '../model/job.ts'
+import { defaultTenant } from '../model/job.ts'
 import { checkKey, checkName, checkObject, checkOptions } from '../model/limits.ts'
 import type { OccurrenceRecord, Replay } from '../model/occurrence.ts'
 import { decodePayload } from '../model/payload.ts'
@@ -20,6 +21,8 @@ import { UntoldEnds } from './untold-ends.ts'
 export interface EnqueueResult {
   readonly id: string
   readonly outcome: CreatedRow['outcome']
+  /** Where the occurrence stands; null for a key whose record is gone. */
+  readonly state: CreatedRow['state']
   /** The key was taken, and what is there has another payload. */
   readonly differs: boolean
 }
@@ -152,6 +155,7 @@ export class Commands {
     const canceled = answers.filter(({ outcome }) => outcome === 'canceled').map(({ id }) => id)
     if (tx !== undefined) this.#untold.add(canceled)
     else if (isEndNoticed(env)) for (const id of canceled) await announceUnattendedEnd(env, { id }, { unlessRun: true })
+    if (canceled.length > 0) this.#engine.wakeWatch()
     const outcomes = answers.map((answer) => answer.outcome)
     return (['canceling', 'canceled', 'ended'] as const).find((outcome) => outcomes.includes(outcome)) ?? 'unknown'
   }
@@ -184,6 +188,7 @@ export class Commands {
   async discard(target: OccurrenceTarget, options: { reason?: string } = {}): Promise<void> {
     await this.#move(target, { discard: reasonOf(options, 'options of discard') })
     if (isEndNoticed(this.#engine.env)) await announceUnattendedEnd(this.#engine.env, whichOf(target))
+    this.#engine.wakeWatch()
   }
 
   async #move(target: OccurrenceTarget, to: Parameters<Engine['env']['store']['move']>[0]['to']): Promise<void> {

@@ -1,11 +1,19 @@
 // What changes jobs: code declares, a person overrides, pauses and rolls back.
-import { declareJob } from '../engine/declaration.ts'
-import { defaultTenant, type Engine } from '../engine/engine.ts'
-import { Timeline } from '../engine/timeline.ts'
+import { announceVersion, declareJob } from '../engine/loops/declaration.ts'
+import { Timeline } from '../engine/loops/timeline.ts'
+import type { Engine } from '../engine/node/engine.ts'
 import { PunctualError } from '../errors.ts'
 import { type AnyDefinition, checkSchedule } from '../model/definition.ts'
 import { jobId } from '../model/ids.ts'
-import { type JobOverride, type JobRecord, type JobSpec, jobSpec, type VersionRecord, withOverride } from '../model/job.ts'
+import {
+  defaultTenant,
+  type JobOverride,
+  type JobRecord,
+  type JobSpec,
+  jobSpec,
+  type VersionRecord,
+  withOverride,
+} from '../model/job.ts'
 import { checkKey, checkName, checkObject, checkOneOf, checkOptions, checkWhole } from '../model/limits.ts'
 import type { PauseRecord, PauseScope } from '../model/pause.ts'
 import { encodePayload } from '../model/payload.ts'
@@ -184,7 +192,9 @@ export class JobCommands {
 
   async resume(target: PauseTarget | undefined): Promise<'resumed' | 'unchanged'> {
     await this.#engine.open()
-    const { outcome } = await this.#engine.env.store.pause({ ...scopeOf(target), open: null })
+    const scope = scopeOf(target)
+    const { outcome } = await this.#engine.env.store.pause({ ...scope, open: null })
+    if (outcome === 'resumed') this.#engine.env.events.emit('job.resumed', scope)
     return outcome === 'resumed' ? 'resumed' : 'unchanged'
   }
 
@@ -231,6 +241,7 @@ export class JobCommands {
       expectedVersion: expectedVersion ?? version,
     })
     if (answer.outcome === 'conflict') throw conflict(tenant, name, expectedVersion ?? version, answer.job)
+    announceVersion(this.#engine.env, answer, text(by, 'by'))
     this.#engine.wakePlanner()
     return { version: (answer.job as JobRecord).version }
   }

@@ -35,7 +35,14 @@ function messageOf({ code, message }: PunctualError): string {
 
 function statusOf(code: ErrorCode): RefusalStatus {
   if (code === 'occurrence.unknown' || code === 'job.unknown') return 404
-  if (code === 'store.unreachable' || code === 'store.busy' || code === 'store.closed' || code === 'punctual.closed') return 503
+  if (
+    code === 'store.unreachable' ||
+    code === 'store.refused' ||
+    code === 'store.busy' ||
+    code === 'store.closed' ||
+    code === 'punctual.closed'
+  )
+    return 503
   const [noun] = code.split('.')
   return ['option', 'name', 'key', 'instant', 'duration'].includes(noun as string) ? 400 : 500
 }

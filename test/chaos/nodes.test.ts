@@ -4,7 +4,7 @@ import { promisify } from 'node:util'
 import { expect, it, onTestFinished } from 'vitest'
 import { openStoreUrl } from '../../src/cli/store-url.ts'
 import { createPunctual } from '../../src/client/punctual.ts'
-import { version } from '../../src/engine/version.ts'
+import { version } from '../../src/engine/node/version.ts'
 import { occurrence } from '../support/cluster.ts'
 import { freshSchemaName, sharedPostgresUrl } from '../support/postgres-database.ts'
 import { startWorker } from '../support/worker-process.ts'
@@ -30,7 +30,7 @@ it('nodes lists processes on PostgreSQL with load, version and handlers; one tha
   // Both have four slots.
   await expect.poll(load, { timeout: 60_000 }).toEqual(['first 4', 'second 4'])
 
-  const handlers = ['block', 'hold', 'limited', 'share', 'steps', 'stubborn']
+  const handlers = ['block', 'crunch', 'hold', 'limited', 'share', 'steps', 'stubborn']
   const nodes = (await client.nodes()).toSorted((a, b) => (a.name < b.name ? -1 : 1))
   expect(nodes).toMatchObject([
     { name: 'first', pid: first.child.pid, running: 4, concurrency: 4, version },

@@ -145,4 +145,33 @@ onEachStore('TM-5, JB-17 claims', (newDatabase) => {
     await clock.advance('20s')
     expect(await summary).toMatchObject({ claimed: 3, succeeded: 3 })
   })
+
+  it.each([
+    ['clusterConcurrency', { clusterConcurrency: 5 }],
+    ['pick', { pick: 'fair' as const }],
+  ])('with %s take no more than the free slots, and follow each end at once', async (_, options) => {
+    const { node, clock } = newCluster({ connect: newDatabase() })
+    let most = 0
+    let done = 0
+    const job = defineJob('work').task('only', () => {
+      most = Math.max(most, punctual.depth.queued)
+      done++
+    })
+    const { punctual } = await node({ jobs: [job], concurrency: 5, ...options })
+    await punctual.enqueue(Array.from({ length: 40 }, () => ({ job })))
+    const from = clock.wall()
+    await punctual.idle()
+    expect([done, clock.wall() - from]).toEqual([40, 0])
+    expect(most).toBeLessThan(5)
+  })
+
+  it('follow a hint of work that is due already without a timer', async () => {
+    const { node, client, clock } = newCluster({ connect: newDatabase() })
+    const job = defineJob('work').task('only', () => 1)
+    const { probe } = await node({ jobs: [job] })
+    const { id } = await client().punctual.enqueue(job, undefined)
+    const at = clock.wall()
+    expect((await probe.next('occurrence.completed')).id).toBe(id)
+    expect(clock.wall()).toBe(at)
+  })
 })

@@ -63,10 +63,13 @@ export async function rescue(
     rescued.push(...done.rescued)
     hints.push(...done.hints)
   }
-  const expired = hasExpiring ? await expire(context, now) : []
+  // What was just put back or ended may be late or unheard as well.
+  const isMore = rescued.length > 0
+  const expired = hasExpiring || isMore ? await expire(context, now) : []
   if (expired.length > 0) hints.push({ kind: 'due', at: now })
   if (hasUnswept) await sweepPauses(db, now)
-  return { answer: { rescued, removed, more, expired, unheard: hasUnheard ? await handOutHooks(context, request) : [] }, hints }
+  const unheard = hasUnheard || isMore ? await handOutHooks(context, request) : []
+  return { answer: { rescued, removed, more, expired, unheard }, hints }
 }
 
 interface Done {

@@ -37,13 +37,15 @@ export interface Describing {
   readonly claim: Pick<ClaimRequest, 'id' | 'node'>
   readonly now: number
   readonly jobs: readonly JobFacts[]
+  /** Attempts may have been recorded in the turn itself. */
+  readonly isRepeated?: boolean
 }
 
 export async function describe(
   context: Context,
   session: Session,
   rows: readonly MemberRow[],
-  { claim, now, jobs }: Describing,
+  { claim, now, jobs, isRepeated = false }: Describing,
 ): Promise<ClaimMember[]> {
   if (rows.length === 0) return []
   const { names, versions } = context
@@ -56,7 +58,7 @@ export async function describe(
   const lastRuns = new Map(jobs.map(([series, , lastRunAt]) => [series, lastRunAt]))
   const histories = await readHistories(
     session,
-    rows.filter((row) => row[11] > 1).map((row) => row[0]),
+    rows.filter((row) => isRepeated || row[11] > 1).map((row) => row[0]),
   )
   const settings = new SettingsOfJobs(context, now)
   const batch = { id: claim.id, node: claim.node, left: new Set(rows.map((row) => row[0])) }

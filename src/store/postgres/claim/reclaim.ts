@@ -28,7 +28,7 @@ export async function reclaim(context: Context, session: Session, request: Claim
     session,
     rows.map((row) => row[2]),
   )
-  const members = await describe(context, session, rows, { claim: request, now, jobs })
+  const members = await describe(context, session, rows, { claim: request, now, jobs, isRepeated: true })
   const isFull = clusterLimit !== undefined && running >= clusterLimit
   const nextDue = isFull ? null : await readNextDue(context, session, request.kinds, { now, isLater: request.pick !== undefined })
   return { now, members, passed: [], nextDue }
