@@ -23,6 +23,7 @@ const look = `SELECT t.now, l.alive_since, EXISTS (SELECT 1 FROM punctual.node W
 
 export async function beat(context: Context, one: Beat): Promise<Beaten> {
   const { db, names } = context
+  if (one.phase === 'pulse') return { answer: await pulse(context, one), hints: [] }
   await names.addKinds(one.node.kinds)
   const quiet = one.phase === 'stay' ? await beatAlone(context, one) : null
   if (quiet) return { answer: quiet, hints: [] }
@@ -65,6 +66,19 @@ async function beatAlone(context: Context, { node, claims, inFlight, long }: Bea
   context.noteNow(now)
   const held = new Set(standing ?? [])
   return { now, aliveSince, known: true, lost: claims.filter((id) => !held.has(id)), cancels: noticesOf(cancels) }
+}
+
+/** Says only that the node lives. */
+async function pulse(context: Context, { node, claims }: Beat): Promise<BeatAnswer> {
+  const [row] = await context.db.all<[now: number, aliveSince: number, isKnown: boolean]>(
+    `WITH beaten AS (UPDATE punctual.node SET beat_at = ${storeNow}, beats = beats + 1 WHERE boot = $2 RETURNING boot),
+        alive AS (UPDATE punctual.life SET last_alive_at = ${storeNow} FROM beaten)
+      SELECT ${storeNow} AS now, l.alive_since, EXISTS (SELECT 1 FROM beaten) AS is_known FROM punctual.life l`,
+    [context.now(), node.boot],
+  )
+  const [now, aliveSince, known] = row as [number, number, boolean]
+  context.noteNow(now)
+  return { now, aliveSince, known, lost: known ? [] : claims, cancels: [] }
 }
 
 function startColumns(long: Beat['long']): (string | null)[] {

@@ -29,6 +29,8 @@ interface Head {
   // Of a claim that has been at the door:
   readonly isFull?: boolean
   readonly asked?: readonly (string | null)[] | null
+  /** Work that was let in is left. */
+  readonly isLeft?: boolean
   /** The earliest due of work that was let in. */
   readonly grantedFrom?: number | null
   readonly passed?: readonly [id: string, tenant: string, job: string, state: PassedOccurrence['state'], reason: string][]
@@ -119,12 +121,8 @@ async function answer(
   const passed = (head.passed ?? []).map(([id, tenant, job, state, reason]) => ({ id, tenant, job, state, reason }))
   const hints: Hint[] = (head.asked ?? []).flatMap((node) => (node === null ? [] : { kind: 'cancel' as const, node }))
   // Work let in that this node has no room for, or cannot run, is another's to take.
-  if (grantedFrom !== null && isLeft(head)) hints.push({ kind: 'due', at: Math.min(grantedFrom, now) })
+  if (grantedFrom !== null && head.isLeft) hints.push({ kind: 'due', at: Math.min(grantedFrom, now) })
   return { answer: { now, members: members.sort(inOrder), passed, nextDue: isFull ? null : nextDueOf(head) }, hints }
-}
-
-function isLeft({ lanes, now }: Head): boolean {
-  return lanes.some(([, , due]) => due !== null && due <= now)
 }
 
 function nextDueOf({ wakeAt, lanes }: Head): number | null {

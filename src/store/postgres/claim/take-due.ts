@@ -110,6 +110,7 @@ export function takeDue(of: TakeDue): string {
 
 function functionHead({ cluster, running, door }: NonNullable<TakeDue['function']>): string {
   return `'isFull', coalesce(${running} + (SELECT count(*) FROM taken) >= ${cluster}, false),
+      'isLeft', (SELECT count(*) FROM punctual.ready r WHERE r.granted > 0 AND NOT r.gate) > (SELECT count(*) FROM taken t WHERE t.limits IS NOT NULL),
       'asked', ${door}.asked, 'grantedFrom', ${door}.granted_from,
       'passed', (SELECT coalesce(json_agg(json_build_array(o.id, s.tenant, s.job, p.state, p.reason)), '[]')
         FROM unnest(${door}.passed_refs, ${door}.passed_states, ${door}.passed_reasons) p (ref, state, reason)
