@@ -73,8 +73,10 @@ const visit = (n: number) => `WITH k AS MATERIALIZED (
               SELECT u.key, coalesce((SELECT l.used FROM punctual.limit_key l WHERE l.key = u.key), 0), true, NULL::tid, ${placeOf('u')}
               FROM (SELECT i.*, ${next('i')} ->> 'key' AS key FROM unnest(here) i) u),
             v AS (
-              SELECT c.*, j.state, j.reason, j.wake, (${next('c')} ->> 'limit')::int AS cap FROM c LEFT JOIN LATERAL (
-                SELECT * FROM punctual.verdict_${n}(${rowOf('c')}, t) WHERE NOT c.is_new AND (has_pauses OR c.expires_at < t)) j ON true),
+              SELECT j.*, (j.found).state, (j.found).reason, (j.found).wake FROM (
+                SELECT c.*, (${next('c')} ->> 'limit')::int AS cap,
+                  CASE WHEN NOT c.is_new AND (has_pauses OR c.expires_at < t) THEN punctual.verdict_${n}(${rowOf('c')}, t) END AS found
+                FROM c OFFSET 0) j),
             o AS (SELECT v.*, v.reason IS NOT NULL OR v.used + count(*) FILTER (WHERE v.reason IS NULL) OVER ${overLine} <= v.cap AS fits FROM v),
             p AS (
               SELECT o.*, bool_and(o.fits) OVER ${overLine} AS is_next, count(*) FILTER (WHERE NOT o.is_new) OVER ${overLine} AS so_far,
@@ -124,28 +126,31 @@ const firstDue = (limit: string, dueBy: string, kinds: string) => `SELECT l.* FR
             WHERE i.series = f.series AND i.ref = f.ref AND NOT i.gate FOR UPDATE SKIP LOCKED) l`
 
 const countRunning = `SELECT count(*) FROM punctual.claim c CROSS JOIN LATERAL unnest(c.refs, c.turns) m (ref, turn)
-          WHERE NOT EXISTS (SELECT 1 FROM punctual.turn e WHERE e.ref = m.ref AND e.turn = m.turn)`
+          WHERE (SELECT true FROM punctual.turn e WHERE e.ref = m.ref AND e.turn = m.turn LIMIT 1) IS NULL`
 
 export const doorFunctions = (n: number): readonly string[] => [
   // state and reason: the end of due work that may not run; reason alone: it waits for something else than a key.
-  `CREATE FUNCTION punctual.verdict_${n}(p punctual.ready, t float8, OUT state text, OUT reason text, OUT wake float8)
-  LANGUAGE plpgsql STABLE AS $$
+  'CREATE TYPE punctual.verdict AS (state text, reason text, wake float8)',
+  `CREATE FUNCTION punctual.verdict_${n}(p punctual.ready, t float8) RETURNS punctual.verdict LANGUAGE plpgsql STABLE AS $$
+  DECLARE
+    found punctual.verdict;
   BEGIN
     IF NOT p.begun AND t > p.expires_at THEN
-      state := 'missed';
-      reason := 'not started in time';
+      found.state := 'missed';
+      found.reason := 'not started in time';
     ELSIF NOT p.begun AND p.planned AND EXISTS (
       SELECT 1 FROM punctual.series s, punctual.occurrence o, punctual.pause q
       WHERE s.ref = p.series AND o.ref = p.ref AND NOT q.swept AND ${covers}
         AND q.from_at <= o.scheduled_at AND (q.to_at IS NULL OR o.scheduled_at < q.to_at)
     ) THEN
-      state := 'skipped';
-      reason := 'paused';
+      found.state := 'skipped';
+      found.reason := 'paused';
     ELSE
-      SELECT 'pause', q.to_at INTO reason, wake FROM punctual.series s, punctual.pause q
+      SELECT 'pause', q.to_at INTO found.reason, found.wake FROM punctual.series s, punctual.pause q
         WHERE s.ref = p.series AND NOT q.swept AND ${covers} AND q.from_at <= t AND (q.to_at IS NULL OR t < q.to_at)
         ORDER BY q.id LIMIT 1;
     END IF;
+    RETURN found;
   END $$`,
 
   // The occurrence for which a refused newcomer ends, if any. new_refs: those that entered the line in the same visit.
@@ -191,7 +196,7 @@ export const doorFunctions = (n: number): readonly string[] => [
   DECLARE
     served int[] := ARRAY(SELECT ref FROM punctual.kind WHERE kind.served);
     has_pauses boolean := EXISTS (SELECT 1 FROM punctual.pause WHERE NOT swept);
-    missing int;
+    is_missing boolean;
     touched text[];
     found_refs bigint[];
     found_keys text[];
@@ -218,12 +223,14 @@ export const doorFunctions = (n: number): readonly string[] => [
       -- Freed slots.
       WITH gone AS (DELETE FROM punctual.release WHERE free_at <= t RETURNING key, slots),
         freed AS MATERIALIZED (SELECT key, sum(slots)::int AS slots FROM gone GROUP BY key),
+        -- Each key is found by a look into the index, however many there are. All of them have a row.
         less AS (
-          UPDATE punctual.limit_key l SET used = l.used - f.slots, holder = CASE WHEN l.used > f.slots THEN l.holder END
-          FROM freed f WHERE l.key = f.key AND f.slots > 0 RETURNING l.key)
-      SELECT array_agg(f.key) FILTER (WHERE EXISTS (SELECT 1 FROM punctual.waiting w WHERE w.key = f.key)),
-        count(*) FILTER (WHERE f.slots > 0) - (SELECT count(*) FROM less) INTO touched, missing FROM freed f;
-      IF missing > 0 THEN RAISE EXCEPTION 'a limit key was released that nobody holds'; END IF;
+          INSERT INTO punctual.limit_key (key, used) SELECT key, slots FROM freed WHERE slots > 0
+          ON CONFLICT (key) DO UPDATE SET used = limit_key.used - excluded.used,
+            holder = CASE WHEN limit_key.used > excluded.used THEN limit_key.holder END RETURNING xmax = 0 AS is_new)
+      SELECT array_agg(f.key) FILTER (WHERE (SELECT true FROM punctual.waiting w WHERE w.key = f.key LIMIT 1)),
+        (SELECT bool_or(is_new) FROM less) INTO touched, is_missing FROM freed f;
+      IF is_missing THEN RAISE EXCEPTION 'a limit key was released that nobody holds'; END IF;
       -- Arrivals. The key of one that another transaction holds does not advance in this pass: its rollback would break the order.
       WITH found AS MATERIALIZED (
           SELECT r.* FROM punctual.kind k CROSS JOIN LATERAL (
@@ -245,8 +252,8 @@ export const doorFunctions = (n: number): readonly string[] => [
         SELECT array_agg(j.p) FILTER (WHERE j.reason IS NULL), array_agg(j.p) FILTER (WHERE j.reason IS NOT NULL),
           array_agg(j.state) FILTER (WHERE j.reason IS NOT NULL), array_agg(j.reason) FILTER (WHERE j.reason IS NOT NULL),
           array_agg(j.wake) FILTER (WHERE j.reason IS NOT NULL) INTO newcomers, passed, states, reasons, wakes
-          FROM (SELECT newcomers[i] AS p, v.* FROM generate_subscripts(newcomers, 1) i
-            CROSS JOIN LATERAL punctual.verdict_${n}(newcomers[i], t) v) j;
+          FROM (SELECT v.p, (v.j).* FROM (SELECT newcomers[i] AS p, punctual.verdict_${n}(newcomers[i], t) AS j
+            FROM generate_subscripts(newcomers, 1) i OFFSET 0) v) j;
         IF passed IS NOT NULL THEN
           PERFORM punctual.pass_${n}(t, passed, states, reasons, wakes, array_fill(false, ARRAY[cardinality(passed)]), NULL);
           passed_refs := passed_refs || ARRAY(SELECT ref FROM unnest(passed));
@@ -346,8 +353,9 @@ export const doorFunctions = (n: number): readonly string[] => [
       LOOP
         WITH found AS MATERIALIZED (${firstDue('room', 'door.due_by', 'kinds')}),
           judged AS MATERIALIZED (
-            SELECT f.tid, f.p, v.state, v.reason, v.wake FROM found f CROSS JOIN LATERAL (
-              SELECT * FROM punctual.verdict_${n}(f.p, door.now) WHERE has_pauses OR (f.p).expires_at < door.now) v WHERE v.reason IS NOT NULL),
+            SELECT v.tid, v.p, (v.j).state, (v.j).reason, (v.j).wake FROM (
+              SELECT f.tid, f.p, CASE WHEN has_pauses OR (f.p).expires_at < door.now THEN punctual.verdict_${n}(f.p, door.now) END AS j
+              FROM found f OFFSET 0) v WHERE (v.j).reason IS NOT NULL),
           gone AS (DELETE FROM punctual.ready WHERE ctid = ANY(ARRAY(SELECT tid FROM judged)))
         SELECT array_agg(j.p), array_agg(j.state), array_agg(j.reason), array_agg(j.wake) INTO places, states, reasons, wakes FROM judged j;
         EXIT WHEN places IS NULL;
@@ -370,6 +378,6 @@ export const doorFunctions = (n: number): readonly string[] => [
       kinds: 'kinds',
       function: { cluster: 'cluster', running: 'running', door: 'door' },
     })};
-    IF cluster <= (${countRunning}) THEN UPDATE punctual.door SET is_full = true WHERE NOT is_full; END IF;
+    IF cluster IS NOT NULL AND cluster <= (${countRunning}) THEN UPDATE punctual.door SET is_full = true WHERE NOT is_full; END IF;
   END $$`,
 ]
