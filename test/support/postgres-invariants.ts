@@ -1,6 +1,6 @@
 import { Client } from 'pg'
 import { endStates, occurrenceStates } from '../../src/model/lifecycle.ts'
-import { inSchema } from '../../src/store/postgres/schema.ts'
+import { inSchema } from '../../src/store/postgres/schema/tables.ts'
 
 const isEnd = `IN (${endStates.map((state) => `'${state}'`).join(', ')})`
 

@@ -38,7 +38,7 @@ const mostFolded = 5000
 const mostSteps = 20
 
 // What is added is what was deleted, and nothing else: deltas that are committed meanwhile, whatever their number, stay.
-const foldSome = `WITH taken AS (
+const foldOldest = `WITH taken AS (
     DELETE FROM punctual.count_delta WHERE seq = ANY(ARRAY(SELECT seq FROM punctual.count_delta ORDER BY seq LIMIT ${mostFolded})) RETURNING *
   ),
   summed AS (${sumDeltas('taken')}),
@@ -49,15 +49,17 @@ const foldSome = `WITH taken AS (
   )
   SELECT count(*) FROM taken`
 
-/** Folds what has gathered, in steps, one node at a time. */
-export async function foldCounts({ db }: Context): Promise<void> {
-  for (let steps = 0; steps < mostSteps; steps++) {
-    const folded = await db.transaction(async (session) => {
-      const [free] = await session.all<[boolean]>(`SELECT pg_try_advisory_xact_lock(hashtext('punctual.count_delta'))`)
-      if (!free?.[0]) return 0
-      const [[count]] = (await session.all<[number]>(foldSome)) as [[number]]
-      return count
-    })
-    if (folded < mostFolded) return
-  }
+/** Folds the oldest deltas, one node at a time. The answer is how many; 0 also while another node folds. */
+export async function foldSome({ db }: Context): Promise<number> {
+  return db.transaction(async (session) => {
+    const [free] = await session.all<[boolean]>(`SELECT pg_try_advisory_xact_lock(hashtext('punctual.count_delta')) AS is_free`)
+    if (!free?.[0]) return 0
+    const [[folded]] = (await session.all<[number]>(foldOldest)) as [[number]]
+    return folded
+  })
+}
+
+/** Folds what has gathered, in steps, for as long as a step finds a full load. */
+export async function foldCounts(context: Context): Promise<void> {
+  for (let steps = 0; steps < mostSteps; steps++) if ((await foldSome(context)) < mostFolded) return
 }

@@ -141,8 +141,8 @@ it('tells nobody before wake, which then tells everybody', async () => {
   const env = { clock: systemClock, random: Math.random }
   const [here, there] = [postgres(url, { schema }), postgres(url, { schema })]
   const heard: Record<'here' | 'there', Hint['kind'][]> = { here: [], there: [] }
-  here.subscribe(({ kind }) => heard.here.push(kind))
-  there.subscribe(({ kind }) => heard.there.push(kind))
+  here.hints.subscribe(({ kind }) => heard.here.push(kind))
+  there.hints.subscribe(({ kind }) => heard.there.push(kind))
   for (const store of [here, there]) await store.open(env)
   onTestFinished(async () => void (await Promise.all([here.close(), there.close()])))
   const listening = `SELECT 1 FROM pg_stat_activity WHERE query = 'LISTEN "punctual_${schema}"'`

@@ -3,7 +3,7 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { attemptStates, occurrenceStates, sources, turnEnds } from '../../../src/model/lifecycle.ts'
 import { uniqueKinds } from '../../../src/model/occurrence.ts'
 import { migrate, postgres } from '../../../src/store/postgres/index.ts'
-import { inSchema, migrations, newestSchema } from '../../../src/store/postgres/schema.ts'
+import { inSchema, migrations, newestSchema } from '../../../src/store/postgres/schema/tables.ts'
 import { systemClock } from '../../../src/time/clock.ts'
 import { createDatabase, freshSchemaName, sharedPostgresUrl } from '../../support/postgres-database.ts'
 import { queryOnce } from '../../support/servers/query-once.ts'
@@ -121,7 +121,7 @@ describe('a role without the right to create', () => {
 describe('a schema of an earlier release', () => {
   it.each(migrations)('step $number is what it was when it was released', async ({ number, statements }) => {
     // A released step is never changed: add another one.
-    const text = statements.map(({ sql }) => `${sql.replaceAll(/\s+/g, ' ')};\n`).join('')
+    const text = statements.map((sql) => `${sql.replaceAll(/\s+/g, ' ')};\n`).join('')
     await expect(text).toMatchFileSnapshot(`schemas/${number}.sql`)
   })
 

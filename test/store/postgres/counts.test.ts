@@ -1,11 +1,10 @@
 import { expect, it } from 'vitest'
 import type { Context } from '../../../src/store/postgres/context.ts'
-import type { Session } from '../../../src/store/postgres/database.ts'
-import { counts } from '../../../src/store/postgres/read.ts'
-import { fold } from '../../../src/store/postgres/tally.ts'
+import type { Session } from '../../../src/store/postgres/connection/session.ts'
+import { counts, foldSome as fold } from '../../../src/store/postgres/counts.ts'
 import { postgresContext } from '../../support/postgres-context.ts'
 
-it('counts are those of the series and of all tallies that are not folded yet', async () => {
+it('counts are those of the series and of all deltas that are not folded yet', async () => {
   const { context, insert } = await twoJobs()
   await insert({ series: 1, pending: 3 }, { series: 2, pending: 1, failed: 2 })
   await fold(context)
@@ -35,7 +34,7 @@ it('a success ends the failures before it, folded or not', async () => {
   expect((await counts(context, {})).failuresInRow).toBe(1)
 })
 
-it('a fold changes no count and leaves no tally', async () => {
+it('a fold changes no count and leaves no delta', async () => {
   const { context, insert } = await twoJobs()
   for (let i = 0; i < 10; i++) await insert({ series: 1, pending: 1, lastRunAt: i }, { series: 2, dead: 1 })
   const before = await counts(context, {})
@@ -43,10 +42,10 @@ it('a fold changes no count and leaves no tally', async () => {
   expect(await counts(context, {})).toEqual(before)
   expect(before.lastRunAt).toBe(9)
   expect(await fold(context)).toBe(0)
-  expect(await context.db.all('SELECT 1 FROM punctual.tally')).toEqual([])
+  expect(await context.db.all('SELECT 1 FROM punctual.count_delta')).toEqual([])
 })
 
-it('a tally that is committed late is neither lost nor counted twice', async () => {
+it('a delta that is committed late is neither lost nor counted twice', async () => {
   const { context, insert } = await twoJobs()
   let commit = () => {}
   const isHeld = new Promise<void>((resolve) => {
@@ -71,7 +70,7 @@ it('a tally that is committed late is neither lost nor counted twice', async () 
   expect((await counts(context, {})).states.pending).toBe(11)
 })
 
-it('folds at the same time add each tally once', async () => {
+it('folds at the same time add each delta once', async () => {
   const { context, insert } = await twoJobs()
   const writers = Array.from({ length: 40 }, () => insert({ series: 1, pending: 1 }, { series: 2, pending: 1 }))
   const folds = Array.from({ length: 20 }, () => fold(context))
@@ -84,13 +83,13 @@ it('while one folds, another does not wait for it', async () => {
   const { context, insert } = await twoJobs()
   await insert({ series: 1, pending: 1 })
   await context.db.transaction(async (session) => {
-    await session.all('SELECT one FROM punctual.meta FOR UPDATE')
+    await session.all(`SELECT pg_advisory_xact_lock(hashtext('punctual.count_delta'))`)
     expect(await fold(context)).toBe(0)
   })
   expect(await fold(context)).toBe(1)
 })
 
-interface Tally {
+interface Delta {
   readonly series: number
   readonly pending?: number
   readonly running?: number
@@ -102,17 +101,17 @@ interface Tally {
   readonly failures?: number
 }
 
-async function twoJobs(): Promise<{ context: Context; insert: (...tallies: Tally[]) => Promise<void> }> {
+async function twoJobs(): Promise<{ context: Context; insert: (...deltas: Delta[]) => Promise<void> }> {
   const context = await postgresContext()
-  await context.dictionary.addSeries([{ tenant: 'acme', job: 'mail' }])
-  await context.dictionary.addSeries([{ tenant: 'globex', job: 'mail' }])
-  const insert = async (...tallies: Tally[]) => {
-    for (const tally of tallies) await insertInto(context.db, tally)
+  await context.names.addSeries([{ tenant: 'acme', job: 'mail' }])
+  await context.names.addSeries([{ tenant: 'globex', job: 'mail' }])
+  const insert = async (...deltas: Delta[]) => {
+    for (const delta of deltas) await insertInto(context.db, delta)
   }
   return { context, insert }
 }
 
-async function insertInto(session: Session, { series, ...tally }: Tally): Promise<void> {
+async function insertInto(session: Session, { series, ...delta }: Delta): Promise<void> {
   const {
     pending = 0,
     running = 0,
@@ -122,9 +121,9 @@ async function insertInto(session: Session, { series, ...tally }: Tally): Promis
     lastRunAt = null,
     succeeded = false,
     failures = 0,
-  } = tally
+  } = delta
   await session.all(
-    `INSERT INTO punctual.tally (series, pending, running, dead, completed, failed, last_run_at, succeeded, failures)
+    `INSERT INTO punctual.count_delta (series, pending, running, dead, completed, failed, last_run_at, succeeded, failures)
       VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
     [series, pending, running, dead, completed, failed, lastRunAt, succeeded, failures],
   )
