@@ -64,7 +64,7 @@ export async function rescue(
     hints.push(...done.hints)
   }
   // What was just put back or ended may be late or unheard as well.
-  const isMore = rescued.length > 0
+  const isMore = rescued.length + removed.length > 0
   const expired = hasExpiring || isMore ? await expire(context, now) : []
   if (expired.length > 0) hints.push({ kind: 'due', at: now })
   if (hasUnswept) await sweepPauses(db, now)

@@ -1,4 +1,5 @@
 import { PunctualError } from '../../errors.ts'
+import { bareEnd } from '../../model/turn.ts'
 import { goesOn, nextTurnDue } from '../rules/settle.ts'
 import type { Hint, SettleAnswer, SettleItem, SettleOptions, WriteAnswer } from '../store.ts'
 import { Changes, hasLine } from './changes/changes.ts'
@@ -165,3 +166,13 @@ async function tellOfRoom({ db }: Context, now: number): Promise<Hint[]> {
   return [{ kind: 'due', at: now }]
 }
 
+/** An end under a claim that does not exist. */
+export function settleNothing(): Statement {
+  const record = { source: 'deferred', key: null, unique: 'ever', priority: 5, limits: null, startWithinMs: null, isHooked: false } as const
+  const moving = { ref: 0, series: 0, kind: 0, record, turn: 1, dueAt: 0, hasBegun: false, granted: 0, state: 'running', line: null } as const
+  const changes = new Changes(0)
+  changes.endTurn(moving, { turn: 1, ...bareEnd('completed', 0) })
+  changes.dropClaims([''])
+  const values = ['{""}', '{""}', '{f}', '{}']
+  return changes.statement(selected, { name: 'settle', with: held, where: '(SELECT is_ok FROM ok)', values })
+}

@@ -1,6 +1,5 @@
 import { expect, it } from 'vitest'
 import { overlap } from '../../../src/testing/store-suite/keys.ts'
-import { minute } from '../../../src/testing/store-suite/scene.ts'
 import { postgresScene } from '../../support/postgres-scene.ts'
 import { beginTransaction } from '../../support/postgres-transaction.ts'
 
@@ -18,8 +17,7 @@ it('JB-8 while a caller cancels the head of a line, the key stays where it is, a
   const free = await scene.create({})
   expect(await scene.claimedIds()).toEqual([free])
   await tx.query('ROLLBACK')
-  await scene.store.create([scene.row({ limits, due: { in: minute } })])
-  await scene.store.cancel({ which: { id: await scene.create({ limits }) }, reason: null })
+  await scene.clock.advance(25)
   expect(await scene.claimedIds()).toEqual([first])
   expect(await scene.state(second)).toBe('waiting')
 })
@@ -50,5 +48,6 @@ it('JB-8 the next in line goes on when a caller has canceled the head', async ()
   await scene.settle(holder, 'completed')
   expect(await scene.claimedIds()).toEqual([])
   await tx.query('COMMIT')
+  await scene.clock.advance(25)
   expect(await scene.claimedIds()).toEqual([second])
 })

@@ -120,7 +120,7 @@ export async function updateRecord(
 ): Promise<void> {
   const form = formOf(record)
   await names.addForms([{ form, isGated: isGated(record) }], isOwn)
-  await session.all('UPDATE punctual.occurrence SET scheduled_at = $2, form = $3, extra = $4, payload = $5 WHERE ref = $1', [
+  await session.all('UPDATE punctual.occurrence SET scheduled_at = $2::float8, form = $3::int, extra = $4, payload = $5 WHERE ref = $1::bigint', [
     ref,
     record.scheduledAt,
     names.form(form).ref,

@@ -41,6 +41,7 @@ const covers = `(q.tenant IS NULL OR q.tenant = s.tenant) AND (q.job IS NULL OR 
 
 const mostArrivals = 2000
 const mostPasses = 3
+const lookAgainMs = 25
 
 const isHere = `${rank(`${next('u')} ->> 'kind'`)} = level AND NOT ${next('u')} ->> 'key' = ANY(barred)`
 const queues = `u.begun OR coalesce(${next('u')} ->> 'policy', 'queue') = 'queue'`
@@ -90,6 +91,9 @@ const visit = (n: number) => `WITH k AS MATERIALIZED (
               SELECT d.*, d.length = chunk AND coalesce(bool_and(d.is_open) FILTER (WHERE NOT d.is_new) OVER (PARTITION BY at_key), true) AS goes_on
               FROM d),
             f AS MATERIALIZED (SELECT e.*, e.is_new AND e.goes_on AND e.so_far = chunk AS is_undecided FROM e),
+            -- A transaction that holds a row of a line may be rolled back: the line is looked at again soon.
+            held AS (
+              INSERT INTO punctual.release (key, free_at, slots) SELECT DISTINCT at_key, t + ${lookAgainMs}, 0 FROM q WHERE NOT is_free),
             gone AS (DELETE FROM punctual.waiting WHERE ctid = ANY(ARRAY(SELECT tid FROM f WHERE NOT is_new AND is_open))),
             counted AS (
               INSERT INTO punctual.limit_key (key, used, holder)
