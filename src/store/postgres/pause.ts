@@ -13,6 +13,8 @@ export async function pause(
   request: PauseRequest,
 ): Promise<{ readonly answer: PauseAnswer; readonly hints: readonly Hint[] }> {
   return context.db.transaction(async (session) => {
+    // A claim at the door sets work aside by the pauses it knows.
+    await session.all('SELECT one FROM punctual.door FOR UPDATE')
     // Plans hold this row while they count on the pauses they know.
     await session.all('SELECT pause_revision FROM punctual.meta FOR UPDATE')
     const [[now]] = (await session.all<[number]>(`SELECT ${storeNow} AS now`, [context.now()])) as [[number]]
