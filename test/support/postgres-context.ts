@@ -1,6 +1,6 @@
 import { afterAll } from 'vitest'
-import type { Context } from '../../src/store/postgres/context.ts'
 import { Database } from '../../src/store/postgres/connection/database.ts'
+import type { Context } from '../../src/store/postgres/context.ts'
 import { Names } from '../../src/store/postgres/names/names.ts'
 import { Versions } from '../../src/store/postgres/names/versions.ts'
 import { migrations } from '../../src/store/postgres/schema/tables.ts'

@@ -30,8 +30,8 @@ import type {
 import { beat } from './beat.ts'
 import { cancel } from './cancel.ts'
 import { checkpoint } from './checkpoint.ts'
-import { claim } from './claim.ts'
 import { Floors } from './claim/floors.ts'
+import { claim } from './claim.ts'
 import { Database, type Source } from './connection/database.ts'
 import { ConflictError, storeFailure } from './connection/failure.ts'
 import type { Session } from './connection/session.ts'
@@ -43,8 +43,8 @@ import { get } from './get.ts'
 import { HintLine } from './hints/hints.ts'
 import { Unannounced } from './hints/unannounced.ts'
 import { putJob, readJobs, readVersions } from './jobs.ts'
-import { list, listRanges } from './list.ts'
 import { refreshBlocks } from './list/refresh-blocks.ts'
+import { list, listRanges } from './list.ts'
 import { move } from './move.ts'
 import { Names } from './names/names.ts'
 import { Versions } from './names/versions.ts'
@@ -149,7 +149,7 @@ export class PostgresStore implements Store {
   async plan(plans: readonly JobPlan[]) {
     return this.#act(({ context }) => plan(context, plans))
   }
-  async create(rows: readonly NewOccurrence[], { tx }: CreateOptions = {}) {
+  async create(rows: readonly NewOccurrence[], { tx, claim: request }: CreateOptions = {}) {
     if (tx) {
       const joined = await this.#join(tx as Queryable, async (session, context) => {
         const created = await create(context, rows, { joined: session })
@@ -157,13 +157,14 @@ export class PostgresStore implements Store {
       })
       return { rows: joined, claimed: null }
     }
-    return this.#act(async ({ context, clock, line }) => {
+    return this.#act(async ({ context, clock, line, floors }) => {
       const sentAt = clock.mono()
       // The server's clock shows whole milliseconds, and what it has told is never ahead of it.
-      const along = line.along(firstDue(rows, Math.floor(context.guessNow())))
-      const created = await create(context, rows, { along })
+      const along = request ? null : line.along(firstDue(rows, Math.floor(context.guessNow())))
+      if (request) await context.names.addKinds(request.kinds)
+      const created = await create(context, rows, { along, claiming: request ? { request, floors } : null })
       if (created.isTold) line.wentAlong(clock.mono() - sentAt)
-      return { answer: { rows: created.rows, claimed: null }, hints: created.hints, isTold: created.isTold }
+      return { answer: { rows: created.rows, claimed: created.claimed ?? null }, hints: created.hints, isTold: created.isTold }
     })
   }
   async peek(query: { kinds: readonly string[] }) {

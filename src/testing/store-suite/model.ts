@@ -76,7 +76,10 @@ function checkMoves(
   const after = new Map(list.map(({ id, state }) => [id, state]))
   for (const [id, from] of before) {
     const to = after.get(id)
-    const isLegal = to === undefined ? isEnd(from) || from === 'pending' : to === from || occurrenceMoves[from].includes(to) || (verb === 'settle' && isTwoMoves(from, to))
+    const isLegal =
+      to === undefined
+        ? isEnd(from) || from === 'pending'
+        : to === from || occurrenceMoves[from].includes(to) || (verb === 'settle' && isTwoMoves(from, to))
     assert.ok(isLegal, `${id} went from ${from} to ${to ?? 'nowhere'}`)
   }
   return after

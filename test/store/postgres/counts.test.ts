@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
-import type { Context } from '../../../src/store/postgres/context.ts'
 import type { Session } from '../../../src/store/postgres/connection/session.ts'
+import type { Context } from '../../../src/store/postgres/context.ts'
 import { counts, foldSome as fold } from '../../../src/store/postgres/counts.ts'
 import { postgresContext } from '../../support/postgres-context.ts'
 

@@ -3,8 +3,8 @@ import { beforeAll, expect, it } from 'vitest'
 import { type OccurrenceState, occurrenceStates, type TurnEnd } from '../../../src/model/lifecycle.ts'
 import { column } from '../../../src/store/postgres/connection/arrays.ts'
 import type { Context } from '../../../src/store/postgres/context.ts'
-import { list } from '../../../src/store/postgres/list.ts'
 import { refreshBlocks } from '../../../src/store/postgres/list/refresh-blocks.ts'
+import { list } from '../../../src/store/postgres/list.ts'
 import type { OccurrenceFilter } from '../../../src/store/query.ts'
 import { seededRandom } from '../../../src/testing/store-suite/seeded-random.ts'
 import { postgresContext } from '../../support/postgres-context.ts'
@@ -128,7 +128,15 @@ function makeRows(): Row[] {
 }
 
 async function insert({ db, names }: Context, all: readonly Row[]): Promise<void> {
-  const shared = { version: 0, source: 'deferred', unique: 'ever', isHooked: false, priority: 5, startWithinMs: null, limits: null } as const
+  const shared = {
+    version: 0,
+    source: 'deferred',
+    unique: 'ever',
+    isHooked: false,
+    priority: 5,
+    startWithinMs: null,
+    limits: null,
+  } as const
   await names.addForms([{ form: { kind: 'k', ...shared }, isGated: false }])
   for (const { tenant, job } of all) if (!names.findSeries(tenant, job)) await names.addSeries([{ tenant, job }])
   const seriesOf = ({ tenant, job }: Row) => names.series(tenant, job).ref

@@ -1,7 +1,7 @@
 import { globSync, readFileSync } from 'node:fs'
 import { expect, it } from 'vitest'
-import { postgres } from '../../../src/store/postgres/index.ts'
 import { planSettings } from '../../../src/store/postgres/connection/pools.ts'
+import { postgres } from '../../../src/store/postgres/index.ts'
 import { systemClock } from '../../../src/time/clock.ts'
 import { onEmptiedTables } from '../../support/emptied-tables.ts'
 import { wholeScans } from '../../support/kept-plans.ts'

@@ -24,9 +24,12 @@ async function counted(act: (scene: Scene) => Promise<void>, prepare: (scene: Sc
 async function run(scene: Scene): Promise<void> {
   const holding = await scene.claim()
   expect(holding.members).not.toEqual([])
-  expect(await scene.settleAll(holding.members.map((_, i) => scene.settleItem(holding, 'completed', i)), [holding.claim])).not.toContain(
-    'lost',
-  )
+  expect(
+    await scene.settleAll(
+      holding.members.map((_, i) => scene.settleItem(holding, 'completed', i)),
+      [holding.claim],
+    ),
+  ).not.toContain('lost')
 }
 
 it('plain work takes 3 statements from its creation to its end', async () => {
@@ -98,17 +101,61 @@ it('an end and the next start are one commit', async () => {
     const first = await scene.claim()
     const next = scene.claimRequest()
     const before = sent.length
-    const { claimed } = await scene.store.settle([{ ...memberRef(first), end: scene.end('completed'), attempts: [], delayMs: 0 }], {
-      done: [first.claim],
-      claim: next,
-    })
+    const { claimed } = await scene.store.settle(
+      [{ ...memberRef(first), end: scene.end('completed'), attempts: [], delayMs: 0 }],
+      {
+        done: [first.claim],
+        claim: next,
+      },
+    )
     commits = sent.slice(before).filter((text) => text === 'COMMIT').length
     const [member] = claimed?.members ?? []
     expect(member).toBeDefined()
-    const item = { claim: next, member: member as NonNullable<typeof member>, end: scene.end('completed'), attempts: [], delayMs: 0 }
+    const item = {
+      claim: next,
+      member: member as NonNullable<typeof member>,
+      end: scene.end('completed'),
+      attempts: [],
+      delayMs: 0,
+    }
     expect((await scene.store.settle([item], { done: [next] })).items).toEqual(['ok'])
   }
   let commits = 0
   await counted(act)
   expect(commits).toBe(1)
+})
+
+it('creation and start of plain work are one statement, and its end is the second', async () => {
+  const act = async (scene: Scene) => {
+    const request = scene.claimRequest()
+    const { claimed } = await scene.store.create([scene.row(), scene.row()], { claim: request })
+    expect(claimed?.members).toHaveLength(2)
+    const items = (claimed?.members ?? []).map((member) => ({
+      ...{ claim: request, member, end: scene.end('completed'), attempts: [], delayMs: 0 },
+    }))
+    expect((await scene.store.settle(items, { done: [request] })).items).toEqual(['ok', 'ok'])
+  }
+  expect(await counted(act)).toBe(2)
+})
+
+it('new work does not overtake older work, nor a limit, a pause or a node that is gone', async () => {
+  const { scene } = await postgresScene()
+  await scene.join()
+  const created = async () => (await scene.store.create([scene.row()], { claim: scene.claimRequest() })).claimed
+  expect((await created())?.members).toHaveLength(1)
+  const older = await scene.create()
+  expect(await created()).toBeNull()
+  expect((await scene.claimedIds())[0]).toBe(older)
+  await scene.create({ limits: concurrency(1) })
+  expect(await created()).toBeNull()
+  await scene.claim()
+  expect((await created())?.members).toHaveLength(1)
+  await scene.pause({ tenant: null, job: null })
+  expect(await created()).toBeNull()
+  await scene.pause({ tenant: null, job: null, open: null })
+  await scene.claim()
+  await scene.rescue({ gone: [] })
+  expect((await created())?.members).toHaveLength(1)
+  const request = scene.claimRequest({ node: 'nobody' })
+  expect((await scene.store.create([scene.row()], { claim: request })).claimed).toBeNull()
 })
