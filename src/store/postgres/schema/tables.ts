@@ -3,6 +3,7 @@
 import { attemptStates, occurrenceStates, sources, turnEnds } from '../../../model/lifecycle.ts'
 import { limitKinds } from '../../../model/limit.ts'
 import { uniqueKinds } from '../../../model/occurrence.ts'
+import { claimFunctions } from './claim.ts'
 import { doorFunctions } from './door.ts'
 import { idleFunctions } from './idle.ts'
 import { room } from './room.ts'
@@ -193,6 +194,7 @@ export const migrations: readonly Migration[] = [
       ...['occurrence', 'turn', 'attempt'].map(growing),
       ...idleFunctions(1),
       ...doorFunctions(1),
+      ...claimFunctions(1),
       ...room,
     ],
   },
