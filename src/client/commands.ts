@@ -95,15 +95,21 @@ export class Commands {
     return this.#creations.add(row)
   }
 
-  /** Creates a repetition of an occurrence, with the same payload and refs. */
+  /** Creates a repetition of an occurrence, for the same instant and with the same payload and refs. */
   async replay(
     record: OccurrenceRecord,
     { id, replay, spec }: { id: string; replay: Replay; spec: JobSpec | undefined },
   ): Promise<EnqueueResult> {
-    const { job, tenant, definition, payload, refs, entity } = record
+    const { job, tenant, definition, payload, refs, entity, scheduledAt } = record
     const request = { job, tenant, payload: decodePayload(payload), refs, ...(entity !== null && { entity }) }
     const row = await newOccurrence(this.#engine.env, request, { source: 'replay', definition, id, replay, spec })
-    return this.#creations.add(row)
+    // The instant may be long past: how late it may start says nothing about a replay.
+    return this.#creations.add({
+      ...row,
+      scheduledAt,
+      due: Math.min(scheduledAt, this.#engine.env.time.now()),
+      startWithinMs: null,
+    })
   }
 
   /** Creates the runs of a backfill: under a limit of their own, each for its instant and by the version that was in force at it. */

@@ -56,6 +56,9 @@ export class TaskContext implements Context {
     this.#results ??= this.#source.results
     return this.#results
   }
+  get replayOf(): string | null {
+    return this.#source.record.replay?.origin ?? null
+  }
   get taskRunId(): string {
     return taskRunId(this.occurrenceId, this.task)
   }

@@ -229,6 +229,8 @@ export interface NewOccurrence {
   /** The version of the job it belongs to; null for the one in force. */
   readonly version: number | null
   readonly due: Due
+  /** The instant it stands for, when that is another than the due one. */
+  readonly scheduledAt?: number
   readonly onConflict: OnConflict
 }
 

@@ -127,7 +127,7 @@ export function create(ledger: Ledger, rows: readonly NewOccurrence[]): readonly
   return answers
 }
 
-function createNew(ledger: Ledger, row: NewOccurrence, scheduledAt: number): CreateAnswer {
+function createNew(ledger: Ledger, row: NewOccurrence, dueAt: number): CreateAnswer {
   if (ledger.tombstones.has(row.id)) return { id: row.id, outcome: 'tombstoned', differs: false }
   const { due: _, onConflict: __, ...given } = row
   const versions = ledger.versions.get(jobKey(row.tenant, row.job))
@@ -143,10 +143,10 @@ function createNew(ledger: Ledger, row: NewOccurrence, scheduledAt: number): Cre
     kind: spec?.definition === definition ? kindOf(spec) : definition,
     span: null,
     version,
-    scheduledAt,
+    scheduledAt: row.scheduledAt ?? dueAt,
     createdAt: ledger.now,
   }
-  ledger.add(record)
+  ledger.add(record, dueAt)
   return { id: row.id, outcome: 'created', differs: false }
 }
 
