@@ -3,8 +3,6 @@ export type { ExplainTarget, Explanation, Reason, ReasonCode } from './client/ex
 export type {
   JobPatch,
   OverridableField,
-  PauseTarget,
-  PauseView,
   ScheduleOptions,
   ScheduleResult,
   UpdateOptions,
@@ -14,9 +12,10 @@ export type { EnqueueOptions, EnqueueRequest } from './client/new-occurrence.ts'
 export type { AttemptView, Occurrence, OccurrenceLine, TaskView, TurnView, WaitView } from './client/occurrence-view.ts'
 export type { BackfillMode, BackfillOptions, BackfillPreview, ReplayOptions } from './client/operations.ts'
 export type { PunctualOptions } from './client/options.ts'
+export type { PauseOptions, PauseTarget, PauseView } from './client/pauses.ts'
 export { createPunctual, type Punctual } from './client/punctual.ts'
 export type { Counts, JobFilter, JobStatus, ListFilter, RangeView } from './client/reads.ts'
-export type { RunAt } from './client/run-at.ts'
+export type { When } from './client/when.ts'
 export type { DueSummary } from './engine/engine.ts'
 export type { HandlerMap } from './engine/registry.ts'
 export { type ErrorCode, type ErrorDetails, errorCodes, PunctualError } from './errors.ts'

@@ -53,7 +53,7 @@ export function setup(punctual: Punctual): void {
 export const order = defineJob('order', { schedule: interval('PT15S') }).task('place', async ({ scheduledAt }) => {
   const number = `order-${Math.floor(scheduledAt.getTime() / 1000)}`
   const punctual = await scheduler.promise
-  await punctual.enqueue(paymentTimeout, { order: number }, { key: number, entity: number, runAt: '10s' })
+  await punctual.enqueue(paymentTimeout, { order: number }, { key: number, entity: number, delay: '10s' })
   return number
 })
 

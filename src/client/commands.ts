@@ -14,8 +14,9 @@ import { Creations } from './creations.ts'
 import { nameOf } from './job-name.ts'
 import { type EnqueueRequest, newOccurrence, newOccurrences } from './new-occurrence.ts'
 import type { FillRow } from './operations.ts'
-import { parseRunAt, type RunAt } from './run-at.ts'
+import { unknownJob } from './unknown-job.ts'
 import { UntoldEnds } from './untold-ends.ts'
+import { parseWhen, type When } from './when.ts'
 
 export interface EnqueueResult {
   readonly id: string
@@ -81,11 +82,7 @@ export class Commands {
     const definition =
       known?.spec.definition ??
       (this.#engine.env.registry.definition(name) ?? (job instanceof Definition ? job : undefined))?.name
-    if (definition === undefined)
-      throw new PunctualError('job.unknown', `There is no job ${JSON.stringify(name)} in tenant ${JSON.stringify(tenant)}`, {
-        job: name,
-        tenant,
-      })
+    if (definition === undefined) throw unknownJob(tenant, name)
     const payload = 'payload' in options ? options.payload : decodePayload(known?.spec.payload ?? null)
     const row = await newOccurrence(
       this.#engine.env,
@@ -174,16 +171,21 @@ export class Commands {
   }
 
   /** Moves pending work to another time. */
-  async reschedule(target: OccurrenceTarget, runAt: RunAt): Promise<void> {
-    await this.#move(target, { due: parseRunAt(runAt) })
+  async reschedule(target: OccurrenceTarget, when: When): Promise<void> {
+    checkObject(when, 'the new time of reschedule')
+    checkOptions(when, ['delay', 'runAt'], 'reschedule')
+    if (when.delay === undefined && when.runAt === undefined)
+      throw new PunctualError('option.invalid', 'reschedule needs delay, a duration from now, or runAt, an instant', {
+        field: 'delay',
+      })
+    await this.#move(target, { due: parseWhen(when) })
   }
 
   /** Gives a dead occurrence another chance. */
-  async retry(target: OccurrenceTarget, options: { runAt?: RunAt } = {}): Promise<void> {
+  async retry(target: OccurrenceTarget, options: When = {}): Promise<void> {
     checkObject(options, 'options of retry')
-    checkOptions(options, ['runAt'], 'options of retry')
-    const { runAt = 0 } = options
-    await this.#move(target, { retry: parseRunAt(runAt) })
+    checkOptions(options, ['delay', 'runAt'], 'options of retry')
+    await this.#move(target, { retry: parseWhen(options) })
   }
 
   /** Ends a dead occurrence for good. */

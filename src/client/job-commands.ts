@@ -7,7 +7,6 @@ import { type AnyDefinition, checkSchedule } from '../model/definition.ts'
 import { jobId } from '../model/ids.ts'
 import { type JobOverride, type JobRecord, type JobSpec, jobSpec, type VersionRecord, withOverride } from '../model/job.ts'
 import { checkKey, checkName, checkObject, checkOneOf, checkOptions, checkWhole } from '../model/limits.ts'
-import type { PauseRecord, PauseScope } from '../model/pause.ts'
 import { encodePayload } from '../model/payload.ts'
 import { cascade, parseSettings, type Settings, type SettingsDiff, type SettingsOptions } from '../model/settings.ts'
 import { parseUpdatePolicy, type UpdatePolicy, updateInstant } from '../model/update.ts'
@@ -15,8 +14,8 @@ import { bind } from '../schedule/interval.ts'
 import { nextMs, type Schedule } from '../schedule/schedule.ts'
 import { nameOf } from './job-name.ts'
 import { acceptedPayload } from './new-occurrence.ts'
-import { parseRunAt, type RunAt } from './run-at.ts'
 import { storable } from './storable.ts'
+import { unknownJob } from './unknown-job.ts'
 
 export interface ScheduleOptions extends SettingsOptions, UpdateOptions {
   /** The job's name. Default: the definition's. */
@@ -52,17 +51,6 @@ export type OverridableField = 'schedule' | 'payload' | 'settings' | 'enabled'
 
 export interface JobTarget {
   tenant?: string
-}
-
-export type PauseTarget = AnyDefinition | string | { tenant?: string; job?: AnyDefinition | string }
-
-export interface PauseView {
-  readonly tenant: string | null
-  readonly job: string | null
-  readonly from: Date
-  readonly to: Date | null
-  readonly reason: string | null
-  readonly by: string | null
 }
 
 export class JobCommands {
@@ -164,37 +152,6 @@ export class JobCommands {
     return this.#engine.env.store.readVersions({ tenant, name: nameOf(job) })
   }
 
-  async pause(
-    target: PauseTarget | undefined,
-    options: { reason?: string; until?: RunAt; by?: string } = {},
-  ): Promise<'paused' | 'unchanged'> {
-    checkOptions(options, ['reason', 'until', 'by'], 'options of pause')
-    const { reason, until, by } = options
-    const open = {
-      until: until === undefined ? null : parseRunAt(until, 'until'),
-      reason: text(reason, 'reason'),
-      by: text(by, 'by'),
-    }
-    const scope = scopeOf(target)
-    await this.#engine.open()
-    const { outcome } = await this.#engine.env.store.pause({ ...scope, open })
-    if (outcome === 'paused') this.#engine.env.events.emit('job.paused', { ...scope, reason: open.reason })
-    return outcome === 'paused' ? 'paused' : 'unchanged'
-  }
-
-  async resume(target: PauseTarget | undefined): Promise<'resumed' | 'unchanged'> {
-    await this.#engine.open()
-    const { outcome } = await this.#engine.env.store.pause({ ...scopeOf(target), open: null })
-    return outcome === 'resumed' ? 'resumed' : 'unchanged'
-  }
-
-  /** The pauses in force, and with `all` those that are over, too. */
-  async pauses({ all = false }: { all?: boolean } = {}): Promise<readonly PauseView[]> {
-    await this.#engine.open()
-    const { store, time } = this.#engine.env
-    return (await store.readPauses(all ? {} : { since: time.now() })).map(pauseView)
-  }
-
   async #change(
     job: AnyDefinition | string,
     options: UpdateOptions & JobTarget & { by?: string },
@@ -265,10 +222,7 @@ export class JobCommands {
     await this.#engine.open()
     const [known] = await this.#engine.env.store.readJobs({ tenant, name, limit: 1 })
     if (known) return known
-    throw new PunctualError('job.unknown', `There is no job ${JSON.stringify(name)} in tenant ${JSON.stringify(tenant)}`, {
-      job: name,
-      tenant,
-    })
+    throw unknownJob(tenant, name)
   }
 }
 
@@ -282,20 +236,6 @@ function without(override: JobOverride, fields: readonly OverridableField[]): Jo
     Object.entries(override).filter(([name]) => !fields.includes(name === 'isEnabled' ? 'enabled' : (name as OverridableField))),
   )
   return Object.keys(left).length === 0 ? null : left
-}
-
-function scopeOf(target: PauseTarget | undefined): PauseScope {
-  if (target === undefined) return { tenant: null, job: null }
-  if (typeof target === 'string' || 'tasks' in target)
-    return { tenant: defaultTenant, job: nameOf(target as AnyDefinition | string) }
-  checkOptions(target, ['tenant', 'job'], 'a pause is of a job, of { tenant }, of { tenant, job }, or of everything; the target')
-  const { tenant, job } = target
-  if (job !== undefined) return { tenant: checkName(tenant ?? defaultTenant, 'tenant'), job: nameOf(job) }
-  return { tenant: tenant === undefined ? null : checkName(tenant, 'tenant'), job: null }
-}
-
-function pauseView({ tenant, job, from, to, reason, by }: PauseRecord): PauseView {
-  return { tenant, job, from: new Date(from), to: to === null ? null : new Date(to), reason, by }
 }
 
 function text(value: string | undefined, field: string): string | null {

@@ -12,18 +12,17 @@ import { checkKey, checkName, checkObject, checkOneOf, checkOptions, checkWhole 
 import { type Replay, type UniqueKind, uniqueKinds } from '../model/occurrence.ts'
 import { encodePayload, validatePayload } from '../model/payload.ts'
 import { cascade, parseSettings, type SettingsDiff, type SettingsOptions, type TaskSettingsOptions } from '../model/settings.ts'
-import type { Due, NewOccurrence, OnConflict, Queryable } from '../store/store.ts'
+import type { NewOccurrence, OnConflict, Queryable } from '../store/store.ts'
 import { nameOf } from './job-name.ts'
-import { parseRunAt, type RunAt } from './run-at.ts'
 import { storable } from './storable.ts'
+import { parseWhen, type When } from './when.ts'
 
 export interface EnqueueOptions
   extends TaskSettingsOptions,
+    When,
     Pick<SettingsOptions, 'executionTimeout' | 'deadLetter' | 'concurrency' | 'rate' | 'startWithin'> {
   /** Under the same key the work is created once. At most 200 characters. */
   key?: string
-  /** An instant, or a duration from now such as '15m'. Default: now. */
-  runAt?: RunAt
   tenant?: string
   /** What the work is about; `cancel({ job, entity })` finds it. The same as `refs.entity`. */
   entity?: string
@@ -128,21 +127,20 @@ function commonOf(
   return { definition, row }
 }
 
-const atOnce: Due = { in: 0 }
-
 function rowOf(
   { clock, randomBytes }: Env,
   { row }: Common,
-  { key, runAt }: EnqueueRequest,
+  { key, delay, runAt }: EnqueueRequest,
   payload: string | null,
   id?: string,
 ): NewOccurrence {
   if (key !== undefined) checkKey(key, 'key')
   const isDeterministic = key !== undefined && row.unique === 'ever'
   const ownId = () => (isDeterministic ? keyedId(row.tenant, row.job, key) : uuidV7(Math.floor(clock.wall()), randomBytes))
-  const due = runAt === undefined ? atOnce : parseRunAt(runAt)
-  return { ...row, id: id ?? ownId(), key: key ?? null, payload, due }
+  return { ...row, id: id ?? ownId(), key: key ?? null, payload, due: parseWhen({ delay, runAt } as When) }
 }
+
+const ownNames: readonly (keyof EnqueueRequest)[] = ['payload', 'key', 'delay', 'runAt']
 
 /** Whether two requests have the same options in the same order, each with the same value but for those of a row's own. */
 function isAlike(one: EnqueueRequest, other: EnqueueRequest): boolean {
@@ -152,7 +150,7 @@ function isAlike(one: EnqueueRequest, other: EnqueueRequest): boolean {
   for (let at = 0; at < names.length; at++) {
     const name = names[at] as keyof EnqueueRequest
     if (name !== others[at]) return false
-    if (name !== 'payload' && name !== 'key' && name !== 'runAt' && one[name] !== other[name]) return false
+    if (!ownNames.includes(name) && one[name] !== other[name]) return false
   }
   return true
 }
@@ -167,7 +165,18 @@ const occurrenceSettingNames = [
   'rate',
   'startWithin',
 ] as const
-const enqueueNames = ['key', 'runAt', 'tenant', 'entity', 'refs', 'priority', 'unique', 'onConflict', ...occurrenceSettingNames]
+const enqueueNames = [
+  'key',
+  'delay',
+  'runAt',
+  'tenant',
+  'entity',
+  'refs',
+  'priority',
+  'unique',
+  'onConflict',
+  ...occurrenceSettingNames,
+]
 
 function occurrenceSettings(options: EnqueueOptions, job: string): SettingsDiff | null {
   const given = Object.fromEntries(

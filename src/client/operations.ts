@@ -17,6 +17,7 @@ import { type Commands, type EnqueueResult, type OccurrenceTarget, whichOf } fro
 import { hasSucceededSince, type InstantRun, instantRuns } from './instant-runs.ts'
 import { nameOf } from './job-name.ts'
 import { type ListFilter, parseFilter } from './reads.ts'
+import { unknownJob } from './unknown-job.ts'
 
 export const backfillModes = ['missing', 'failed', 'all'] as const
 /** Which instants of the range are run: those without a run, those that failed, or every one. */
@@ -200,11 +201,7 @@ export class Operations {
     await this.#engine.open()
     const { store } = this.#engine.env
     const [job] = await store.readJobs({ tenant, name, limit: 1 })
-    if (!job)
-      throw new PunctualError('job.unknown', `There is no job ${JSON.stringify(name)} in tenant ${JSON.stringify(tenant)}`, {
-        job: name,
-        tenant,
-      })
+    if (!job) throw unknownJob(tenant, name)
     const ticks = ticksBetween(new Timeline(job, fromFirstSchedule(await store.readVersions(job))), from, to)
     const instants = ticks.map(({ at }) => at)
     return { job, ticks, existing: await instantRuns(store, job, instants, { from, to }) }

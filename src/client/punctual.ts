@@ -29,8 +29,6 @@ import {
   JobCommands,
   type JobPatch,
   type OverridableField,
-  type PauseTarget,
-  type PauseView,
   type ScheduleOptions,
   type ScheduleResult,
   type UpdateOptions,
@@ -42,10 +40,11 @@ import type { EnqueueOptions, EnqueueRequest } from './new-occurrence.ts'
 import type { Occurrence, OccurrenceLine } from './occurrence-view.ts'
 import { type BackfillOptions, type BackfillPreview, Operations, type ReplayOptions } from './operations.ts'
 import { type PunctualOptions, parseOptions } from './options.ts'
+import { type PauseOptions, Pauses, type PauseTarget, type PauseView } from './pauses.ts'
 import { random, randomBytes } from './random.ts'
 import { type Counts, type JobFilter, type JobStatus, type ListFilter, type RangeView, Reads } from './reads.ts'
 import { Recent } from './recent.ts'
-import type { RunAt } from './run-at.ts'
+import type { When } from './when.ts'
 
 /**
  * A scheduler on a store. Without `start` it is a client: it enqueues, schedules, cancels and reads; started, it is a node that
@@ -66,6 +65,7 @@ export class Punctual implements AsyncDisposable {
   readonly #engine: Engine
   readonly #commands: Commands
   readonly #jobCommands: JobCommands
+  readonly #pauses: Pauses
   readonly #operations: Operations
   readonly #explainer: Explainer
   readonly #reads: Reads
@@ -94,6 +94,7 @@ export class Punctual implements AsyncDisposable {
     this.#engine = new Engine(env)
     this.#commands = new Commands(this.#engine)
     this.#jobCommands = new JobCommands(this.#engine)
+    this.#pauses = new Pauses(this.#engine)
     this.#operations = new Operations(this.#engine, this.#commands)
     this.#explainer = new Explainer(this.#engine)
     this.#reads = new Reads(this.#engine)
@@ -183,20 +184,20 @@ export class Punctual implements AsyncDisposable {
   }
 
   /** Pauses a job, a tenant (`{ tenant }`), or everything (no target). Scheduled instants meanwhile are skipped, other work waits. */
-  async pause(target?: PauseTarget, options?: { reason?: string; until?: RunAt; by?: string }): Promise<'paused' | 'unchanged'> {
+  async pause(target?: PauseTarget, options?: PauseOptions): Promise<'paused' | 'unchanged'> {
     this.#checkOpen()
-    return this.#jobCommands.pause(target, options)
+    return this.#pauses.pause(target, options)
   }
 
   async resume(target?: PauseTarget): Promise<'resumed' | 'unchanged'> {
     this.#checkOpen()
-    return this.#jobCommands.resume(target)
+    return this.#pauses.resume(target)
   }
 
   /** The pauses in force, and with `all` those that are over, too. */
   async pauses(options?: { all?: boolean }): Promise<readonly PauseView[]> {
     this.#checkOpen()
-    return this.#jobCommands.pauses(options)
+    return this.#pauses.pauses(options)
   }
 
   /** Runs a job now, once, beside its schedule. */
@@ -247,14 +248,17 @@ export class Punctual implements AsyncDisposable {
     await this.#commands.wake()
   }
 
-  /** Moves pending work to another time. */
-  async reschedule(target: OccurrenceTarget, runAt: RunAt): Promise<void> {
+  /**
+   * Moves pending work to another time.
+   * @example await punctual.reschedule({ job: remind, key: 'order-42' }, { delay: '1h' })
+   */
+  async reschedule(target: OccurrenceTarget, when: When): Promise<void> {
     this.#checkOpen()
-    return this.#commands.reschedule(target, runAt)
+    return this.#commands.reschedule(target, when)
   }
 
   /** Gives a dead occurrence another chance, with fresh retries; its finished tasks are not repeated. */
-  async retry(target: OccurrenceTarget, options?: { runAt?: RunAt }): Promise<void> {
+  async retry(target: OccurrenceTarget, options?: When): Promise<void> {
     this.#checkOpen()
     return this.#commands.retry(target, options)
   }

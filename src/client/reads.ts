@@ -14,6 +14,7 @@ import { type OccurrenceTarget, tenantOf, whichOf } from './commands.ts'
 import { nameOf } from './job-name.ts'
 import { changes, type FieldChange, type JobView, jobView, nextRun, type VersionView, versionView } from './job-view.ts'
 import { type Occurrence, type OccurrenceLine, occurrenceLine, occurrenceView } from './occurrence-view.ts'
+import { unknownJob } from './unknown-job.ts'
 
 export interface ListFilter {
   tenant?: string
@@ -220,13 +221,6 @@ export class Reads {
 /** What a node can run, by the names of definitions: built-in ones left out, and each once, in whichever editions. */
 function definitionsIn(kinds: readonly string[]): readonly string[] {
   return [...new Set(kinds.map(definitionOf))].filter((name) => !name.startsWith(builtInPrefix))
-}
-
-function unknownJob(tenant: string, name: string): PunctualError {
-  return new PunctualError('job.unknown', `There is no job ${JSON.stringify(name)} in tenant ${JSON.stringify(tenant)}`, {
-    job: name,
-    tenant,
-  })
 }
 
 function parseJobFilter(filter: JobFilter): JobQuery {

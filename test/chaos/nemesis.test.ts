@@ -97,7 +97,7 @@ class Siege {
     const requests = Array.from({ length: 1 + this.#below(4) }, (_, at) => ({
       job: jobs[this.#below(2)] as string,
       key: `${this.created.size}-${at}`,
-      runAt: this.#below(5000),
+      delay: this.#below(5000),
     }))
     const answers = await punctual.enqueue(requests).catch(() => [])
     for (const { id } of answers) this.created.add(id)

@@ -14,7 +14,7 @@ const sweep = defineJob('sweep').task('run', () => 1)
 
 // What is enqueued is what the schema takes in, not what it makes of it.
 punctual.enqueue(invoice, { customer: 'acme' })
-punctual.enqueue(invoice, { customer: 'acme', net: '12' }, { key: 'k', runAt: '15m' })
+punctual.enqueue(invoice, { customer: 'acme', net: '12' }, { key: 'k', delay: '15m' })
 // @ts-expect-error a field is missing
 punctual.enqueue(invoice, { net: 1 })
 // @ts-expect-error a field has another type

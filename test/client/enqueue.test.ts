@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import type { When } from '../../src/client/when.ts'
 import type { EnqueueRequest } from '../../src/index.ts'
 import { defineJob } from '../../src/model/definition.ts'
 import { keyedId } from '../../src/model/ids.ts'
@@ -11,9 +12,9 @@ onEachStore('BL-1 enqueue', (newDatabase) => {
   it('under a key creates once: the second call is told of the first, and whether it differs', async () => {
     const { node } = newCluster({ connect: newDatabase() })
     const { punctual, probe } = await node({ jobs: [job] })
-    const first = await punctual.enqueue(job, { n: 1 }, { key: 'order-1', runAt: '1h' })
+    const first = await punctual.enqueue(job, { n: 1 }, { key: 'order-1', delay: '1h' })
     expect(first).toEqual({ id: keyedId('default', 'remind', 'order-1'), outcome: 'created', differs: false })
-    expect(await punctual.enqueue(job, { n: 1 }, { key: 'order-1', runAt: '2h' })).toEqual({
+    expect(await punctual.enqueue(job, { n: 1 }, { key: 'order-1', delay: '2h' })).toEqual({
       id: first.id,
       outcome: 'existing',
       differs: false,
@@ -33,7 +34,7 @@ onEachStore('BL-1 enqueue', (newDatabase) => {
     const one = client({ jobs: [job] })
     const two = client({ jobs: [job] })
     const answers = await Promise.all(
-      Array.from({ length: 20 }, (_, at) => (at % 2 ? one : two).punctual.enqueue(job, at, { key: 'same', runAt: '1h' })),
+      Array.from({ length: 20 }, (_, at) => (at % 2 ? one : two).punctual.enqueue(job, at, { key: 'same', delay: '1h' })),
     )
     expect(answers.filter(({ outcome }) => outcome === 'created')).toHaveLength(1)
     expect(new Set(answers.map(({ id }) => id)).size).toBe(1)
@@ -43,14 +44,14 @@ onEachStore('BL-1 enqueue', (newDatabase) => {
   it('TS-2 reschedule moves what is pending, replace also its payload, and what has run is left alone', async () => {
     const { node, clock } = newCluster({ connect: newDatabase() })
     const { punctual, probe } = await node({ jobs: [job] })
-    const { id, outcome } = await punctual.enqueue(job, 1, { key: 'k', runAt: '1h' })
+    const { id, outcome } = await punctual.enqueue(job, 1, { key: 'k', delay: '1h' })
     expect(outcome).toBe('created')
-    expect(await punctual.enqueue(job, 2, { key: 'k', runAt: '2h', onConflict: 'reschedule' })).toMatchObject({
+    expect(await punctual.enqueue(job, 2, { key: 'k', delay: '2h', onConflict: 'reschedule' })).toMatchObject({
       id,
       outcome: 'moved',
     })
     expect(await occurrence(punctual, id)).toMatchObject({ payload: 1, dueAt: new Date(clock.wall() + 7_200_000) })
-    expect(await punctual.enqueue(job, 3, { key: 'k', runAt: '1m', onConflict: 'replace' })).toMatchObject({
+    expect(await punctual.enqueue(job, 3, { key: 'k', delay: '1m', onConflict: 'replace' })).toMatchObject({
       id,
       outcome: 'replaced',
     })
@@ -67,9 +68,9 @@ onEachStore('BL-1 enqueue', (newDatabase) => {
   it('unique live frees the key when the work has ended', async () => {
     const { node } = newCluster({ connect: newDatabase() })
     const { punctual, probe } = await node({ jobs: [job] })
-    const first = await punctual.enqueue(job, 1, { key: 'k', unique: 'live', runAt: '1h' })
+    const first = await punctual.enqueue(job, 1, { key: 'k', unique: 'live', delay: '1h' })
     expect(await punctual.enqueue(job, 1, { key: 'k', unique: 'live' })).toMatchObject({ id: first.id, outcome: 'existing' })
-    await punctual.reschedule({ job, key: 'k' }, 0)
+    await punctual.reschedule({ job, key: 'k' }, { delay: 0 })
     await probe.next('occurrence.completed')
     const second = await punctual.enqueue(job, 2, { key: 'k', unique: 'live' })
     expect(second).toMatchObject({ outcome: 'created' })
@@ -90,17 +91,17 @@ onEachStore('BL-1 enqueue', (newDatabase) => {
     expect(await punctual.enqueue(job, 1, { key: 'k' })).toMatchObject({ id, outcome: 'created' })
   })
 
-  it('takes an instant, a date or a duration for runAt, and a past one is due now', async () => {
+  it('takes a duration as delay and an instant as runAt, and a past one is due now', async () => {
     const { client } = newCluster({ connect: newDatabase(), start: '2026-03-01T12:00:00Z' })
     const { punctual } = client({ jobs: [job] })
-    const dueOf = async (runAt: string | number | Date) =>
-      (await occurrence(punctual, (await punctual.enqueue(job, 1, { runAt })).id)).dueAt.toISOString()
-    expect(await dueOf('15m')).toBe('2026-03-01T12:15:00.000Z')
-    expect(await dueOf('PT1H30M')).toBe('2026-03-01T13:30:00.000Z')
-    expect(await dueOf(1500)).toBe('2026-03-01T12:00:01.500Z')
-    expect(await dueOf(new Date('2026-04-01T00:00:00Z'))).toBe('2026-04-01T00:00:00.000Z')
-    expect(await dueOf('2026-04-01T02:00:00+02:00')).toBe('2026-04-01T00:00:00.000Z')
-    await dueOf('2020-01-01T00:00:00Z')
+    const dueOf = async (when: When) =>
+      (await occurrence(punctual, (await punctual.enqueue(job, 1, when)).id)).dueAt.toISOString()
+    expect(await dueOf({ delay: '15m' })).toBe('2026-03-01T12:15:00.000Z')
+    expect(await dueOf({ delay: 'PT1H30M' })).toBe('2026-03-01T13:30:00.000Z')
+    expect(await dueOf({ delay: 1500 })).toBe('2026-03-01T12:00:01.500Z')
+    expect(await dueOf({ runAt: new Date('2026-04-01T00:00:00Z') })).toBe('2026-04-01T00:00:00.000Z')
+    expect(await dueOf({ runAt: '2026-04-01T02:00:00+02:00' })).toBe('2026-04-01T00:00:00.000Z')
+    await dueOf({ runAt: '2020-01-01T00:00:00Z' })
     expect((await punctual.runDue()).claimed).toBe(1)
   })
 
@@ -108,7 +109,7 @@ onEachStore('BL-1 enqueue', (newDatabase) => {
     const { client } = newCluster({ connect: newDatabase() })
     const { punctual, store } = client({ jobs: [job] })
     const answers = await punctual.enqueue(
-      Array.from({ length: 2500 }, (_, at) => ({ job, payload: at, key: `k${at % 2000}`, runAt: '1h' })),
+      Array.from({ length: 2500 }, (_, at) => ({ job, payload: at, key: `k${at % 2000}`, delay: '1h' })),
     )
     expect(answers.filter(({ outcome }) => outcome === 'created')).toHaveLength(2000)
     expect(answers[7]?.id).toBe(keyedId('default', 'remind', 'k7'))
@@ -121,7 +122,7 @@ onEachStore('BL-1 enqueue', (newDatabase) => {
     const { client } = newCluster({ connect: newDatabase() })
     const { punctual, store } = client({ jobs: [job] })
     const count = 2 * store.batchLimit + 1
-    const answers = await punctual.enqueue(Array.from({ length: count }, (_, at) => ({ job, payload: at, runAt: '1h' })))
+    const answers = await punctual.enqueue(Array.from({ length: count }, (_, at) => ({ job, payload: at, delay: '1h' })))
     for (const at of [0, store.batchLimit, count - 1])
       expect((await punctual.get((answers[at] as { id: string }).id))?.payload).toBe(at)
   })
@@ -132,7 +133,7 @@ onEachStore('BL-1 enqueue', (newDatabase) => {
     const { batchLimit } = store
     const sizes: number[] = []
     store.refuse('create', (rows: readonly unknown[]) => sizes.push(rows.length) === 0)
-    const requests = (count: number) => Array.from({ length: count }, () => ({ job, runAt: '1h' }))
+    const requests = (count: number) => Array.from({ length: count }, () => ({ job, delay: '1h' }))
     await punctual.enqueue(requests(batchLimit))
     await punctual.enqueue(requests(2 * batchLimit + 4))
     const quarter = batchLimit / 2 + 1
@@ -156,7 +157,7 @@ onEachStore('BL-1 enqueue', (newDatabase) => {
       { job: 'other', payload: 11 },
       { job: 'other' },
     ]
-    const answers = await punctual.enqueue(requests.map((request) => ({ runAt: '1h', ...request })))
+    const answers = await punctual.enqueue(requests.map((request) => ({ delay: '1h', ...request })))
     for (const [at, { job: asked, payload, priority = 5, entity = null, tenant = 'default', refs = {} }] of requests.entries())
       expect(await occurrence(punctual, answers[at]?.id as string)).toMatchObject({
         job: typeof asked === 'string' ? asked : asked.name,
@@ -187,7 +188,7 @@ onEachStore('BL-1 enqueue', (newDatabase) => {
     const { punctual, store } = client({ jobs: [job] })
     const outcomes = ['refused']
     store.refuse('create', () => outcomes.pop() !== undefined)
-    const all = Array.from({ length: 4 * store.batchLimit }, () => ({ job, runAt: '1h' }))
+    const all = Array.from({ length: 4 * store.batchLimit }, () => ({ job, delay: '1h' }))
     await expect(punctual.enqueue(all)).rejects.toThrow('refused')
     const calls = store.calls('create')
     expect(calls).toBeLessThanOrEqual(2)

@@ -66,7 +66,7 @@ onEachStore('JS-4 reads', (newDatabase) => {
       endedAt: at,
       result: undefined,
     })
-    const later = await punctual.enqueue(job, 'later', { runAt: '1h' })
+    const later = await punctual.enqueue(job, 'later', { delay: '1h' })
     expect(await occurrence(reader, later.id)).toMatchObject({
       state: 'pending',
       startedAt: null,
@@ -98,9 +98,9 @@ onEachStore('JS-4 reads', (newDatabase) => {
     const job = defineJob('work').task('only', () => 1)
     const { punctual } = await node({ jobs: [job] })
     await punctual.enqueue(
-      Array.from({ length: 7 }, (_, at) => ({ job, key: `k${at}`, entity: at % 2 ? 'odd' : 'even', runAt: `${at}h` })),
+      Array.from({ length: 7 }, (_, at) => ({ job, key: `k${at}`, entity: at % 2 ? 'odd' : 'even', delay: `${at}h` })),
     )
-    await punctual.enqueue('other', 1, { tenant: 'acme', runAt: '1h' })
+    await punctual.enqueue('other', 1, { tenant: 'acme', delay: '1h' })
     await punctual.idle()
     const keys = async (filter: Parameters<typeof punctual.list>[0]) => (await punctual.list(filter)).items.map(({ key }) => key)
     expect(await keys({ job })).toEqual(['k6', 'k5', 'k4', 'k3', 'k2', 'k1', 'k0'])
@@ -125,7 +125,7 @@ onEachStore('JS-4 reads', (newDatabase) => {
     const job = defineJob('work', { retry: { max: 0 } }).task('only', ({ payload, fail }) => (payload === 'bad' ? fail('x') : 1))
     const { punctual } = await node({ jobs: [job] })
     await punctual.enqueue(['a', 'b', 'bad'].map((payload) => ({ job, payload })))
-    await punctual.enqueue(job, 'later', { runAt: '1h', tenant: 'acme' })
+    await punctual.enqueue(job, 'later', { delay: '1h', tenant: 'acme' })
     await punctual.idle()
     expect(await punctual.counts()).toEqual({
       pending: 1,
@@ -218,7 +218,7 @@ onEachStore('JS-4 reads', (newDatabase) => {
     const { punctual, probe } = await node({ jobs: [job] })
     const slow = await punctual.enqueue(job, 'slow')
     await probe.next('task.started')
-    await expect(punctual.reschedule(slow.id, '1h')).rejects.toMatchObject({
+    await expect(punctual.reschedule(slow.id, { delay: '1h' })).rejects.toMatchObject({
       code: 'occurrence.conflict',
       message: expect.stringContaining('running'),
     })

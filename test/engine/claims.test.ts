@@ -9,10 +9,10 @@ onEachStore('TM-5, JB-17 claims', (newDatabase) => {
     const seen: unknown[] = []
     const job = defineJob('work').task('only', ({ payload }) => void seen.push(payload))
     const { punctual } = client({ jobs: [job], concurrency: 1 })
-    await punctual.enqueue(job, 'late', { runAt: '2s' })
-    await punctual.enqueue(job, 'early', { runAt: '1s' })
+    await punctual.enqueue(job, 'late', { delay: '2s' })
+    await punctual.enqueue(job, 'early', { delay: '1s' })
     await punctual.enqueue(job, 'low', { priority: 9 })
-    await punctual.enqueue(job, 'high', { runAt: '3s', priority: 0 })
+    await punctual.enqueue(job, 'high', { delay: '3s', priority: 0 })
     await clock.advance('5s')
     await punctual.start()
     while (seen.length < 4) await clock.settle()
@@ -52,7 +52,7 @@ onEachStore('TM-5, JB-17 claims', (newDatabase) => {
     const first = await node({ jobs: [job('first')], concurrency: 2 })
     const second = await node({ jobs: [job('second')], concurrency: 2, name: 'second' })
     await first.punctual.enqueue(
-      Array.from({ length: 200 }, (_, payload) => ({ job: 'work', payload, runAt: payload % 2 ? 0 : '1s' })),
+      Array.from({ length: 200 }, (_, payload) => ({ job: 'work', payload, delay: payload % 2 ? 0 : '1s' })),
     )
     await clock.advance('2s')
     await first.punctual.idle()

@@ -14,7 +14,7 @@ onEachStore('TM-3, JB-6 the context of a handler', (newDatabase) => {
     const { id } = await punctual.enqueue(
       job,
       { amount: 5 },
-      { key: 'inv-1', tenant: 'acme', entity: 'order-1', refs: { customer: 'c-9' }, runAt: '15m' },
+      { key: 'inv-1', tenant: 'acme', entity: 'order-1', refs: { customer: 'c-9' }, delay: '15m' },
     )
     await clock.advance('14m')
     expect(seen).toEqual([])

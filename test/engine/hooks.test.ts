@@ -117,7 +117,7 @@ onEachStore('JB-14 hooks', (newDatabase) => {
       .task('first', ({ payload, fail }) => (payload === 'bad' ? fail('no luck') : 1))
       .task('second', () => 2)
     const other = client({ jobs: [job] })
-    const pending = await other.punctual.enqueue(job, 'fine', { runAt: '1h', key: 'p' })
+    const pending = await other.punctual.enqueue(job, 'fine', { delay: '1h', key: 'p' })
     expect(await other.punctual.cancel(pending.id, { reason: 'paid' })).toBe('canceled')
     expect(await other.probe.next('occurrence.canceled')).toMatchObject({ id: pending.id, key: 'p', reason: 'paid' })
     expect(reports).toMatchObject([

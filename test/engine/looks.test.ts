@@ -9,7 +9,7 @@ onEachStore('TM-5, TM-9 looks that nobody asked for', (newDatabase, name) => {
     const { node, pass } = newCluster({ connect: newDatabase() })
     const job = defineJob('work').task('only', () => {})
     const { punctual, store } = await node({ jobs: [job] })
-    await punctual.enqueue(job, undefined, { runAt: '1h' })
+    await punctual.enqueue(job, undefined, { delay: '1h' })
     await pass(3)
     const verbs = ['claim', 'rescue', 'peek', 'nodes'] as const
     const before = verbs.map((verb) => store.calls(verb))

@@ -139,7 +139,7 @@ describe('JB-6 ctx.transaction on PostgreSQL', () => {
       }),
     )
     const { punctual, probe } = await node({ jobs: [job, mail] })
-    await punctual.enqueue(mail, 'reminder', { key: 'reminder', runAt: '1h' })
+    await punctual.enqueue(mail, 'reminder', { key: 'reminder', delay: '1h' })
     const { id } = await punctual.enqueue(job, undefined)
     await probe.next('occurrence.completed', (event) => event.job === 'mail')
     expect((await occurrence(punctual, { job: 'mail', key: 'receipt' })).result).toBe('receipt')

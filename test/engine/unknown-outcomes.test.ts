@@ -110,7 +110,7 @@ onEachStore('F14, F15 the store commits and its answer is lost', (newDatabase) =
     const { node } = newCluster({ connect: newDatabase() })
     const job = defineJob('work').task('only', () => 1)
     const { punctual, store } = await node({ jobs: [job] })
-    const { id } = await punctual.enqueue(job, 1, { runAt: '1h' })
+    const { id } = await punctual.enqueue(job, 1, { delay: '1h' })
     store.loseAnswer('cancel')
     await expect(punctual.cancel(id)).rejects.toMatchObject({ code: 'store.unreachable' })
     expect(await punctual.cancel(id)).toBe('canceled')

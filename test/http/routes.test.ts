@@ -118,7 +118,7 @@ describe('occurrences', () => {
   test('lists, filters by every parameter, and pages', async () => {
     for (const text of ['a', 'b', 'c'])
       await punctual.enqueue(echo, { text }, { key: text, entity: `entity-${text}`, tenant: 'acme' })
-    await punctual.enqueue(echo, { text: 'd' }, { runAt: '1h' })
+    await punctual.enqueue(echo, { text: 'd' }, { delay: '1h' })
     await punctual.runDue()
     const keys = async (query: string) =>
       (await ask(`/api/v1/occurrences?${query}`)).body.items.map((item: { key: string | null }) => item.key)

@@ -36,7 +36,7 @@ onStores('JB-16 replay and backfill', (scene) => {
     const { slowNode } = scene()
     const job = defineJob('work').task('only', () => 1)
     const { punctual } = await slowNode({ jobs: [job] })
-    const { id } = await punctual.enqueue(job, undefined, { runAt: '1h' })
+    const { id } = await punctual.enqueue(job, undefined, { delay: '1h' })
     await expect(punctual.replay(id, { reason: 'too early' })).rejects.toMatchObject({ code: 'occurrence.conflict' })
   })
 

@@ -247,7 +247,7 @@ onStores('TM-8 a person overrides what code declares', (scene) => {
   it('what was planned of a retired job is taken back, and enqueued work of it still runs', async () => {
     const { slowNode, clock } = scene('2026-01-01T10:59:55Z')
     const { punctual } = await slowNode({ jobs: [declared('*')] })
-    const { id } = await punctual.enqueue('daily', undefined, { runAt: '1h' })
+    const { id } = await punctual.enqueue('daily', undefined, { delay: '1h' })
     expect(await punctual.counts({ job: 'daily' })).toMatchObject({ pending: 2 })
     await punctual.retire('daily', { by: 'ann' })
     await clock.advance('2h')

@@ -1,6 +1,6 @@
 import { Argument, type Command } from 'commander'
-import type { PauseView } from '../../../client/job-commands.ts'
 import type { JobView, VersionView } from '../../../client/job-view.ts'
+import type { PauseView } from '../../../client/pauses.ts'
 import type { Punctual } from '../../../client/punctual.ts'
 import type { Counts, JobStatus } from '../../../client/reads.ts'
 import { defaultTenant } from '../../../engine/engine.ts'
@@ -87,9 +87,9 @@ function statusText({ retired, enabled, orphaned }: JobView, { active, paused, r
   return parts.join('; ') || (active ? 'active' : 'runs when it is triggered or enqueued')
 }
 
-function pauseText({ tenant, job, from, to, reason, by }: PauseView): string {
+function pauseText({ tenant, job, from, until, reason, by }: PauseView): string {
   const what = job !== null ? '' : tenant === null ? 'everything, ' : 'the whole tenant, '
-  return `${what}since ${instant(from)}${to ? ` until ${instant(to)}` : ''}${by ? ` by ${by}` : ''}${reason ? `: ${reason}` : ''}`
+  return `${what}since ${instant(from)}${until ? ` until ${instant(until)}` : ''}${by ? ` by ${by}` : ''}${reason ? `: ${reason}` : ''}`
 }
 
 function text(value: unknown): string {
