@@ -33,7 +33,7 @@ import {
   type ScheduleResult,
   type UpdateOptions,
 } from './job-commands.ts'
-import { nameOf } from './job-name.ts'
+import { nameOf, ownNameOf } from './job-name.ts'
 import type { FieldChange, JobView, VersionView } from './job-view.ts'
 import { stderrLogger } from './logger.ts'
 import type { EnqueueOptions, EnqueueRequest } from './new-occurrence.ts'
@@ -135,8 +135,11 @@ export class Punctual implements AsyncDisposable {
     options: EnqueueOptions = {},
   ): Promise<EnqueueResult | EnqueueResult[]> {
     this.#checkOpen()
-    if (Array.isArray(job))
+    if (Array.isArray(job)) {
+      for (const request of job as readonly EnqueueRequest[]) if (request?.job !== undefined) ownNameOf(request.job)
       return this.#commands.enqueueAll(job as readonly EnqueueRequest[], payload as { tx?: Queryable } | undefined)
+    }
+    ownNameOf(job as AnyDefinition | string)
     checkOptions(options, Object.keys(options ?? {}), 'options of enqueue')
     const { tx, ...rest } = options
     return this.#commands.enqueue({ ...rest, job: job as AnyDefinition | string, payload }, tx)
@@ -206,6 +209,7 @@ export class Punctual implements AsyncDisposable {
     options?: { payload?: unknown; key?: string; tenant?: string },
   ): Promise<EnqueueResult> {
     this.#checkOpen()
+    ownNameOf(job)
     return this.#commands.trigger(job, options)
   }
 

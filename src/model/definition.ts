@@ -141,8 +141,23 @@ export function defineJob<Input = unknown, Payload = Input>(
   }
   checkHook(onStart, 'onStart', name)
   checkHook(onComplete, 'onComplete', name)
-  if (schedule !== undefined) checkSchedule(schedule, where)
+  if (schedule !== undefined) {
+    checkSchedule(schedule, where)
+    if (payload) checkOptional(payload as PayloadSchema, name)
+  }
   return new Definition<Input, Payload, {}>(name, options, parseSettings(settings, where), [])
+}
+
+/** Refuses a schema that needs a payload: a schedule that stands in the definition brings none. Asynchronous schemas are not tried. */
+function checkOptional(schema: PayloadSchema, job: string): void {
+  const answer = schema['~standard'].validate(undefined)
+  if (answer instanceof Promise) answer.catch(() => {})
+  else if (answer.issues)
+    throw new PunctualError(
+      'payload.rejected',
+      `Job ${JSON.stringify(job)} has a schedule and needs a payload, which a schedule in the definition cannot bring. Give both to schedule(definition, schedule, { payload })`,
+      { field: 'schedule', job, issues: answer.issues.map(({ message }) => ({ message, path: [] })) },
+    )
 }
 
 /** The tasks to run: a definition without any has the one task `run`, whose handler is registered under the definition's name. */

@@ -38,6 +38,6 @@ export function parseRate(options: RateOptions, field: string): RateLimit {
   return {
     key: checkKey(key, `${field}.key`),
     limit: checkWhole(limit, `${field}.limit`, 1, 1_000_000),
-    perMs: Math.max(1, parseDuration(per, `${field}.per`)),
+    perMs: parseDuration(per, `${field}.per`, 1),
   }
 }

@@ -121,9 +121,11 @@ export function parseSettings(options: SettingsOptions, where: string, allowed: 
   return {
     ...parsePolicies(options, where),
     ...(retry !== undefined && { retry: parseRetry(retry, `${where}.retry`) }),
-    ...(timeout !== undefined && { timeoutMs: parseDuration(timeout, `${where}.timeout`) }),
+    ...(timeout !== undefined && { timeoutMs: parseDuration(timeout, `${where}.timeout`, 1) }),
     ...(onFailure !== undefined && { onFailure: checkOneOf(onFailure, `${where}.onFailure`, failureStrategies) }),
-    ...(executionTimeout !== undefined && { executionTimeoutMs: parseDuration(executionTimeout, `${where}.executionTimeout`) }),
+    ...(executionTimeout !== undefined && {
+      executionTimeoutMs: parseDuration(executionTimeout, `${where}.executionTimeout`, 1),
+    }),
     ...(mode !== undefined && { mode: checkOneOf(mode, `${where}.mode`, taskModes) }),
     ...(priority !== undefined && { priority: checkWhole(priority, `${where}.priority`, 0, 9) }),
     ...(deadLetter !== undefined && { deadLetter: checkBoolean(deadLetter, `${where}.deadLetter`) }),
