@@ -161,7 +161,8 @@ export class JobCommands {
       const known = await this.#known(job, options.tenant)
       const wanted = override(known)
       try {
-        return await this.#put(known, withOverride(known.declared ?? known.spec, wanted), wanted, options)
+        const changed = withOverride(known.declared ?? known.spec, wanted)
+        return await this.#put(known, { ...changed, isRetired: known.spec.isRetired }, wanted, options)
       } catch (error) {
         // Another change came first: unless the caller asked for a certain version, this one is made on top of it.
         const isRace = error instanceof PunctualError && error.code === 'job.conflict' && options.expectedVersion === undefined

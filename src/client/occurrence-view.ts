@@ -123,9 +123,11 @@ export function occurrenceView(history: OccurrenceHistory, spec: Pick<JobSpec, '
   const settings = frozen ? cascade(frozen.settings) : null
   const graph = taskGraph(spec?.tasks ?? [], settings?.mode ?? 'sequential')
   const hasEnded = isEnd(state) || state === 'dead'
-  const tasks = taskHistories(graph, turns, attempts, !hasEnded).map((task, _, all) =>
-    state === 'running' && mayRun(task, graph, all) ? { ...task, state: 'running' as const } : task,
-  )
+  const tasks = taskHistories(graph, turns, attempts, !hasEnded).map((task, _, all) => {
+    if (state === 'running' && mayRun(task, graph, all)) return { ...task, state: 'running' as const }
+    // Nothing is pending in an occurrence that has ended.
+    return hasEnded && task.state === 'pending' ? { ...task, state: 'canceled' as const } : task
+  })
   return {
     id,
     tenant,

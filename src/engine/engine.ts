@@ -245,10 +245,10 @@ export class Engine {
     return null
   }
 
-  async #planOnce(): Promise<number> {
+  async #planOnce(isPass = false): Promise<number> {
     await this.#wakeUp()
     await this.#declarer.runOnce()
-    const waitMs = await this.#planner.runOnce()
+    const waitMs = await this.#planner.runOnce(isPass)
     // What was left to others is looked at as often as they beat, so that one of them that only starts anew is seen to be back.
     return this.#declarer.isUndeclared ? Math.min(waitMs, this.env.options.beatMs) : waitMs
   }
@@ -267,7 +267,7 @@ export class Engine {
   }
 
   async #planAll(): Promise<void> {
-    while ((await this.#planOnce()) === 0);
+    while ((await this.#planOnce(this.#phase === 'stopped')) === 0);
   }
 
   async #beatOnce(): Promise<number> {

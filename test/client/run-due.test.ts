@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest'
 import { defineJob } from '../../src/model/definition.ts'
+import { cron } from '../../src/schedule/cron.ts'
 import { interval } from '../../src/schedule/interval.ts'
 import { newCluster, occurrence } from '../support/cluster.ts'
 import { onEachStore } from '../support/each-store.ts'
@@ -21,6 +22,25 @@ onEachStore('BL-2 runDue', (newDatabase) => {
     expect(await punctual.runDue()).toEqual({ claimed: 2, succeeded: 2, retried: 0, failed: 0 })
     expect(await punctual.counts({ job })).toMatchObject({ completed: 2, dead: 1, pending: 1 })
     expect(await punctual.nodes()).toEqual([])
+  })
+
+  it('runs the instant that has come due since the pass before, also where what was missed is only marked', async () => {
+    const { client, clock } = newCluster({ connect: newDatabase(), start: '2026-01-01T00:00:30Z' })
+    const ran: string[] = []
+    const job = defineJob('tick', { schedule: cron('* * * * *', { timezone: 'UTC' }), recovery: 'mark-missed' }).task(
+      'only',
+      (ctx) => {
+        ran.push(ctx.scheduledAt.toISOString().slice(14, 19))
+      },
+    )
+    const { punctual } = client({ jobs: [job] })
+    await punctual.runDue()
+    for (const step of ['60s', '60s', '40s', '3m']) {
+      await clock.advance(step)
+      await punctual.runDue()
+    }
+    expect(ran).toEqual(['01:00', '02:00', '03:00', '06:00'])
+    expect(await punctual.counts({ job })).toMatchObject({ completed: 4, missed: 2 })
   })
 
   it('takes no more than limit, oldest first, and more than one claim when the limit asks for it', async () => {

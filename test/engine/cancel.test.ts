@@ -69,7 +69,23 @@ onEachStore('BL-3 cancel', (newDatabase) => {
     expect(await punctual.cancel(id)).toBe('canceled')
     await clock.advance('1m')
     expect(tries).toBe(1)
-    expect((await occurrence(punctual, id)).tasks[0]?.attempts).toHaveLength(1)
+    expect((await occurrence(punctual, id)).tasks).toMatchObject([{ state: 'canceled', attempts: [{ state: 'failed' }] }])
+  })
+
+  it('of parked work shows what its tasks have come to', async () => {
+    const { node } = newCluster({ connect: newDatabase() })
+    const job = defineJob('steps')
+      .task('first', () => 1)
+      .task('second', () => {
+        throw new Error('no luck')
+      })
+      .task('third', () => 3)
+    const { punctual, probe } = await node({ jobs: [job] })
+    const { id } = await punctual.enqueue(job, undefined)
+    await probe.next('occurrence.retrying')
+    await punctual.cancel(id)
+    const { tasks } = await occurrence(punctual, id)
+    expect(tasks.map(({ name, state }) => `${name} ${state}`)).toEqual(['first succeeded', 'second canceled', 'third canceled'])
   })
 
   it('that was acknowledged holds although the handler fails before it hears of it', async () => {

@@ -244,6 +244,20 @@ onStores('TM-8 a person overrides what code declares', (scene) => {
     expect(await retired()).toBe(true)
   })
 
+  it('a change of a retired job does not bring it back', async () => {
+    const { slowNode } = scene()
+    const { punctual } = await slowNode()
+    const job = defineJob('daily').task('only', () => 1)
+    await punctual.schedule(job, cron('0 0 * * *'))
+    await punctual.retire('daily')
+    await punctual.update('daily', { priority: 1 })
+    const retired = async () => (await punctual.jobs({ name: 'daily' }))[0]
+    expect(await retired()).toMatchObject({ retired: true, nextRun: null, settings: { priority: 1 } })
+    await punctual.rollback('daily', 1)
+    await punctual.reset('daily')
+    expect(await retired()).toMatchObject({ retired: true, nextRun: null, settings: { priority: 5 } })
+  })
+
   it('what was planned of a retired job is taken back, and enqueued work of it still runs', async () => {
     const { slowNode, clock } = scene('2026-01-01T10:59:55Z')
     const { punctual } = await slowNode({ jobs: [declared('*')] })
