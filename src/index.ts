@@ -1,3 +1,5 @@
+import './node-version.ts'
+
 export type { CancelOptions, CancelOutcome, CancelTarget, EnqueueResult, OccurrenceTarget } from './client/commands.ts'
 export type { ExplainTarget, Explanation, Reason, ReasonCode } from './client/explain.ts'
 export type {

@@ -194,6 +194,19 @@ describe('store URLs', () => {
     expect(stderr).not.toContain('hunter2')
   })
 
+  test.each([
+    ['sqlite://x.db', 'write sqlite:./file.db'],
+    ['sqlite:./x.db?journal=wal&mode=ro', 'takes no parameters; got journal, mode'],
+    ['postgres://ada:hunter2@localhost/app?shcema=jobs', 'has no parameter "shcema"; the store takes schema,'],
+    ['postgres://ada:hunter2@localhost/app?pgbouncer=true', 'has no parameter "pgbouncer"'],
+  ])('%s: the error helps', async (url, help) => {
+    const { code, stderr } = await punctual(['jobs', '--store', url])
+    expect(code).toBe(1)
+    expect(stderr).toContain(help)
+    expect(stderr).toContain('(config.invalid)')
+    expect(stderr).not.toContain('hunter2')
+  })
+
   test('memory: is refused where no other process could see it', async () => {
     expect(await punctual(['enqueue', 'report', '--store', 'memory:'])).toMatchObject({ code: 1 })
   })

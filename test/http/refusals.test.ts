@@ -108,6 +108,24 @@ describe('failures', () => {
     expect(await page.text()).toContain('The store does not answer')
   })
 
+  test.each([
+    ['schedule.invalid', 400],
+    ['schedule.never', 400],
+    ['zone.invalid', 400],
+    ['payload.rejected', 400],
+    ['payload.invalid', 400],
+    ['payload.too-large', 413],
+    ['task.unknown', 400],
+    ['definition.unknown', 404],
+    ['job.conflict', 409],
+    ['occurrence.conflict', 409],
+  ] as const)('%s is %i, with its message', async (code, expected) => {
+    punctual.list = () => Promise.reject(new PunctualError(code, 'what was wrong', { field: 'x' }))
+    const { status, body } = await ask('/api/v1/occurrences')
+    expect(status).toBe(expected)
+    expect(body.error).toEqual({ code, message: 'what was wrong', details: { field: 'x' } })
+  })
+
   test('S35: an unexpected error is 500; its message and stack go to the log alone', async () => {
     const lines: unknown[] = []
     punctual.list = () => Promise.reject(new TypeError('canary'))
