@@ -9,7 +9,7 @@ let rate = 0
 
 const rates = defineJob('rates', { schedule: cron('0 6 * * *'), retry: { max: 0 } })
   .task('fetch', () => rate)
-  .task('publish', { after: ['fetch'] }, ({ results, source }) => {
+  .task('publish', ({ results, source }) => {
     if (results.fetch === 0) throw new Error('a rate of 0 is not published')
     return `${source}: ${results.fetch}`
   })

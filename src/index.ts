@@ -11,7 +11,15 @@ export type {
 } from './client/job-commands.ts'
 export type { FieldChange, JobView, VersionView } from './client/job-view.ts'
 export type { EnqueueOptions, EnqueueRequest } from './client/new-occurrence.ts'
-export type { AttemptView, Occurrence, OccurrenceLine, TaskView, TurnView, WaitView } from './client/occurrence-view.ts'
+export type {
+  AttemptView,
+  Occurrence,
+  OccurrenceLine,
+  OccurrenceOf,
+  TaskView,
+  TurnView,
+  WaitView,
+} from './client/occurrence-view.ts'
 export type { BackfillMode, BackfillOptions, BackfillPreview, ReplayOptions } from './client/operations.ts'
 export type { PunctualOptions } from './client/options.ts'
 export type { PauseOptions, PauseTarget, PauseView } from './client/pauses.ts'
@@ -28,6 +36,10 @@ export {
   type DefinitionOptions,
   defineJob,
   type HookContext,
+  type InputOf,
+  type PayloadOf,
+  type ResultOf,
+  type ResultsOf,
   type TaskOptions,
 } from './model/definition.ts'
 export type { EventName, Events, Health, Listener, OccurrenceEvent, TaskEvent } from './model/events.ts'

@@ -10,7 +10,7 @@ export const heartbeat = defineJob('heartbeat', { schedule: interval('PT5S') }).
 // Three tasks that need each other: `after` makes them a graph. Weather and news run at the same time; page waits for both
 // and gets their results. Press Ctrl-C in the middle and start again: what heard its signal loses no attempt, and a task that has
 // finished is not run twice.
-export const frontPage = defineJob('front-page', { schedule: interval('PT20S') })
+export const frontPage = defineJob('front-page', { schedule: interval('20s'), mode: 'graph' })
   .task('weather', async ({ signal }) => {
     await pause(300, null, { signal })
     return { sky: 'clear', degrees: 7 }

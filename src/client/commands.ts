@@ -12,7 +12,7 @@ import type { CancelRequest, CreateAnswer, MoveAnswer, NewOccurrence, Queryable,
 import { checkJoin } from './caller-transaction.ts'
 import { Creations } from './creations.ts'
 import { nameOf } from './job-name.ts'
-import { type EnqueueRequest, newOccurrence, newOccurrences } from './new-occurrence.ts'
+import { newOccurrence, newOccurrences, type Request } from './new-occurrence.ts'
 import type { FillRow } from './operations.ts'
 import { unknownJob } from './unknown-job.ts'
 import { UntoldEnds } from './untold-ends.ts'
@@ -35,7 +35,9 @@ export interface CancelOptions {
   tx?: Queryable | undefined
 }
 export type CancelOutcome = 'canceled' | 'canceling' | 'ended' | 'unknown'
-export type OccurrenceTarget = string | { tenant?: string; job: AnyDefinition | string; key: string }
+export type OccurrenceTarget<Job extends AnyDefinition | string = AnyDefinition | string> =
+  | string
+  | { tenant?: string; job: Job; key: string }
 
 export class Commands {
   readonly #engine: Engine
@@ -48,7 +50,7 @@ export class Commands {
     this.#untold = new UntoldEnds(engine.env)
   }
 
-  async enqueue(request: EnqueueRequest, tx?: Queryable): Promise<EnqueueResult> {
+  async enqueue(request: Request, tx?: Queryable): Promise<EnqueueResult> {
     if (tx !== undefined) checkJoin(this.#engine.env.store, tx)
     const row = await newOccurrence(this.#engine.env, request)
     await this.#engine.open()
@@ -58,7 +60,7 @@ export class Commands {
   }
 
   /** All or none are valid; the store takes them in as few calls as its limit allows. */
-  async enqueueAll(requests: readonly EnqueueRequest[], options: { tx?: Queryable | undefined } = {}): Promise<EnqueueResult[]> {
+  async enqueueAll(requests: readonly Request[], options: { tx?: Queryable | undefined } = {}): Promise<EnqueueResult[]> {
     checkObject(options, 'options of enqueue')
     checkOptions(options, ['tx'], 'options of a bulk enqueue')
     const { tx } = options

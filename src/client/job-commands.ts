@@ -3,11 +3,12 @@ import { declareJob } from '../engine/declaration.ts'
 import { defaultTenant, type Engine } from '../engine/engine.ts'
 import { Timeline } from '../engine/timeline.ts'
 import { PunctualError } from '../errors.ts'
-import { type AnyDefinition, checkSchedule } from '../model/definition.ts'
+import { type AnyDefinition, checkSchedule, Definition } from '../model/definition.ts'
 import { jobId } from '../model/ids.ts'
 import { type JobOverride, type JobRecord, type JobSpec, jobSpec, type VersionRecord, withOverride } from '../model/job.ts'
+import { hasLimitKeys, limitsOf } from '../model/limit-keys.ts'
 import { checkKey, checkName, checkObject, checkOneOf, checkOptions, checkWhole } from '../model/limits.ts'
-import { encodePayload } from '../model/payload.ts'
+import { decodePayload } from '../model/payload.ts'
 import { cascade, parseSettings, type Settings, type SettingsDiff, type SettingsOptions } from '../model/settings.ts'
 import { parseUpdatePolicy, type UpdatePolicy, updateInstant } from '../model/update.ts'
 import { bind } from '../schedule/interval.ts'
@@ -17,10 +18,10 @@ import { acceptedPayload } from './new-occurrence.ts'
 import { storable } from './storable.ts'
 import { unknownJob } from './unknown-job.ts'
 
-export interface ScheduleOptions extends SettingsOptions, UpdateOptions {
+export interface ScheduleOptions<Input = unknown> extends SettingsOptions, UpdateOptions {
   /** The job's name. Default: the definition's. */
   name?: string
-  payload?: unknown
+  payload?: Input
   tenant?: string
 }
 
@@ -41,9 +42,9 @@ export interface ScheduleResult {
 }
 
 /** What a person may change of a job. */
-export interface JobPatch extends SettingsOptions {
+export interface JobPatch<Input = unknown> extends SettingsOptions {
   schedule?: Schedule | null
-  payload?: unknown
+  payload?: Input
   enabled?: boolean
 }
 
@@ -103,8 +104,8 @@ export class JobCommands {
     options: UpdateOptions & JobTarget & { by?: string } = {},
   ): Promise<{ version: number }> {
     checkOptions(options, ['update', 'expectedVersion', 'tenant', 'by'], 'options of update')
-    const override = await this.#override(patch, nameOf(job))
-    return this.#change(job, options, (known) => merged(known.override, override))
+    const override = await this.#override(patch, job)
+    return this.#change(job, options, (known) => merged(known.override, this.#withLimits(known, override)))
   }
 
   /** Takes a person's changes back, all or some: what code declares holds again. */
@@ -206,13 +207,22 @@ export class JobCommands {
     return { ...Object.fromEntries(undone), ...settings }
   }
 
-  async #override({ schedule, payload, enabled, ...settings }: JobPatch, job: string): Promise<JobOverride> {
-    const where = `update of job ${JSON.stringify(job)}`
+  /** A payload that a person gives makes other limit keys, where this process has the definition. */
+  #withLimits({ spec }: JobRecord, override: JobOverride): JobOverride {
+    const definition = this.#engine.env.registry.definition(spec.definition)
+    if (override.payload === undefined || !definition || !hasLimitKeys(definition)) return override
+    return { ...override, settings: { ...limitsOf(definition, decodePayload(override.payload)), ...override.settings } }
+  }
+
+  async #override({ schedule, payload, enabled, ...settings }: JobPatch, job: AnyDefinition | string): Promise<JobOverride> {
+    const name = nameOf(job)
+    const where = `update of job ${JSON.stringify(name)}`
+    const definition = job instanceof Definition ? job : this.#engine.env.registry.definition(name)
     if (schedule) checkSchedule(schedule, where)
     const given = parseSettings(storable(settings, where), where)
     return {
       ...(schedule !== undefined && { schedule: schedule?.toJSON() ?? null }),
-      ...(payload !== undefined && { payload: encodePayload(payload) }),
+      ...(payload !== undefined && { payload: await acceptedPayload(definition, payload) }),
       ...(enabled !== undefined && { isEnabled: checkOneOf(String(enabled), 'enabled', ['true', 'false']) === 'true' }),
       ...(Object.keys(given).length > 0 && { settings: given }),
     }

@@ -69,7 +69,7 @@ export class TaskRun {
 
   /** Under `retry` nothing else starts from its first failure until its retries have helped or run out. */
   get holdsOthers(): boolean {
-    return this.settings.onFailure === 'retry' && this.failures > 0 && !this.isFinished
+    return this.settings.onFailure === 'hold' && this.failures > 0 && !this.isFinished
   }
 
   /** Its result comes from the occurrence that is replayed. */

@@ -132,7 +132,7 @@ export class TaskRunner implements AttemptListener {
 
   resultsFor(run: TaskRun): Readonly<Record<string, unknown>> {
     const results: Record<string, unknown> = {}
-    for (const name of run.task.after ?? []) {
+    for (const name of run.after) {
       const { phase, result } = this.#runOf(name)
       results[name] = phase === 'succeeded' && result !== null ? JSON.parse(result) : undefined
     }

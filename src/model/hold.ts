@@ -1,7 +1,8 @@
 // Limits as records: which keys an occurrence must hold in order to run. Stores grant and free them in the commits that claim and end.
+import { PunctualError } from '../errors.ts'
 import type { JobSpec } from './job.ts'
 import type { Source } from './lifecycle.ts'
-import type { OverlapPolicy } from './overlap.ts'
+import type { ConcurrencyLimit, OverlapPolicy } from './overlap.ts'
 import { cascade, type Settings, type SettingsDiff } from './settings.ts'
 
 /** One key that an occurrence needs. */
@@ -35,13 +36,13 @@ export function holdsFor({
   if (settings.concurrency)
     holds.push({
       kind: 'concurrency',
-      key: holdKey('concurrency', tenant, settings.concurrency.key),
+      key: limitKey('concurrency', settings.concurrency, tenant, job),
       limit: settings.concurrency.limit,
     })
   if (settings.rate)
     holds.push({
       kind: 'rate',
-      key: holdKey('rate', tenant, settings.rate.key),
+      key: limitKey('rate', settings.rate, tenant, job),
       limit: settings.rate.limit,
       perMs: settings.rate.perMs,
     })
@@ -66,6 +67,16 @@ function overlapFor(source: Source, policy: OverlapPolicy): OverlapPolicy {
   if (source === 'schedule') return policy
   if (source === 'deferred' || source === 'timer' || source === 'backfill') return 'allow'
   return policy === 'allow' ? 'allow' : 'queue'
+}
+
+/** Limits of the job itself have keys that no text of a user equals. */
+function limitKey(kind: 'concurrency' | 'rate', { key, isByPayload }: ConcurrencyLimit, tenant: string, job: string): string {
+  if (!isByPayload) return key === null ? holdKey(kind, tenant, 'job', job) : holdKey(kind, tenant, key)
+  throw new PunctualError(
+    'definition.unknown',
+    `${kind}.key of job ${JSON.stringify(job)} is a function of the payload: only a process that has the definition can create this work`,
+    { field: `${kind}.key`, job },
+  )
 }
 
 function holdKey(...parts: readonly string[]): string {

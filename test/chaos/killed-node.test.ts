@@ -41,7 +41,7 @@ onEachStore('F11, F23 a killed node', (newDatabase) => {
     const job = defineJob('many').task('only', () => new Promise(() => {}))
     const first = await node({ jobs: [job], concurrency: 1500 })
     const second = await node({ name: 'second' })
-    await first.punctual.enqueue(Array.from({ length: 1500 }, () => ({ job })))
+    await first.punctual.enqueueMany(Array.from({ length: 1500 }, () => ({ job })))
     await clock.advance('2s')
     expect(first.punctual.depth.running).toBe(1500)
     first.store.freeze()

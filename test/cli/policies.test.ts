@@ -11,7 +11,7 @@ const file = join(folder, 'work.db')
 const env = { PUNCTUAL_STORE: `sqlite:${file}` }
 const silent = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} }
 
-const report = defineJob('report', { schedule: cron('0 6 * * *', { timezone: 'Europe/Oslo' }) })
+const report = defineJob('report', { schedule: cron('0 6 * * *', { timezone: 'Europe/Oslo' }), mode: 'graph' })
   .task('read', () => 'figures')
   .task('send', { after: ['read'] }, () => 'sent')
 const broken = defineJob('broken', { retry: { max: 0 } }).task('fall', () => {

@@ -33,8 +33,8 @@ const any = (value: unknown) => value as never
 const enqueueRefusals: Refusal[] = [
   ['job', 'an empty name', (punctual) => punctual.enqueue('')],
   ['job', 'a name that is too long', (punctual) => punctual.enqueue('x'.repeat(101))],
-  ['job', 'a number for a name', (punctual) => punctual.enqueue(any(7))],
-  ['job', 'nothing', (punctual) => punctual.enqueue(any(undefined))],
+  ['job', 'a number for a name', (punctual) => punctual.enqueue(any(7), any(1))],
+  ['job', 'nothing', (punctual) => punctual.enqueue(any(undefined), any(1))],
   ['job', 'a name with a control character', (punctual) => punctual.enqueue('a\u0000b')],
   ['job', 'a reserved name', (punctual) => punctual.enqueue('__proto__')],
   ['options', 'null for options', enqueue(1, null)],
@@ -83,7 +83,7 @@ const enqueueRefusals: Refusal[] = [
   ['executionTimeout', 'no time at all for a turn', enqueue(1, { executionTimeout: '0s' })],
   ['rate.per', 'a rate per no time', enqueue(1, { rate: { key: 'api', limit: 1, per: 0 } })],
   ['punctual/', 'a built-in name', (punctual) => punctual.enqueue('punctual/backfill', {})],
-  ['punctual/', 'a built-in name in bulk', (punctual) => punctual.enqueue([{ job: 'punctual/replay', payload: {} }])],
+  ['punctual/', 'a built-in name in bulk', (punctual) => punctual.enqueueMany([{ job: 'punctual/replay', payload: {} }])],
   ['punctual/', 'a trigger of a built-in name', (punctual) => punctual.trigger('punctual/replay')],
   ['onFailure', 'an unknown failure strategy', enqueue(1, { onFailure: 'ignore' })],
   ['executionTimeout', 'an execution timeout that is none', enqueue(1, { executionTimeout: {} })],
@@ -102,24 +102,24 @@ const enqueueRefusals: Refusal[] = [
   ['payload', 'what is too large', enqueue('x'.repeat(256 * 1024))],
   ['payload', 'a NUL', enqueue('a\u0000b')],
   ['payload', 'half a surrogate pair', enqueue('\ud800')],
-  ['payload.amount', 'what the schema refuses', (punctual) => punctual.enqueue(strict, 'x')],
+  ['payload.amount', 'what the schema refuses', (punctual) => punctual.enqueue(strict, any('x'))],
   ['payload.amount', 'what the schema refuses, by name', (punctual) => punctual.enqueue('strict', 'x')],
   [
     'key',
     'one bad request among good ones',
     (punctual) =>
-      punctual.enqueue([
+      punctual.enqueueMany([
         { job, payload: 1 },
         { job, payload: 2, key: '' },
       ]),
   ],
-  ['requests[1]', 'a request that is null', (punctual) => punctual.enqueue([{ job }, any(null)])],
+  ['requests[1]', 'a request that is null', (punctual) => punctual.enqueueMany([{ job }, any(null)])],
   [
     'enqueue of job "known"',
     'an option that only a later request has',
-    (punctual) => punctual.enqueue([{ job }, any({ job, prio: 1 })]),
+    (punctual) => punctual.enqueueMany([{ job }, any({ job, prio: 1 })]),
   ],
-  ['requests[0]', 'a request that is a text', (punctual) => punctual.enqueue([any('known')])],
+  ['requests[0]', 'a request that is a text', (punctual) => punctual.enqueueMany([any('known')])],
 ]
 
 const scheduleRefusals: Refusal[] = [
@@ -132,7 +132,7 @@ const scheduleRefusals: Refusal[] = [
   ['every', 'an unknown option', (punctual) => punctual.schedule(job, cron('0 0 * * *'), any({ every: 5 }))],
   ['options', 'null for options', (punctual) => punctual.schedule(job, cron('0 0 * * *'), any(null))],
   ['payload', 'a payload that is not JSON', (punctual) => punctual.schedule(job, cron('0 0 * * *'), { payload: 1n })],
-  ['payload', 'a payload that the schema refuses', (punctual) => punctual.schedule(strict, cron('0 0 * * *'))],
+  ['payload', 'a payload that the schema refuses', (punctual) => punctual.schedule(strict, cron('0 0 * * *'), any({}))],
   ['priority', 'a wrong priority', (punctual) => punctual.schedule(job, cron('0 0 * * *'), { priority: 99 })],
   ['mode', 'a wrong mode', (punctual) => punctual.schedule(job, cron('0 0 * * *'), { mode: any('random') })],
   [
@@ -267,8 +267,23 @@ const defineRefusals: Refusal[] = [
   ['retry.max', 'a wrong setting', () => defineJob('x', { retry: { max: 1.5 } })],
   ['name', 'a task without a name', () => defineJob('x').task(any(''), () => 1)],
   ['name', 'a task of a reserved name', () => defineJob('x').task(any('__proto__'), () => 1)],
-  ['after', 'an unknown predecessor', () => defineJob('x').task('a', any({ after: ['b'] }), () => 1)],
-  ['after', 'a task that waits for itself', () => defineJob('x').task('a', any({ after: ['a'] }), () => 1)],
+  ['after', 'an unknown predecessor', () => defineJob('x', { mode: 'graph' }).task('a', any({ after: ['b'] }), () => 1)],
+  ['after', 'a task that waits for itself', () => defineJob('x', { mode: 'graph' }).task('a', any({ after: ['a'] }), () => 1)],
+  [
+    'after of task "b" of job "x" needs mode: \'graph\'',
+    'a predecessor where tasks run one after the other',
+    () =>
+      defineJob('x')
+        .task('a', () => 1)
+        .task('b', any({ after: ['a'] }), () => 1),
+  ],
+  ['concurrency', 'a limit of no occurrence', () => defineJob('x', { concurrency: 0 })],
+  ['concurrency.key', 'a limit key that is a number', () => defineJob('x', { concurrency: { key: any(5), limit: 1 } })],
+  [
+    'concurrency.key of job "x" threw',
+    'a limit key that needs a payload beside a schedule',
+    () => defineJob<{ a: string }>('x', { schedule: cron('0 0 * * *'), concurrency: { key: ({ a }) => a, limit: 1 } }),
+  ],
   [
     'after',
     'predecessors that are a text',

@@ -108,21 +108,21 @@ onEachStore('BL-1 enqueue', (newDatabase) => {
   it('in bulk answers in order, over several calls to the store', async () => {
     const { client } = newCluster({ connect: newDatabase() })
     const { punctual, store } = client({ jobs: [job] })
-    const answers = await punctual.enqueue(
+    const answers = await punctual.enqueueMany(
       Array.from({ length: 2500 }, (_, at) => ({ job, payload: at, key: `k${at % 2000}`, delay: '1h' })),
     )
     expect(answers.filter(({ outcome }) => outcome === 'created')).toHaveLength(2000)
     expect(answers[7]?.id).toBe(keyedId('default', 'remind', 'k7'))
     expect(answers[2007]).toMatchObject({ id: answers[7]?.id, outcome: 'existing', differs: true })
     expect(store.calls('create')).toBe(Math.ceil(2500 / store.batchLimit))
-    expect(await punctual.enqueue([])).toEqual([])
+    expect(await punctual.enqueueMany([])).toEqual([])
   })
 
   it('in bulk without keys answers in order too', async () => {
     const { client } = newCluster({ connect: newDatabase() })
     const { punctual, store } = client({ jobs: [job] })
     const count = 2 * store.batchLimit + 1
-    const answers = await punctual.enqueue(Array.from({ length: count }, (_, at) => ({ job, payload: at, delay: '1h' })))
+    const answers = await punctual.enqueueMany(Array.from({ length: count }, (_, at) => ({ job, payload: at, delay: '1h' })))
     for (const at of [0, store.batchLimit, count - 1])
       expect((await punctual.get((answers[at] as { id: string }).id))?.payload).toBe(at)
   })
@@ -134,8 +134,8 @@ onEachStore('BL-1 enqueue', (newDatabase) => {
     const sizes: number[] = []
     store.refuse('create', (rows: readonly unknown[]) => sizes.push(rows.length) === 0)
     const requests = (count: number) => Array.from({ length: count }, () => ({ job, delay: '1h' }))
-    await punctual.enqueue(requests(batchLimit))
-    await punctual.enqueue(requests(2 * batchLimit + 4))
+    await punctual.enqueueMany(requests(batchLimit))
+    await punctual.enqueueMany(requests(2 * batchLimit + 4))
     const quarter = batchLimit / 2 + 1
     expect(sizes).toEqual([batchLimit, quarter, quarter, quarter, quarter])
   })
@@ -157,7 +157,7 @@ onEachStore('BL-1 enqueue', (newDatabase) => {
       { job: 'other', payload: 11 },
       { job: 'other' },
     ]
-    const answers = await punctual.enqueue(requests.map((request) => ({ delay: '1h', ...request })))
+    const answers = await punctual.enqueueMany(requests.map((request) => ({ delay: '1h', ...request })))
     for (const [at, { job: asked, payload, priority = 5, entity = null, tenant = 'default', refs = {} }] of requests.entries())
       expect(await occurrence(punctual, answers[at]?.id as string)).toMatchObject({
         job: typeof asked === 'string' ? asked : asked.name,
@@ -178,9 +178,9 @@ onEachStore('BL-1 enqueue', (newDatabase) => {
     )
     const { punctual } = client({ jobs: [strict, job] })
     const requests = [{ job, payload: 'bad' }, ...['good', 'bad'].map((payload) => ({ job: strict, payload }))]
-    await expect(punctual.enqueue(requests)).rejects.toMatchObject({ code: 'payload.rejected' })
+    await expect(punctual.enqueueMany(requests)).rejects.toMatchObject({ code: 'payload.rejected' })
     expect((await punctual.counts()).pending).toBe(0)
-    expect(await punctual.enqueue(requests.slice(0, 2))).toHaveLength(2)
+    expect(await punctual.enqueueMany(requests.slice(0, 2))).toHaveLength(2)
   })
 
   it('in bulk creates nothing more once it has failed', async () => {
@@ -189,7 +189,7 @@ onEachStore('BL-1 enqueue', (newDatabase) => {
     const outcomes = ['refused']
     store.refuse('create', () => outcomes.pop() !== undefined)
     const all = Array.from({ length: 4 * store.batchLimit }, () => ({ job, delay: '1h' }))
-    await expect(punctual.enqueue(all)).rejects.toThrow('refused')
+    await expect(punctual.enqueueMany(all)).rejects.toThrow('refused')
     const calls = store.calls('create')
     expect(calls).toBeLessThanOrEqual(2)
     expect((await punctual.counts({ job })).pending).toBe((calls - 1) * store.batchLimit)

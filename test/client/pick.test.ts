@@ -14,7 +14,7 @@ onEachStore('JB-17 pick', (newDatabase) => {
     const job = defineJob('work').task('only', ({ tenant, payload }) => void order.push(`${tenant} ${payload}`))
     const { punctual } = client({ jobs: [job], concurrency: 1, ...(pick && { pick }) })
     const work = [...['a', 'a', 'a', 'a'], 'b', 'c']
-    await punctual.enqueue(work.map((tenant, payload) => ({ job, tenant, payload })))
+    await punctual.enqueueMany(work.map((tenant, payload) => ({ job, tenant, payload })))
     await punctual.runDue({ limit })
     return order
   }

@@ -97,7 +97,7 @@ onEachStore('JS-4 reads', (newDatabase) => {
     const { node } = newCluster({ connect: newDatabase(), start: '2026-03-01T12:00:00Z' })
     const job = defineJob('work').task('only', () => 1)
     const { punctual } = await node({ jobs: [job] })
-    await punctual.enqueue(
+    await punctual.enqueueMany(
       Array.from({ length: 7 }, (_, at) => ({ job, key: `k${at}`, entity: at % 2 ? 'odd' : 'even', delay: `${at}h` })),
     )
     await punctual.enqueue('other', 1, { tenant: 'acme', delay: '1h' })
@@ -124,7 +124,7 @@ onEachStore('JS-4 reads', (newDatabase) => {
     const { node } = newCluster({ connect: newDatabase() })
     const job = defineJob('work', { retry: { max: 0 } }).task('only', ({ payload, fail }) => (payload === 'bad' ? fail('x') : 1))
     const { punctual } = await node({ jobs: [job] })
-    await punctual.enqueue(['a', 'b', 'bad'].map((payload) => ({ job, payload })))
+    await punctual.enqueueMany(['a', 'b', 'bad'].map((payload) => ({ job, payload })))
     await punctual.enqueue(job, 'later', { delay: '1h', tenant: 'acme' })
     await punctual.idle()
     expect(await punctual.counts()).toEqual({
@@ -234,7 +234,7 @@ describe('TM-7 recent', () => {
     const { node } = newCluster()
     const job = defineJob('work').task('only', () => 1)
     const { punctual } = await node({ jobs: [job] })
-    const answers = await punctual.enqueue(Array.from({ length: 60 }, () => ({ job })))
+    const answers = await punctual.enqueueMany(Array.from({ length: 60 }, () => ({ job })))
     await punctual.enqueue('work', 1, { tenant: 'acme' })
     await punctual.idle()
     const recent = punctual.recent(job)

@@ -137,7 +137,7 @@ onEachStore('BL-3 cancel', (newDatabase) => {
       if (payload === 'first') await blocker.promise
     })
     const { punctual, probe } = await node({ jobs: [job], concurrency: 1 })
-    await punctual.enqueue([
+    await punctual.enqueueMany([
       { job, payload: 'first' },
       { job, payload: 'second' },
       { job, payload: 'third' },

@@ -32,7 +32,7 @@ onEachStore('TM-5, JB-17 claims', (newDatabase) => {
       running--
     })
     const { punctual } = await node({ jobs: [job], concurrency: 3 })
-    await punctual.enqueue(Array.from({ length: 12 }, () => ({ job })))
+    await punctual.enqueueMany(Array.from({ length: 12 }, () => ({ job })))
     await clock.settle()
     expect(punctual.depth.running).toBe(3)
     while (gates.length > 0) {
@@ -51,7 +51,7 @@ onEachStore('TM-5, JB-17 claims', (newDatabase) => {
     const job = (name: string) => defineJob('work').task('only', async ({ payload }) => void seen.push([payload, name]))
     const first = await node({ jobs: [job('first')], concurrency: 2 })
     const second = await node({ jobs: [job('second')], concurrency: 2, name: 'second' })
-    await first.punctual.enqueue(
+    await first.punctual.enqueueMany(
       Array.from({ length: 200 }, (_, payload) => ({ job: 'work', payload, delay: payload % 2 ? 0 : '1s' })),
     )
     await clock.advance('2s')
@@ -109,7 +109,7 @@ onEachStore('TM-5, JB-17 claims', (newDatabase) => {
     const busy = await node({ jobs: [job], concurrency: 1 })
     await busy.punctual.enqueue(job, 'long')
     await clock.advance('1s')
-    const ids = await busy.punctual.enqueue(['a', 'b', 'c'].map((payload) => ({ job, payload })))
+    const ids = await busy.punctual.enqueueMany(['a', 'b', 'c'].map((payload) => ({ job, payload })))
     await clock.settle()
     const free = await node({ jobs: [job], concurrency: 1 })
     await clock.advance('5s')
@@ -125,7 +125,7 @@ onEachStore('TM-5, JB-17 claims', (newDatabase) => {
     const claimsAtStart: number[] = []
     const job = defineJob('work').task('only', () => void claimsAtStart.push(store.calls('claim')))
     const { punctual, store } = client({ jobs: [job], concurrency: 10 })
-    await punctual.enqueue(Array.from({ length: 40 }, (_, payload) => ({ job, payload })))
+    await punctual.enqueueMany(Array.from({ length: 40 }, (_, payload) => ({ job, payload })))
     await punctual.start()
     while (claimsAtStart.length < 40) await clock.settle()
     const [first = 0] = claimsAtStart
@@ -140,7 +140,7 @@ onEachStore('TM-5, JB-17 claims', (newDatabase) => {
     const { client, clock } = newCluster({ connect: newDatabase() })
     const job = defineJob('slow').task('only', () => new Promise<void>((resolve) => void clock.timer(5000, resolve)))
     const { punctual } = client({ jobs: [job], concurrency: 1 })
-    await punctual.enqueue([1, 2, 3].map((payload) => ({ job, payload })))
+    await punctual.enqueueMany([1, 2, 3].map((payload) => ({ job, payload })))
     const summary = punctual.runDue()
     await clock.advance('20s')
     expect(await summary).toMatchObject({ claimed: 3, succeeded: 3 })

@@ -84,8 +84,8 @@ onEachStore('JB-12 durable retries', (newDatabase) => {
     const { node, clock } = newCluster({ connect: newDatabase() })
     const ran: string[] = []
     const job = defineJob('steps', { retry: { max: 2, interval: '1s' } })
-      .task('first', { after: [] }, () => ran.push('first'))
-      .task('second', { after: ['first'] }, ({ results, attempt }) => {
+      .task('first', () => ran.push('first'))
+      .task('second', ({ results, attempt }) => {
         ran.push(`second ${results.first}`)
         if (attempt === 1) throw new Error('again')
       })

@@ -91,7 +91,7 @@ onEachStore('JB-19 graceful shutdown', (newDatabase) => {
     const { node, clock } = newCluster({ connect: newDatabase() })
     const job = defineJob('queue').task('only', (ctx) => untilAborted(ctx))
     const { punctual, probe } = await node({ jobs: [job], concurrency: 1 })
-    await punctual.enqueue([{ job }, { job }, { job }])
+    await punctual.enqueueMany([{ job }, { job }, { job }])
     await probe.next('task.started')
     await clock.advance('500ms')
     expect(punctual.depth.queued).toBeGreaterThan(0)
@@ -104,7 +104,7 @@ onEachStore('JB-19 graceful shutdown', (newDatabase) => {
     const { node, clock } = newCluster({ connect: newDatabase() })
     const job = defineJob('pair', { mode: 'parallel', retry: { max: 1, interval: '1h' } })
       .task('steady', (ctx) => untilAborted(ctx))
-      .task('shaky', { onFailure: 'retry' }, () => {
+      .task('shaky', { onFailure: 'hold' }, () => {
         throw new Error('no luck')
       })
     const { punctual, probe } = await node({ jobs: [job] })

@@ -33,8 +33,8 @@ describe('JB-6 ctx.transaction on PostgreSQL', () => {
   it('commits what the handler awaited together with the success of its task', async () => {
     const { node, effects, record } = await newPlace()
     const job = defineJob('ledger')
-      .task('book', { after: [] }, ({ transaction }) => transaction((tx: PoolClient) => record(tx, 'booked')))
-      .task('read', { after: ['book'] }, ({ results }) => results.book)
+      .task('book', ({ transaction }) => transaction((tx: PoolClient) => record(tx, 'booked')))
+      .task('read', ({ results }) => results.book)
     const { punctual, probe } = await node({ jobs: [job] })
     const { id } = await punctual.enqueue(job, undefined)
     await probe.next('occurrence.completed')

@@ -52,7 +52,7 @@ onEachStore('F14, F15 the store commits and its answer is lost', (newDatabase) =
     const job = defineJob('work').task('only', () => ++runs)
     const { punctual, probe, store } = await node({ jobs: [job] })
     store.loseAnswer('settle', 3)
-    const answers = await punctual.enqueue([{ job }, { job }])
+    const answers = await punctual.enqueueMany([{ job }, { job }])
     await probe.next('task.succeeded')
     await clock.advance('5s')
     await probe.next('occurrence.completed')

@@ -192,7 +192,7 @@ onStores('JB-7 pause and resume', (scene) => {
     const urgent = defineJob('urgent', { schedule: hourly, startWithin: '10m', overlap: 'queue' }).task('only', () => 1)
     const { punctual } = await slowNode({ jobs: [slow, urgent], concurrency: 1 })
     // Enough that none of the others is taken before there is a slot for it.
-    await punctual.enqueue([slow, slow, slow].map((job) => ({ job })))
+    await punctual.enqueueMany([slow, slow, slow].map((job) => ({ job })))
     await clock.advance('45m')
     const [first] = await historyOf(punctual, 'urgent')
     expect(first).toMatchObject({ state: 'missed' })

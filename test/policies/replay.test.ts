@@ -48,11 +48,11 @@ onStores('JB-16 replay and backfill', (scene) => {
         ran.push('a')
         return `a${ran.length}`
       })
-      .task('b', { after: ['a'] }, ({ results }) => {
+      .task('b', ({ results }) => {
         ran.push('b')
         return `b of ${results.a}`
       })
-      .task('c', { after: ['b'] }, ({ results }) => {
+      .task('c', ({ results }) => {
         ran.push('c')
         return `c of ${results.b}`
       })
@@ -82,7 +82,7 @@ onStores('JB-16 replay and backfill', (scene) => {
       if (!isWell) throw new Error('down')
     })
     const { punctual } = await slowNode({ jobs: [job] })
-    await punctual.enqueue([1, 2, 3, 4, 5].map((payload) => ({ job, payload })))
+    await punctual.enqueueMany([1, 2, 3, 4, 5].map((payload) => ({ job, payload })))
     await clock.advance('2s')
     isWell = true
     const { id } = await punctual.replayAll({ job, state: 'dead' }, { reason: 'vendor is back' })

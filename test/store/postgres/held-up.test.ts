@@ -12,7 +12,7 @@ it('what an open transaction holds up keeps no stranger waiting, and is answered
   const together = [punctual.enqueue('mail', 1, { key: 'a' }), punctual.enqueue('mail', 1, { key: 'b', unique: 'live' })]
   expect((await Promise.all(together)).map(({ outcome }) => outcome)).toEqual(['created', 'created'])
   expect((await punctual.enqueue('mail', 1, { key: 'later' })).outcome).toBe('created')
-  expect((await punctual.enqueue([{ job: 'mail' }, { job: 'mail', key: 'bulk' }])).map(({ outcome }) => outcome)).toEqual([
+  expect((await punctual.enqueueMany([{ job: 'mail' }, { job: 'mail', key: 'bulk' }])).map(({ outcome }) => outcome)).toEqual([
     'created',
     'created',
   ])
@@ -28,7 +28,7 @@ it('what is held up is created when the transaction rolls back, alone and in bul
   await punctual.cancel({ job: 'mail', key: 'kept' }, { tx })
   const all = [
     watched(punctual.enqueue('mail', 2, { key: 'held', unique: 'live' })),
-    watched(punctual.enqueue([{ job: 'mail', key: 'held', unique: 'live' }, { job: 'mail' }])),
+    watched(punctual.enqueueMany([{ job: 'mail', key: 'held', unique: 'live' }, { job: 'mail' }])),
     watched(punctual.enqueue('mail', 3, { key: 'kept', onConflict: 'replace', delay: '2h' })),
   ]
   await punctual.enqueue('mail', 1, { key: 'other' })

@@ -48,7 +48,7 @@ describe.each(Object.entries(libraries))('in a transaction of %s', (_, connect) 
         await punctual.enqueue('mail', 2, { tx, key: 'a' }),
         await punctual.enqueue('other', 3, { tx, priority: 2, startWithin: '1h', concurrency: { key: 'x', limit: 1 } }),
       ]
-      const bulk = await punctual.enqueue(
+      const bulk = await punctual.enqueueMany(
         [
           { job: 'mail', payload: 1, key: 'a' },
           { job: 'mail', payload: 4, key: 'b', delay: '1m' },
