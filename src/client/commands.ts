@@ -5,10 +5,11 @@ import { announceUnattendedEnd, isEndNoticed } from '../engine/unattended-end.ts
 import { PunctualError } from '../errors.ts'
 import { type AnyDefinition, Definition } from '../model/definition.ts'
 import type { JobRecord, JobSpec } from '../model/job.ts'
+import type { OccurrenceState } from '../model/lifecycle.ts'
 import { checkKey, checkName, checkObject, checkOptions } from '../model/limits.ts'
 import type { OccurrenceRecord, Replay } from '../model/occurrence.ts'
 import { decodePayload } from '../model/payload.ts'
-import type { CancelRequest, CreateAnswer, MoveAnswer, NewOccurrence, Queryable, Which } from '../store/store.ts'
+import type { CancelRequest, CreatedRow, MoveAnswer, NewOccurrence, Queryable, Which } from '../store/store.ts'
 import { checkJoin } from './caller-transaction.ts'
 import { Creations } from './creations.ts'
 import { nameOf } from './job-name.ts'
@@ -20,7 +21,9 @@ import { parseWhen, type When } from './when.ts'
 
 export interface EnqueueResult {
   readonly id: string
-  readonly outcome: CreateAnswer['outcome']
+  readonly outcome: CreatedRow['outcome']
+  /** Where the occurrence stands now; null when only its key is remembered. */
+  readonly state: OccurrenceState | null
   /** The key was taken, and what is there has another payload. */
   readonly differs: boolean
 }
@@ -102,13 +105,7 @@ export class Commands {
     const { job, tenant, definition, payload, refs, entity, scheduledAt } = record
     const request = { job, tenant, payload: decodePayload(payload), refs, ...(entity !== null && { entity }) }
     const row = await newOccurrence(this.#engine.env, request, { source: 'replay', definition, id, replay, spec })
-    // The instant may be long past: how late it may start says nothing about a replay.
-    return this.#creations.add({
-      ...row,
-      scheduledAt,
-      due: Math.min(scheduledAt, this.#engine.env.time.now()),
-      startWithinMs: null,
-    })
+    return this.#creations.add({ ...row, scheduledAt })
   }
 
   /** Creates the runs of a backfill: under a limit of their own, each for its instant and by the version that was in force at it. */
@@ -137,9 +134,9 @@ export class Commands {
         ...row,
         due: at,
         startWithinMs: null,
-        holds: [
+        limits: [
           { kind: 'concurrency', key: JSON.stringify(['backfill', operation]), limit },
-          ...(row.holds === 'declared' ? [] : (row.holds ?? [])),
+          ...(row.limits === 'declared' ? [] : (row.limits ?? [])),
         ],
       })
     }
@@ -165,7 +162,7 @@ export class Commands {
   async wake(): Promise<void> {
     try {
       await this.#engine.open()
-      await this.#engine.env.store.wake()
+      await this.#engine.env.store.hints.wake()
       await this.#untold.announce()
     } catch (error) {
       if (!isTransient(error)) throw error

@@ -1,7 +1,7 @@
 import { Batcher } from '../engine/batcher.ts'
 import type { Env } from '../engine/env.ts'
 import { PunctualError } from '../errors.ts'
-import type { CreateAnswer, NewOccurrence, Queryable } from '../store/store.ts'
+import type { CreatedRow, NewOccurrence } from '../store/store.ts'
 
 /** So long may somebody's open transaction hold up what is created. */
 const patienceMs = 10_000
@@ -14,7 +14,7 @@ const callsAtOnce = 2
  */
 export class Creations {
   readonly #env: Env
-  readonly #calls: Batcher<NewOccurrence, CreateAnswer | null>
+  readonly #calls: Batcher<NewOccurrence, CreatedRow | null>
   #lane: Promise<unknown> = Promise.resolve()
 
   constructor(env: Env) {
@@ -26,18 +26,18 @@ export class Creations {
     )
   }
 
-  async add(row: NewOccurrence): Promise<CreateAnswer> {
+  async add(row: NewOccurrence): Promise<CreatedRow> {
     return (await this.#calls.add(row)) ?? this.#alone(row)
   }
 
   /** Those of one caller, in as few calls as the store's limit allows, and in the caller's transaction when there is one. */
-  async addAll(rows: readonly NewOccurrence[], tx?: Queryable): Promise<CreateAnswer[]> {
+  async addAll(rows: readonly NewOccurrence[], tx?: unknown): Promise<CreatedRow[]> {
     const { store } = this.#env
     // Of the same key the first counts. What has none is made ready while the store takes in what came before.
     const hasOrder = tx !== undefined || rows.some(({ key }) => key !== null)
     const atOnce = hasOrder ? 1 : callsAtOnce
     const chunks = chunksOf(rows, store.batchLimit, atOnce)
-    const answers: (readonly CreateAnswer[])[] = []
+    const answers: (readonly CreatedRow[])[] = []
     let next = 0
     const createInTurn = async () => {
       while (next < chunks.length) {
@@ -45,7 +45,7 @@ export class Creations {
         const chunk = chunks[at] as NewOccurrence[]
         try {
           // In a transaction of the caller's nothing may fail, so that the store waits for as long as the caller does.
-          answers[at] = await (tx ? store.create(chunk, tx) : this.#insist(() => this.#tried(chunk)))
+          answers[at] = await (tx ? store.create(chunk, { tx }).then(({ rows }) => rows) : this.#insist(() => this.#tried(chunk)))
         } catch (error) {
           next = chunks.length
           throw error
@@ -59,16 +59,16 @@ export class Creations {
     return answers.flat()
   }
 
-  async #alone(row: NewOccurrence): Promise<CreateAnswer> {
+  async #alone(row: NewOccurrence): Promise<CreatedRow> {
     const [answer] = await this.#insist(() => {
       const tried = this.#lane.then(() => this.#tried([row]))
       this.#lane = tried.catch(() => {})
       return tried
     })
-    return answer as CreateAnswer
+    return answer as CreatedRow
   }
 
-  async #insist(attempt: () => Promise<readonly CreateAnswer[] | null>): Promise<readonly CreateAnswer[]> {
+  async #insist(attempt: () => Promise<readonly CreatedRow[] | null>): Promise<readonly CreatedRow[]> {
     const { clock } = this.#env
     const until = clock.mono() + patienceMs
     for (;;) {
@@ -83,9 +83,9 @@ export class Creations {
   }
 
   /** Null when the store did not want to wait any longer for somebody's transaction. */
-  async #tried(rows: readonly NewOccurrence[]): Promise<readonly CreateAnswer[] | null> {
+  async #tried(rows: readonly NewOccurrence[]): Promise<readonly CreatedRow[] | null> {
     try {
-      return await this.#env.store.create(rows)
+      return (await this.#env.store.create(rows)).rows
     } catch (error) {
       if (error instanceof PunctualError && error.details.isHeld === true) return null
       throw error

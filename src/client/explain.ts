@@ -141,6 +141,7 @@ export class Explainer {
       case 'rate':
         return reason('rate', `Its rate limit is reached until ${details.until}`, details)
       case 'catch-up':
+      case 'catch-up-total':
         return reason('catch-up', `It waits for other work that is caught up${by}`, details)
       case 'pause': {
         const [pause] = await this.#pausesOf(record.tenant, record.job, this.#engine.env.time.now())

@@ -2,6 +2,6 @@ import type { JobView } from './job-view.ts'
 
 /** What is out of the ordinary about a job, as lists show it. */
 export function jobMarks({ retired, enabled, paused, orphaned, overridden }: JobView): readonly string[] {
-  const holds = { retired, disabled: !enabled, paused, orphaned, overridden: overridden.length > 0 }
-  return Object.entries(holds).flatMap(([mark, isSo]) => (isSo ? [mark] : []))
+  const limits = { retired, disabled: !enabled, paused, orphaned, overridden: overridden.length > 0 }
+  return Object.entries(limits).flatMap(([mark, isSo]) => (isSo ? [mark] : []))
 }

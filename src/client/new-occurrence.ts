@@ -4,10 +4,10 @@ import type { Env } from '../engine/env.ts'
 import { PunctualError } from '../errors.ts'
 import type { Refs } from '../model/context.ts'
 import { type AnyDefinition, Definition, type InputOf } from '../model/definition.ts'
-import { holdsFor } from '../model/hold.ts'
 import { keyedId, uuidV7 } from '../model/ids.ts'
 import type { JobSpec } from '../model/job.ts'
 import type { Source } from '../model/lifecycle.ts'
+import { limitsFor } from '../model/limit.ts'
 import { hasLimitKeys, limitsOf, withLimits } from '../model/limit-keys.ts'
 import { checkKey, checkName, checkObject, checkOneOf, checkOptions, checkWhole } from '../model/limits.ts'
 import { type Replay, type UniqueKind, uniqueKinds } from '../model/occurrence.ts'
@@ -131,9 +131,11 @@ function commonOf(
     refs: checkRefs(refs),
     settings: own,
     priority: options.priority === undefined ? settings.priority : checkWhole(options.priority, 'priority', 0, 9),
-    holds: isKnown ? (open ? null : holdsFor({ tenant, job: name, source: from.source, settings })) : ('declared' as const),
+    limits: isKnown ? (open ? null : limitsFor({ tenant, job: name, source: from.source, settings })) : ('declared' as const),
     replay: from.replay ?? null,
     startWithinMs: settings.startWithinMs,
+    isHooked: definition?.options.onComplete !== undefined,
+    scheduledAt: null,
     version: from.version ?? null,
     onConflict,
   }
@@ -152,7 +154,7 @@ function rowOf(
   const ownId = () => (isDeterministic ? keyedId(row.tenant, row.job, key) : uuidV7(Math.floor(clock.wall()), randomBytes))
   const created = { ...row, id: id ?? ownId(), key: key ?? null, payload, due: parseWhen({ delay, runAt } as When) }
   if (!open || !definition) return created
-  return { ...created, holds: holdsFor({ ...row, settings: withLimits(open, limitsOf(definition, given)) }) }
+  return { ...created, limits: limitsFor({ ...row, settings: withLimits(open, limitsOf(definition, given)) }) }
 }
 
 const ownNames: readonly (keyof Request)[] = ['payload', 'key', 'delay', 'runAt']

@@ -12,7 +12,7 @@ import {
   type TaskRunState,
   type TurnEnd,
 } from '../model/lifecycle.ts'
-import type { OccurrenceHistory, OccurrenceSummary, Replay, TurnRecord, UniqueKind } from '../model/occurrence.ts'
+import type { OccurrenceHistory, OccurrenceSummary, Replay, TurnRecord, UniqueKind, WaitRecord } from '../model/occurrence.ts'
 import { decodePayload } from '../model/payload.ts'
 import type { ErrorRecord } from '../model/report.ts'
 import { cascade, type Settings } from '../model/settings.ts'
@@ -170,7 +170,13 @@ export function occurrenceView(history: OccurrenceHistory, spec: Pick<JobSpec, '
 
 function waitView({ state, wait, blockers }: OccurrenceHistory): WaitView | null {
   if (state !== 'waiting' || !wait) return null
-  return { reason: wait.reason === 'stranded' ? 'recovery' : wait.reason, until: date(wait.wakeAt), blockers }
+  return { reason: shownReason(wait.reason), until: date(wait.wakeAt), blockers }
+}
+
+/** Whether the job's own catch-up or that of all jobs is in the way is told by `explain`. */
+function shownReason(reason: WaitRecord['reason']): WaitView['reason'] {
+  if (reason === 'stranded') return 'recovery'
+  return reason === 'catch-up-total' ? 'catch-up' : reason
 }
 
 function taskView({ task, state, result, attempts }: TaskHistory): TaskView {

@@ -6,7 +6,7 @@ import type { Logger } from '../model/context.ts'
 import type { AnyDefinition } from '../model/definition.ts'
 import { checkName, checkObject, checkOneOf, checkOptions, checkWhole } from '../model/limits.ts'
 import { parseSettings, retryFunction, type SettingsOptions, settingNames } from '../model/settings.ts'
-import type { Quota, Store, WaitingGroup } from '../store/store.ts'
+import type { BacklogGroup, Quota, Store } from '../store/store.ts'
 import type { Clock } from '../time/clock.ts'
 import { type DurationInput, parseDuration } from '../time/duration.ts'
 
@@ -27,7 +27,7 @@ export interface PunctualOptions extends Omit<SettingsOptions, 'concurrency'> {
    * What is claimed first of all that is due: by `priority` (default), `fair` across tenants, or by quotas that a function makes of what
    * waits. One that throws, or returns none, claims nothing until the next look.
    */
-  pick?: 'priority' | 'fair' | ((waiting: readonly WaitingGroup[]) => readonly Quota[])
+  pick?: 'priority' | 'fair' | ((waiting: readonly BacklogGroup[]) => readonly Quota[])
   /** Retires jobs that no node declares any more. Default: they are told of. */
   prune?: boolean
   /** Orders deployments: what code of a later release declares is not undone by code of an earlier one. */
@@ -139,7 +139,7 @@ export function parseOptions(given: PunctualOptions): { options: PunctualOptions
     writeOffMs: duration(options, 'writeOff', defaultOptions.writeOffMs, 0),
     retentionMs: duration(options, 'retention', defaultOptions.retentionMs, 0),
     keyRetentionMs: duration(options, 'keyRetention', defaultOptions.keyRetentionMs, 0),
-    recoveryDelaysMs: defaultOptions.recoveryDelaysMs,
+    mostRecoveries: defaultOptions.mostRecoveries,
   }
   if (engine.beatMs * 2 > engine.ttlMs) {
     throw new PunctualError(

@@ -77,7 +77,7 @@ export class Claimer {
     const { options, store, registry } = this.#env
     if (options.pick === 'priority') return {}
     if (options.pick === 'fair') return { pick: { kind: 'fair' } }
-    return { pick: { kind: 'quotas', quotas: options.pick(await store.waiting({ kinds: registry.kinds() })) } }
+    return { pick: { kind: 'quotas', quotas: options.pick(await store.backlog({ kinds: registry.kinds() })) } }
   }
 
   #newClaim(): ClaimRef {

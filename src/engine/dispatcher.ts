@@ -105,7 +105,7 @@ export class Dispatcher implements TurnListener {
   #waitFor(nextDue: number | null): Wait {
     const { time, options, store } = this.#env
     const dueInMs = nextDue === null ? Number.POSITIVE_INFINITY : Math.max(1, nextDue - time.now())
-    const pollMs = store.isHearing ? options.pollMs : options.deafPollMs
+    const pollMs = store.hints.isLive ? options.pollMs : options.deafPollMs
     return dueInMs <= pollMs ? dueInMs : { poll: pollMs }
   }
 
@@ -287,7 +287,7 @@ export class Dispatcher implements TurnListener {
     return queued
   }
 
-  async #release({ batch: { claim }, member: { ref, turn } }: Queued): Promise<void> {
+  async #release({ batch: { claim }, member }: Queued): Promise<void> {
     const end = {
       end: 'released',
       startedAt: null,
@@ -299,7 +299,7 @@ export class Dispatcher implements TurnListener {
       tasks: null,
       reason: null,
     } as const
-    await this.#recorder.settle({ claim, ref, turn, end, attempts: [], delayMs: 0 })
+    await this.#recorder.settle({ claim, member, end, attempts: [], delayMs: 0 })
   }
 
   #checkIdle(): void {

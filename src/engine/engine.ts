@@ -238,7 +238,7 @@ export class Engine {
     await this.open()
     if (!this.#session.isJoined) await this.#beatOnce()
     this.#unsubscribe()
-    this.#unsubscribe = this.env.store.subscribe((hint) => this.#hear(hint))
+    this.#unsubscribe = this.env.store.hints.subscribe((hint) => this.#hear(hint))
     this.#dispatcher.resume()
     const { planner, dispatcher, beat, watch, prune } = this.#loops
     for (const loop of [beat, planner, dispatcher, watch, prune]) loop.start()

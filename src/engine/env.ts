@@ -2,7 +2,7 @@ import type { Logger } from '../model/context.ts'
 import type { Emitter } from '../model/events.ts'
 import type { RetryFunction } from '../model/retry.ts'
 import type { SettingsDiff } from '../model/settings.ts'
-import type { Quota, Store, WaitingGroup } from '../store/store.ts'
+import type { BacklogGroup, Quota, Store } from '../store/store.ts'
 import type { Clock } from '../time/clock.ts'
 import type { Registry } from './registry.ts'
 import type { StoreTime } from './store-time.ts'
@@ -34,7 +34,7 @@ export interface EngineOptions {
   /** Orders deployments: of two, the later release has the say about what is declared. */
   readonly release: number | null
   /** What is claimed first of all that is due. */
-  readonly pick: 'priority' | 'fair' | ((waiting: readonly WaitingGroup[]) => readonly Quota[])
+  readonly pick: 'priority' | 'fair' | ((waiting: readonly BacklogGroup[]) => readonly Quota[])
   /** Whether jobs that no node declares any more are retired, instead of only told of. */
   readonly retireOrphans: boolean
   /** Occurrences that run at once in the whole cluster; null for no limit. */
@@ -63,7 +63,7 @@ export interface EngineOptions {
   readonly retentionMs: number
   readonly keyRetentionMs: number
   /** The waits before the recoveries of an occurrence whose node was lost; one more loss makes it dead. */
-  readonly recoveryDelaysMs: readonly number[]
+  readonly mostRecoveries: number
 }
 
 export const defaultOptions: Omit<EngineOptions, 'nodeName' | 'settings' | 'retryFunction'> = {
@@ -84,5 +84,5 @@ export const defaultOptions: Omit<EngineOptions, 'nodeName' | 'settings' | 'retr
   writeOffMs: 5000,
   retentionMs: 30 * 86_400_000,
   keyRetentionMs: 90 * 86_400_000,
-  recoveryDelaysMs: [1000, 2000],
+  mostRecoveries: 3,
 }

@@ -6,7 +6,7 @@ import type { AttemptRecord, OccurrenceHistory, OccurrenceRecord } from '../mode
 import { decodePayload } from '../model/payload.ts'
 import type { RetryFunction } from '../model/retry.ts'
 import type { Settings, TaskSettings } from '../model/settings.ts'
-import type { CheckpointItem, ClaimMember, ClaimRef, MemberRef, WriteAnswer } from '../store/store.ts'
+import type { CheckpointItem, ClaimMember, ClaimRef, MemberWrite, WriteAnswer } from '../store/store.ts'
 import type { Env } from './env.ts'
 import type { Recorder } from './recorder.ts'
 import type { Runnable } from './registry.ts'
@@ -75,8 +75,8 @@ export class Execution {
     return this.runs.length > 1 ? settings.timeoutMs : Math.min(settings.timeoutMs, this.settings.executionTimeoutMs)
   }
 
-  get memberRef(): MemberRef {
-    return { claim: this.claim, ref: this.member.ref, turn: this.member.turn }
+  get memberWrite(): MemberWrite {
+    return { claim: this.claim, member: this.member }
   }
 
   get retryFunction(): RetryFunction | undefined {
@@ -115,13 +115,13 @@ export class Execution {
     return finished
   }
 
-  checkpoint(what: Omit<CheckpointItem, keyof MemberRef>): Promise<WriteAnswer> {
-    return this.#recorder.checkpoint({ ...this.memberRef, ...what })
+  checkpoint(what: Omit<CheckpointItem, keyof MemberWrite>): Promise<WriteAnswer> {
+    return this.#recorder.checkpoint({ ...this.memberWrite, ...what })
   }
 
   /** Records the end of an attempt in one commit with the handler's own writes. */
   commit(attempt: AttemptRecord, work: Required<Pick<CheckpointItem, 'within' | 'recorded'>>): Promise<WriteAnswer> {
-    return this.#recorder.commit({ ...this.memberRef, attempts: [attempt], ...work })
+    return this.#recorder.commit({ ...this.memberWrite, attempts: [attempt], ...work })
   }
 
   /** Records progress without making the handler wait; of what is reported meanwhile only the newest is written. */

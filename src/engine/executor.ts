@@ -178,8 +178,7 @@ export class Executor implements TasksListener, Asker<WriteAnswer> {
     const only = this.#onlyAttempt()
     this.#recorder.settleFor(this, {
       claim,
-      ref: member.ref,
-      turn: member.turn,
+      member,
       end: this.#endRow(only),
       attempts: only ? [] : attempts,
       delayMs,

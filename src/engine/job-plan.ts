@@ -1,9 +1,9 @@
 // What one pass of the planner decides about one job, as a pure function of what the store told.
 
-import { holdsFor } from '../model/hold.ts'
 import { scheduledId } from '../model/ids.ts'
 import { type VersionRecord, versionAt } from '../model/job.ts'
 import type { Source } from '../model/lifecycle.ts'
+import { limitsFor } from '../model/limit.ts'
 import { isPausedAt } from '../model/pause.ts'
 import { decideGap, type Passed, PassedInstants, type RecoveryPolicy, type Span } from '../model/recovery.ts'
 import { cascade, type Settings, type SettingsDiff } from '../model/settings.ts'
@@ -97,13 +97,13 @@ function planGap(input: PlanInput, rows: Rows): GapPlan {
   for (const { at, span } of decision.run) if (!planned.has(at)) rows.add(tickAt(at), 'recovery', { span })
   for (const one of passed) if (one.count === 1 && !planned.has(one.from)) rows.add(tickAt(one.from), 'recovery', { end: one })
   const revived = new Map(decision.run.filter(({ at }) => planned.has(at)).map((one) => [one.at, one]))
-  const holds = holdsFor({ tenant: job.tenant, job: job.name, source: 'recovery', settings })
+  const limits = limitsFor({ tenant: job.tenant, job: job.name, source: 'recovery', settings })
   const ends = new Map(passed.filter(({ count }) => count === 1).map((one) => [one.from, one]))
   return {
     through,
     isWhole,
     ranges: passed.filter(({ count }) => count > 1).flatMap((range) => withoutPlanned(range, held, ticks.keys().next().value)),
-    revive: Array.from(revived.values(), ({ at, span }) => ({ at, holds, span })),
+    revive: Array.from(revived.values(), ({ at, span }) => ({ at, limits, span })),
     drop: stranded.filter((at) => !revived.has(at)).map((at) => dropped(at, ends.get(at), passed, isPaused(candidate, at))),
   }
 }
@@ -167,7 +167,7 @@ class Rows {
       version: version.version,
       source,
       priority: settings.priority,
-      holds: end ? null : holdsFor({ tenant, job: name, source, settings }),
+      limits: end ? null : limitsFor({ tenant, job: name, source, settings }),
       span: more.span ?? null,
       startWithinMs: settings.startWithinMs,
       end: end && { state: end.state, reason: end.reason },

@@ -202,8 +202,11 @@ export class Keeper {
     for (;;) {
       const { rescued, removed, more, expired } = await store.rescue({
         gone,
-        delaysMs: options.recoveryDelaysMs,
+        settings: options.settings,
+        mostRecoveries: options.mostRecoveries,
         limit: claimsPerRescue,
+        kinds: [],
+        hookMs: options.ttlMs,
       })
       const dead = rescued.filter(({ outcome }) => outcome === 'dead').length
       count = { rescued: count.rescued + rescued.length, dead: count.dead + dead }

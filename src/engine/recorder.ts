@@ -67,7 +67,7 @@ class SessionWriter {
   }
 
   async #settle(items: readonly SettleItem[]): Promise<readonly WriteAnswer[]> {
-    const answers = await this.#env.store.settle(items, this.session.lastOf(items))
+    const { items: answers } = await this.#env.store.settle(items, { done: this.session.lastOf(items) })
     for (const { claim } of items) this.session.drop(claim.id)
     return answers
   }

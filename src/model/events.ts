@@ -15,7 +15,7 @@ export interface PassedEvent {
   readonly id: string
   readonly tenant: string
   readonly job: string
-  readonly state: 'missed' | 'skipped'
+  readonly state: 'missed' | 'skipped' | 'canceled'
   readonly reason: string
 }
 

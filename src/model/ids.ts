@@ -17,9 +17,9 @@ export function scheduledId(tenant: string, job: string, atMs: number): string {
   return uuidV5(['at', tenant, job, atMs])
 }
 
-/** The occurrence of a job under a caller's key. */
-export function keyedId(tenant: string, job: string, key: string): string {
-  return uuidV5(['key', tenant, job, key])
+/** The occurrence of a job under a caller's key. `canceled` counts those before it that were canceled before they began. */
+export function keyedId(tenant: string, job: string, key: string, canceled = 0): string {
+  return uuidV5(canceled === 0 ? ['key', tenant, job, key] : ['key', tenant, job, key, canceled])
 }
 
 /** The repetition of an occurrence that one request asks for. */

@@ -25,6 +25,8 @@ export interface JobSpec {
   /** What the definition itself declares, so that every node and reader knows the effective settings. */
   readonly defaults: SettingsDiff
   readonly tasks: readonly TaskNode[]
+  /** Whether the definition has `onComplete`; left out for false. */
+  readonly isHooked?: true
   /** Which set of tasks of the definition this is: the version of its own job that brought it; left out for the first. */
   readonly edition?: number
   /** While false no instants are generated or recorded. */
@@ -75,6 +77,7 @@ export function jobSpec(
     settings: { ...(use.schedule && limitsOf(definition, decodePayload(use.payload ?? null))), ...use.settings },
     defaults: definition.settings,
     tasks: tasksOf(definition).map(({ name, after }) => (after ? { name, after } : { name })),
+    ...(definition.options.onComplete && { isHooked: true as const }),
     isEnabled: true,
     isRetired: false,
   }

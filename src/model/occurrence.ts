@@ -1,6 +1,6 @@
 import type { Refs } from './context.ts'
-import type { Hold } from './hold.ts'
 import type { AttemptState, OccurrenceState, Source, TurnEnd } from './lifecycle.ts'
+import type { Limit, LimitKind } from './limit.ts'
 import type { Span } from './recovery.ts'
 import type { ErrorRecord, TaskReport } from './report.ts'
 import type { SettingsDiff } from './settings.ts'
@@ -18,7 +18,7 @@ export interface Replay {
 
 /** Why an occurrence that is due does not run. */
 export interface WaitRecord {
-  readonly reason: 'stranded' | 'pause' | Hold['kind']
+  readonly reason: 'stranded' | 'pause' | LimitKind
   /** The key it waits for. */
   readonly key: string | null
   /** When it is looked at again by itself. */
@@ -44,14 +44,16 @@ export interface OccurrenceRecord {
   readonly settings: SettingsDiff | null
   readonly priority: number
   /** The keys it must hold in order to run, in the order in which they are taken. */
-  readonly holds: readonly Hold[] | null
+  readonly limits: readonly Limit[] | null
   /** The instants that a compressed run stands for. */
   readonly span: Span | null
   /** What it repeats, when it is a replay. */
   readonly replay: Replay | null
   /** Not started this long after it was due, it is missed. */
   readonly startWithinMs: number | null
-  /** The instant it stands for: nominal for a scheduled one, the first due for others. */
+  /** Whether its end is noted until `onComplete` has run. */
+  readonly isHooked: boolean
+  /** The instant it stands for: nominal for a scheduled one, the origin's for a replay, the first due for others. */
   readonly scheduledAt: number
   readonly createdAt: number
 }

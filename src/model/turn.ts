@@ -22,3 +22,8 @@ export function recoveries(turns: readonly TurnRecord[]): number {
   const since = turns.findLastIndex((turn) => turn.end === 'dead') + 1
   return turns.slice(since).filter((turn) => turn.end === 'lost' || turn.end === 'stale').length
 }
+
+/** Whether an attempt may have begun in a turn that has ended so. Of a lost turn nobody knows. */
+export function mayHaveBegun({ end, startedAt }: Pick<TurnRecord, 'end' | 'startedAt'>): boolean {
+  return startedAt !== null || end === 'lost' || end === 'stale' || end === 'parked'
+}

@@ -8,11 +8,13 @@ import { clusterLimitCases } from './store-suite/cluster-limit.ts'
 import { createCases } from './store-suite/create.ts'
 import { expiryCases } from './store-suite/expiry.ts'
 import { fenceCases } from './store-suite/fence.ts'
+import { grantCases } from './store-suite/grants.ts'
 import { hintCases } from './store-suite/hints.ts'
-import { holdCases } from './store-suite/holds.ts'
+import { hookCases } from './store-suite/hooks.ts'
 import { jobCases } from './store-suite/jobs.ts'
 import { lifeCases } from './store-suite/life.ts'
 import { limitCases } from './store-suite/limits.ts'
+import { lineCases } from './store-suite/line.ts'
 import { modelCases } from './store-suite/model.ts'
 import { moveCases } from './store-suite/move.ts'
 import { passedCases } from './store-suite/passed.ts'
@@ -64,7 +66,7 @@ const drafts: readonly Draft[] = [
   expiryCases,
   checkpointCases,
   settleCases,
-  holdCases,
+  grantCases,
   limitCases,
   fenceCases,
   cancelCases,
@@ -74,7 +76,9 @@ const drafts: readonly Draft[] = [
   pruneCases,
   readCases,
   hintCases,
+  hookCases,
   repeatCases,
+  lineCases,
   modelCases,
 ].flat()
 

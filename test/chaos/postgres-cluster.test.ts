@@ -151,7 +151,14 @@ describe('many nodes on PostgreSQL', () => {
     const began = performance.now()
     const rescued: string[] = []
     for (let isMore = true; isMore; ) {
-      const answer = await store.rescue({ gone: [{ boot: node.boot, beats }], delaysMs: [0, 0, 0], limit: 1000 })
+      const answer = await store.rescue({
+        gone: [{ boot: node.boot, beats }],
+        settings: { retry: { intervalMs: 0 } },
+        mostRecoveries: 3,
+        kinds: [],
+        hookMs: 0,
+        limit: 1000,
+      })
       rescued.push(...answer.rescued.map(({ id }) => id))
       isMore = answer.more
     }
@@ -180,7 +187,14 @@ describe('many nodes on PostgreSQL', () => {
     const gone = (await store.nodes()).nodes.map(({ boot, beats }) => ({ boot, beats }))
     const pages: number[] = []
     for (let isMore = true; isMore; ) {
-      const { rescued, removed, more } = await store.rescue({ gone, delaysMs: [0, 0], limit: 40 })
+      const { rescued, removed, more } = await store.rescue({
+        gone,
+        settings: { retry: { intervalMs: 0 } },
+        mostRecoveries: 2,
+        kinds: [],
+        hookMs: 0,
+        limit: 40,
+      })
       pages.push(rescued.length)
       for (const { id } of rescued) for (const ids of held.values()) ids.delete(id)
       for (const boot of removed) expect([boot, held.get(boot)?.size]).toEqual([boot, 0])

@@ -13,15 +13,17 @@ onEachStore('BL-1 enqueue', (newDatabase) => {
     const { node } = newCluster({ connect: newDatabase() })
     const { punctual, probe } = await node({ jobs: [job] })
     const first = await punctual.enqueue(job, { n: 1 }, { key: 'order-1', delay: '1h' })
-    expect(first).toEqual({ id: keyedId('default', 'remind', 'order-1'), outcome: 'created', differs: false })
+    expect(first).toEqual({ id: keyedId('default', 'remind', 'order-1'), outcome: 'created', state: 'pending', differs: false })
     expect(await punctual.enqueue(job, { n: 1 }, { key: 'order-1', delay: '2h' })).toEqual({
       id: first.id,
       outcome: 'existing',
+      state: 'pending',
       differs: false,
     })
     expect(await punctual.enqueue(job, { n: 2 }, { key: 'order-1' })).toEqual({
       id: first.id,
       outcome: 'existing',
+      state: 'pending',
       differs: true,
     })
     expect(await punctual.enqueue(job, { n: 1 }, { key: 'order-1', tenant: 'acme' })).toMatchObject({ outcome: 'created' })
@@ -60,6 +62,7 @@ onEachStore('BL-1 enqueue', (newDatabase) => {
     expect(await punctual.enqueue(job, 4, { key: 'k', onConflict: 'replace' })).toMatchObject({
       id,
       outcome: 'existing',
+      state: 'pending',
       differs: true,
     })
     expect(await occurrence(punctual, id)).toMatchObject({ state: 'completed', result: 3 })
@@ -86,7 +89,7 @@ onEachStore('BL-1 enqueue', (newDatabase) => {
     await probe.next('occurrence.completed')
     await clock.advance('2m')
     expect(await punctual.get(id)).toBeNull()
-    expect(await punctual.enqueue(job, 1, { key: 'k' })).toEqual({ id, outcome: 'tombstoned', differs: false })
+    expect(await punctual.enqueue(job, 1, { key: 'k' })).toEqual({ id, outcome: 'tombstoned', state: null, differs: false })
     await clock.advance('12m')
     expect(await punctual.enqueue(job, 1, { key: 'k' })).toMatchObject({ id, outcome: 'created' })
   })

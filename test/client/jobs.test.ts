@@ -32,7 +32,7 @@ describe('jobs as they are shown', () => {
     expect(await viewOf('report')).toMatchObject({ overridden: [], override: null, scheduleText: 'At 06:00 (UTC)' })
   })
 
-  test('JB-20 until a graceful update holds, the next run is that of the version before', async () => {
+  test('JB-20 until a graceful update limits, the next run is that of the version before', async () => {
     await punctual.update('report', { schedule: cron('0 20 * * *') }, { update: 'graceful' })
     const next = '2026-03-02T06:00:00.000Z'
     expect(iso((await viewOf('report'))?.nextRun)).toBe(next)

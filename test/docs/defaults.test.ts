@@ -49,13 +49,13 @@ describe('JS-8 the table of defaults', () => {
   })
 
   test('has every setting of a node with its default, and what is fixed', () => {
-    const { deafPollMs, horizonMs, ttlMarginMs, recoveryDelaysMs, ...settable } = defaultOptions
+    const { deafPollMs, horizonMs, ttlMarginMs, mostRecoveries, ...settable } = defaultOptions
     expect(documented('Settings of a node')).toEqual({
       ...Object.fromEntries(Object.entries(settable).map(([name, value]) => written(name, value))),
       'poll without hints': duration(deafPollMs),
       'planning horizon': duration(horizonMs),
       'margin of the ttl': duration(ttlMarginMs),
-      'waits before a recovery': recoveryDelaysMs.map(duration).join(', '),
+      'recoveries before work is dead': String(mostRecoveries),
     })
   })
 

@@ -68,14 +68,16 @@ onEachStore('TM-5, TM-9 looks that nobody asked for', (newDatabase, name) => {
   })
 })
 
+const silent = { subscribe: () => () => {}, wake: async () => {} }
+
 /** A store that hears nothing of what others do, and says so. */
 function deaf(store: Store): Store {
-  return overridden(store, { subscribe: () => () => {}, isHearing: false })
+  return overridden(store, { hints: { ...silent, isLive: false } })
 }
 
 /** A store whose hints all get lost. */
 function unheard(store: Store): Store {
-  return overridden(store, { subscribe: () => () => {}, isHearing: true })
+  return overridden(store, { hints: { ...silent, isLive: true } })
 }
 
 function overridden(store: Store, over: Partial<Store>): Store {

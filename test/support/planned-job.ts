@@ -225,8 +225,8 @@ export class PlannedJob {
       const none = { result: null, error: null, attempt: null, settings: null, tasks: null, reason: null }
       const end = { ...none, end: 'completed', startedAt: this.now, endedAt: this.now } as const
       await this.#store.settle(
-        members.map(({ ref, turn }) => ({ claim, ref, turn, end, attempts: [], delayMs: 0 })),
-        [claim],
+        members.map((member) => ({ claim, member, end, attempts: [], delayMs: 0 })),
+        { done: [claim] },
       )
     }
   }

@@ -10,7 +10,7 @@ const places = `member AS (SELECT c.id, m.ref, m.turn FROM punctual.claim c CROS
     WHERE NOT EXISTS (SELECT 1 FROM punctual.turn t WHERE t.ref = m.ref AND t.turn = m.turn)),
   last AS (SELECT DISTINCT ON (ref) ref, turn, "end"::text AS "end" FROM punctual.turn ORDER BY ref, turn DESC),
   stands AS (
-    SELECT o.ref, o.series, o.uniqueness, o.key, o.holds::json AS holds, l."end",
+    SELECT o.ref, o.series, o.uniqueness, o.key, o.limits::json AS limits, l."end",
       (SELECT count(*) FROM punctual.ready r WHERE r.ref = o.ref) AS ready,
       (SELECT count(*) FROM punctual.waiting w WHERE w.ref = o.ref) AS waiting,
       (SELECT count(*) FROM punctual.dead d WHERE d.ref = o.ref) AS dead,
@@ -19,7 +19,7 @@ const places = `member AS (SELECT c.id, m.ref, m.turn FROM punctual.claim c CROS
     FROM punctual.occurrence o LEFT JOIN last l ON l.ref = o.ref),
   limits AS (
     SELECT s.ref, s.ready, s.waiting, s.running, h->>'kind' AS kind, h->>'key' AS key, (h->>'limit')::int AS "limit", h->>'perMs' AS per_ms
-    FROM stands s CROSS JOIN json_array_elements(s.holds) h WHERE s.holds IS NOT NULL)`
+    FROM stands s CROSS JOIN json_array_elements(s.limits) h WHERE s.limits IS NOT NULL)`
 
 /** What must never be found at any moment, each as a query for what breaks it. */
 const broken: Readonly<Record<string, string>> = {

@@ -1,5 +1,5 @@
-import type { Hold } from '../../src/model/hold.ts'
 import type { TurnEnd } from '../../src/model/lifecycle.ts'
+import type { Limit } from '../../src/model/limit.ts'
 import type { CheckpointItem, NewOccurrence, Store } from '../../src/store/store.ts'
 import { memberOf, memberRef, minute, type Scene } from '../../src/testing/store-suite/scene.ts'
 
@@ -21,7 +21,7 @@ interface RepeatedVerb {
 
 /** The end of the text belongs to it: a transaction also begins with this word, as part of another. */
 const commit = 'COMMIT\0'
-const limit: readonly Hold[] = [{ kind: 'concurrency', key: 'k', limit: 1 }]
+const limit: readonly Limit[] = [{ kind: 'concurrency', key: 'k', limit: 1 }]
 
 /** The verbs that write, each by every way that the PostgreSQL store has for it. */
 export const repeatedVerbs: readonly RepeatedVerb[] = [
@@ -29,7 +29,7 @@ export const repeatedVerbs: readonly RepeatedVerb[] = [
   { name: 'create with a key', commit: 'occurrence (ref, id', arrange: (scene) => creation(scene, { key: 'a' }) },
   { name: 'create with a live key', commit, arrange: (scene) => creation(scene, { key: 'a', unique: 'live' }) },
   { name: 'claim', commit: 'SKIP LOCKED', arrange: (scene) => claiming(scene, {}) },
-  { name: 'claim with a limit', commit, arrange: (scene) => claiming(scene, { holds: limit }) },
+  { name: 'claim with a limit', commit, arrange: (scene) => claiming(scene, { limits: limit }) },
   { name: 'settle the last turn', commit: 'turn (ref, turn, series', arrange: (scene) => settling(scene, 'completed') },
   { name: 'settle a turn before another', commit, arrange: (scene) => settling(scene, 'parked') },
   { name: 'checkpoint', commit, arrange: (scene) => checkpointing(scene, {}) },
@@ -41,8 +41,8 @@ export const repeatedVerbs: readonly RepeatedVerb[] = [
 
 async function creation(scene: Scene, over: Partial<NewOccurrence>): Promise<Call> {
   const row = scene.row(over)
-  const answer = (outcome: string) => [{ id: row.id, outcome, differs: false }]
-  return { say: (store) => store.create([row]), first: answer('created'), again: answer('existing') }
+  const answer = (outcome: string) => [{ id: row.id, outcome, state: 'pending', differs: false }]
+  return { say: async (store) => (await store.create([row])).rows, first: answer('created'), again: answer('existing') }
 }
 
 async function claiming(scene: Scene, over: Partial<NewOccurrence>): Promise<Call> {
@@ -55,9 +55,10 @@ async function claiming(scene: Scene, over: Partial<NewOccurrence>): Promise<Cal
 }
 
 async function settling(scene: Scene, end: TurnEnd): Promise<Call> {
-  const holding = await scene.running({ holds: end === 'parked' ? limit : null })
+  const holding = await scene.running({ limits: end === 'parked' ? limit : null })
   const item = scene.settleItem(holding, end)
-  return { say: (store) => store.settle([item], [holding.claim]), first: ['ok'], again: ['ok'] }
+  const say = async (store: Store) => (await store.settle([item], { done: [holding.claim] })).items
+  return { say, first: ['ok'], again: ['ok'] }
 }
 
 async function checkpointing(scene: Scene, over: Partial<CheckpointItem>): Promise<Call> {

@@ -61,7 +61,7 @@ function newRow(): NewOccurrence {
     refs: {},
     payload: null,
     settings: null,
-    holds: null,
+    limits: null,
     replay: null,
     startWithinMs: null,
     version: null,

@@ -72,8 +72,9 @@ export class Storm {
       const claim = { id: randomUUID(), token: randomUUID() }
       const { members, passed, nextDue } = await store.claim({ ...claim, node: boot, kinds, limit: 100 })
       const end = { ...ends, end: 'completed', startedAt: this.#clock.wall(), endedAt: this.#clock.wall() } as const
-      const items = members.map(({ ref, turn }) => ({ claim, ref, turn, end, attempts: [], delayMs: 0 }))
-      for (const answer of await store.settle(items, [claim])) if (answer !== 'ok') this.faults.push('a calm settle was refused')
+      const items = members.map((member) => ({ claim, member, end, attempts: [], delayMs: 0 }))
+      for (const answer of (await store.settle(items, { done: [claim] })).items)
+        if (answer !== 'ok') this.faults.push('a calm settle was refused')
       if (members.length + passed.length > 0) continue
       if (nextDue === null) break
       this.#clock.jump(Math.max(1, nextDue - this.#clock.wall()))
@@ -94,12 +95,14 @@ export class Storm {
     for (;;) {
       const { nodes } = await store.nodes()
       const gone = nodes.filter(({ boot }) => boot !== own).map(({ boot, beats }) => ({ boot, beats }))
-      const { more, removed } = await store.rescue({ gone, delaysMs: [0, 0, 0, 0, 0, 0], limit: 100 })
+      const { more, removed } = await store.rescue({ gone, ...patient, limit: 100 })
       if (!more && removed.length === gone.length) return
       if (!more && removed.length === 0) return void this.faults.push(`${gone.length} nodes could not be removed`)
     }
   }
 }
+
+const patient = { settings: { retry: { intervalMs: 0, max: 9 } }, mostRecoveries: 6, kinds: [], hookMs: 0 }
 
 async function dropStranded(store: Store): Promise<void> {
   const { jobs, pauseRevision } = await store.jobsToPlan({ horizonMs: 0, limit: 100 })

@@ -1,6 +1,7 @@
 import { describe, expect, it, vi } from 'vitest'
-import { Ledger } from '../../src/store/ledger/ledger.ts'
+import { MemoryDoor } from '../../src/store/memory/claim/door.ts'
 import { MemoryStore } from '../../src/store/memory/memory-store.ts'
+import { State } from '../../src/store/memory/state.ts'
 import type { Store, StoreEnv } from '../../src/store/store.ts'
 import { type StoreCase, storeSuite } from '../../src/testing/index.ts'
 import { checkRandomSteps } from '../support/random-steps.ts'
@@ -56,33 +57,41 @@ describe('the store suite', () => {
     'claims a millisecond early': (store) => ({
       open: (env) => store.open({ ...env, clock: { ...env.clock, wall: () => env.clock.wall() + 1 } }),
     }),
-    'lets any settle pass': (store) => ({ settle: async (items, done) => (await store.settle(items, done)).map(() => 'ok') }),
+    'lets any settle pass': (store) => ({
+      settle: async (items, options) => {
+        const answer = await store.settle(items, options)
+        return { ...answer, items: answer.items.map(() => 'ok') }
+      },
+    }),
     'does not know a settle said twice': (store) => {
       const ended = new Set<string>()
       return {
-        settle: async (items, done) => {
-          const names = items.map(({ ref, turn }) => `${ref} ${turn}`)
-          const answers = (await store.settle(items, done)).map((answer, i) => (ended.has(names[i] as string) ? 'lost' : answer))
+        settle: async (items, options) => {
+          const names = items.map(({ member: { ref, turn } }) => `${ref} ${turn}`)
+          const { items: answers, claimed } = await store.settle(items, options)
+          const told = answers.map((answer, i) => (ended.has(names[i] as string) ? 'lost' : answer))
           for (const name of names) ended.add(name)
-          return answers
+          return { items: told, claimed }
         },
       }
     },
     'forgets attempts that settle with their turn': (store) => ({
-      settle: (items, done) =>
+      settle: (items, options) =>
         store.settle(
           items.map((item) => ({ ...item, attempts: [] })),
-          done,
+          options,
         ),
     }),
     'retries at once': (store) => ({
-      settle: (items, done) =>
+      settle: (items, options) =>
         store.settle(
           items.map((item) => ({ ...item, delayMs: 0 })),
-          done,
+          options,
         ),
     }),
-    'never removes a claim that is done': (store) => ({ settle: (items) => store.settle(items, []) }),
+    'never removes a claim that is done': (store) => ({
+      settle: (items, { done: _, ...options } = {}) => store.settle(items, options),
+    }),
     'keeps where it should reschedule': (store) => ({
       create: (rows) => store.create(rows.map((row) => ({ ...row, onConflict: 'keep' }))),
     }),
@@ -106,7 +115,7 @@ describe('the store suite', () => {
       },
     }),
     'rescues without end': (store) => ({
-      rescue: (request) => store.rescue({ ...request, delaysMs: [...request.delaysMs, 1, 1, 1] }),
+      rescue: (request) => store.rescue({ ...request, mostRecoveries: request.mostRecoveries + 3 }),
     }),
     'forgets when a handler began': (store) => ({
       checkpoint: (items) => store.checkpoint(items.map(({ start: _, ...item }) => item)),
@@ -123,13 +132,13 @@ describe('the store suite', () => {
         return store.plan(
           plans.map((plan) => {
             const stranded = jobs.find(({ job }) => job.name === plan.job)?.stranded ?? []
-            return { ...plan, revive: stranded.map((at) => ({ at, holds: null, span: null })) }
+            return { ...plan, revive: stranded.map((at) => ({ at, limits: null, span: null })) }
           }),
         )
       },
     }),
     'updates whatever version is expected': (store) => ({ putJob: ({ expectedVersion: _, ...put }) => store.putJob(put) }),
-    'says nothing to its subscribers': () => ({ subscribe: () => () => {} }),
+    'says nothing to its subscribers': () => ({ hints: { isLive: true, subscribe: () => () => {}, wake: async () => {} } }),
     'makes a version for what is unchanged': (store) => ({
       putJob: async (put) => {
         const answer = await store.putJob(put)
@@ -162,9 +171,9 @@ describe('the store suite', () => {
     'forgets which stranded rows end': (store) => ({ plan: (plans) => store.plan(plans.map((plan) => ({ ...plan, drop: [] }))) }),
     'revives without limits': (store) => ({
       plan: (plans) =>
-        store.plan(plans.map((plan) => ({ ...plan, revive: plan.revive.map((one) => ({ ...one, holds: null })) }))),
+        store.plan(plans.map((plan) => ({ ...plan, revive: plan.revive.map((one) => ({ ...one, limits: null })) }))),
     }),
-    'knows no limits': (store) => ({ create: (rows) => store.create(rows.map((row) => ({ ...row, holds: null }))) }),
+    'knows no limits': (store) => ({ create: (rows) => store.create(rows.map((row) => ({ ...row, limits: null }))) }),
     'knows no limit of the cluster': (store) => ({ claim: ({ clusterLimit: _, ...request }) => store.claim(request) }),
     'picks by priority only': (store) => ({ claim: ({ pick: _, ...request }) => store.claim(request) }),
     'keeps secret what it passed over': (store) => ({
@@ -176,6 +185,12 @@ describe('the store suite', () => {
     'expires only at claims': (store) => ({
       rescue: async (request) => ({ ...(await store.rescue(request)), expired: [] }),
     }),
+    'forgets the hooks of what ends': (store) => ({
+      rescue: async (request) => ({ ...(await store.rescue(request)), unheard: [] }),
+    }),
+    'claims nothing along with an end': (store) => ({
+      settle: (items, { claim: _, ...options } = {}) => store.settle(items, options),
+    }),
     'counts no failures': (store) => ({ counts: async (query) => ({ ...(await store.counts(query)), failuresInRow: 0 }) }),
   }
 
@@ -185,62 +200,71 @@ describe('the store suite', () => {
 
   const plantedRules: Record<string, () => void> = {
     'does not free a key by rescue': () => {
-      const { endTurn } = Ledger.prototype
-      vi.spyOn(Ledger.prototype, 'endTurn').mockImplementation(function (this: Ledger, entry, end) {
-        const held = end.end === 'dead' && end.reason !== null ? [...entry.holding] : []
-        endTurn.call(this, entry, end)
-        for (const key of held) this.holders.get(key)?.add(entry)
+      const { giveUpKeys } = State.prototype
+      vi.spyOn(State.prototype, 'giveUpKeys').mockImplementation(function (this: State, entry, ...more) {
+        const last = entry.turns.at(-1)
+        if (last?.end !== 'dead' || last.reason === null) giveUpKeys.call(this, entry, ...more)
       })
     },
     'frees a key between two tries': () => {
-      const { nextTurn } = Ledger.prototype
-      vi.spyOn(Ledger.prototype, 'nextTurn').mockImplementation(function (this: Ledger, entry, dueAt) {
-        nextTurn.call(this, entry, dueAt)
-        for (const key of [...entry.holding]) this.free(entry, key)
+      const { nextTurn } = State.prototype
+      vi.spyOn(State.prototype, 'nextTurn').mockImplementation(function (this: State, entry, end, dueAt) {
+        nextTurn.call(this, entry, end, dueAt)
+        this.takeGrantBack(entry)
       })
     },
-    'wakes nobody when a key is freed': () => {
-      vi.spyOn(Ledger.prototype, 'free').mockImplementation(function (this: Ledger, entry, key) {
-        entry.holding.delete(key)
-        this.holders.get(key)?.delete(entry)
+    'keeps the keys of what was given back without a start': () => {
+      const { nextTurn } = State.prototype
+      vi.spyOn(State.prototype, 'nextTurn').mockImplementation(function (this: State, entry, end, dueAt) {
+        nextTurn.call(this, entry, end.end === 'released' ? { ...end, startedAt: end.startedAt ?? 0 } : end, dueAt)
       })
     },
-    'wakes the youngest first': () => {
-      const { free } = Ledger.prototype
-      vi.spyOn(Ledger.prototype, 'free').mockImplementation(function (this: Ledger, entry, key) {
-        const dues = new Map([...this.waiting].map((one) => [one, one.dueAt]))
-        for (const one of dues.keys()) one.dueAt = -one.dueAt
-        free.call(this, entry, key)
-        for (const [one, dueAt] of dues) {
-          one.dueAt = dueAt
-          if (one.place === 'ready') this.makeReady(one, dueAt)
-        }
+    'loses a freed slot': () => {
+      vi.spyOn(State.prototype, 'release').mockImplementation(() => {})
+    },
+    'does not knock when one leaves a line': () => {
+      vi.spyOn(State.prototype, 'knock').mockImplementation(() => {})
+    },
+    'lets a line go by age alone': () => {
+      vi.spyOn(MemoryDoor.prototype, 'line').mockImplementation(function (this: MemoryDoor, key) {
+        return [...this.state.lines.of(key)].sort((a, b) => b.ref - a.ref)
+      })
+    },
+    'grants keys to work that no node serves': () => {
+      vi.spyOn(MemoryDoor.prototype, 'isServed').mockImplementation(() => true)
+    },
+    'keeps the grants of a node that has left': () => {
+      vi.spyOn(State.prototype, 'removeNode').mockImplementation(function (this: State, boot) {
+        this.nodes.delete(boot)
       })
     },
     'keeps a place in the overlap for one that was put off': () => {
-      vi.spyOn(Ledger.prototype, 'reschedule').mockImplementation(function (this: Ledger, entry, dueAt) {
+      vi.spyOn(State.prototype, 'reschedule').mockImplementation(function (this: State, entry, dueAt) {
         this.makeReady(entry, dueAt)
       })
     },
     'skips without a reason': () => {
-      const { endTurn } = Ledger.prototype
-      vi.spyOn(Ledger.prototype, 'endTurn').mockImplementation(function (this: Ledger, entry, end) {
+      const { endTurn } = State.prototype
+      vi.spyOn(State.prototype, 'endTurn').mockImplementation(function (this: State, entry, end) {
         endTurn.call(this, entry, end.end === 'skipped' ? { ...end, reason: null } : end)
       })
     },
     'lets what was planned before a pause wait for its end': () => {
-      const { endTurn } = Ledger.prototype
-      vi.spyOn(Ledger.prototype, 'endTurn').mockImplementation(function (this: Ledger, entry, end) {
-        const isOlder = this.pauses.some(({ from }) => entry.record.scheduledAt >= from && entry.record.createdAt <= from)
-        if (end.reason === 'paused' && isOlder) this.makeWait(entry, { reason: 'pause', key: null, wakeAt: null })
-        else endTurn.call(this, entry, end)
+      const { pass } = MemoryDoor.prototype
+      vi.spyOn(MemoryDoor.prototype, 'pass').mockImplementation(function (this: MemoryDoor, entry, verdict) {
+        const isPaused = 'state' in verdict && verdict.reason === 'paused'
+        pass.call(this, entry, isPaused ? { reason: 'pause', key: null, wakeAt: null } : verdict)
       })
     },
     'strands what only waited for a key': () => {
-      const { makeWait } = Ledger.prototype
-      vi.spyOn(Ledger.prototype, 'makeWait').mockImplementation(function (this: Ledger, entry, wait) {
-        makeWait.call(this, entry, wait.reason === 'overlap' ? { ...wait, reason: 'stranded' } : wait)
+      const { makeWait } = State.prototype
+      vi.spyOn(State.prototype, 'makeWait').mockImplementation(function (this: State, entry, limit) {
+        if (limit.kind === 'overlap') this.setAside(entry, { reason: 'stranded', key: null, wakeAt: null })
+        else makeWait.call(this, entry, limit)
       })
+    },
+    'notes no end for its hook': () => {
+      vi.spyOn(State.prototype, 'noteEnd').mockImplementation(() => {})
     },
   }
 
@@ -257,10 +281,10 @@ describe('the store suite', () => {
 
   it('shrinks what differs under random steps', async () => {
     const open = faulty((store) => ({
-      settle: (items, done) =>
+      settle: (items, options) =>
         store.settle(
           items.map((item) => ({ ...item, delayMs: item.delayMs + 1 })),
-          done,
+          options,
         ),
     }))
     await expect(checkRandomSteps(open, { runs: 200 })).rejects.toThrow(/"verb":"settle"/)

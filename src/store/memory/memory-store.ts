@@ -1,21 +1,14 @@
-// The reference store: every verb in its plainest form, against which the others are compared.
-
+// The reference store: the rules on plain maps, each verb in its plainest form, against which the others are compared.
 import type { Ability } from '../abilities.ts'
-import { beat, prune, rescue } from '../ledger/care.ts'
-import { claim, nextDue } from '../ledger/claim.ts'
-import { pause, putJob, readJobs, readPauses, readVersions } from '../ledger/jobs.ts'
-import { Ledger } from '../ledger/ledger.ts'
-import { waiting } from '../ledger/pick.ts'
-import { create, jobsToPlan, plan } from '../ledger/plan.ts'
-import { cancel, checkpoint, move, settle } from '../ledger/settle.ts'
 import type { OccurrenceFilter } from '../query.ts'
 import type {
   Beat,
   CancelRequest,
   CheckpointItem,
-  ClaimRef,
   ClaimRequest,
+  CreateOptions,
   Hint,
+  Hints,
   JobPlan,
   JobPut,
   JobQuery,
@@ -25,20 +18,44 @@ import type {
   PruneRequest,
   RescueRequest,
   SettleItem,
+  SettleOptions,
   Store,
   StoreEnv,
   Which,
 } from '../store.ts'
-import { counts, get, list, listRanges, nodes } from './read.ts'
+import { beat } from './beat.ts'
+import { cancel } from './cancel.ts'
+import { checkpoint } from './checkpoint.ts'
+import { claim } from './claim.ts'
+import { counts } from './counts.ts'
+import { create } from './create.ts'
+import { get } from './get.ts'
+import { putJob, readJobs, readVersions } from './jobs.ts'
+import { list, listRanges } from './list.ts'
+import { move } from './move.ts'
+import { nodes } from './nodes.ts'
+import { pause, readPauses } from './pause.ts'
+import { backlog, peek } from './peek.ts'
+import { jobsToPlan, plan } from './plan.ts'
+import { prune } from './prune.ts'
+import { rescue } from './rescue.ts'
+import { settle } from './settle.ts'
+import { State } from './state.ts'
 
 export class MemoryStore implements Store {
   readonly name = 'memory'
-  readonly isHearing = true
   readonly abilities: ReadonlySet<Ability> = new Set()
   readonly batchLimit = 1000
-  readonly #ledger = new Ledger({ now: () => this.#now(), newRef: () => ++this.#lastRef })
-  #lastRef = 0
+  readonly #state = new State(() => this.#now())
   #now: () => number = () => 0
+  readonly hints: Hints = {
+    isLive: true,
+    subscribe: (listener: (hint: Hint) => void) => {
+      this.#state.listeners.add(listener)
+      return () => this.#state.listeners.delete(listener)
+    },
+    wake: async () => this.#state.hint({ kind: 'due', at: this.#state.now }),
+  }
 
   async open({ clock }: StoreEnv) {
     this.#now = () => Math.floor(clock.wall())
@@ -46,79 +63,72 @@ export class MemoryStore implements Store {
   async close() {}
 
   async putJob(put: JobPut) {
-    return putJob(this.#ledger, put)
+    return putJob(this.#state, put)
   }
   async readJobs(query: JobQuery) {
-    return readJobs(this.#ledger, query)
+    return readJobs(this.#state, query)
   }
   async readVersions(query: { tenant: string; name: string }) {
-    return readVersions(this.#ledger, query)
+    return readVersions(this.#state, query)
   }
   async pause(request: PauseRequest) {
-    return pause(this.#ledger, request)
+    return pause(this.#state, request)
   }
   async readPauses(query: { since?: number }) {
-    return readPauses(this.#ledger, query)
+    return readPauses(this.#state, query)
   }
   async jobsToPlan(query: { horizonMs: number; limit: number }) {
-    return jobsToPlan(this.#ledger, query)
+    return jobsToPlan(this.#state, query)
   }
   async plan(plans: readonly JobPlan[]) {
-    return plan(this.#ledger, plans)
+    return plan(this.#state, plans)
   }
-  async create(rows: readonly NewOccurrence[]) {
-    return create(this.#ledger, rows)
+  async create(rows: readonly NewOccurrence[], options?: CreateOptions) {
+    return create(this.#state, rows, options)
   }
-  async peek({ kinds }: { kinds: readonly string[] }) {
-    return { now: this.#ledger.now, nextDue: nextDue(this.#ledger, kinds) }
+  async peek(query: { kinds: readonly string[] }) {
+    return peek(this.#state, query)
   }
-  async waiting(query: { kinds: readonly string[] }) {
-    return waiting(this.#ledger, query)
+  async backlog(query: { kinds: readonly string[] }) {
+    return backlog(this.#state, query)
   }
   async claim(request: ClaimRequest) {
-    return claim(this.#ledger, request)
+    return claim(this.#state, request)
   }
   async checkpoint(items: readonly CheckpointItem[]) {
-    return checkpoint(this.#ledger, items)
+    return checkpoint(this.#state, items)
   }
-  async settle(items: readonly SettleItem[], done: readonly ClaimRef[]) {
-    return settle(this.#ledger, items, done)
+  async settle(items: readonly SettleItem[], options?: SettleOptions) {
+    return settle(this.#state, items, options)
   }
   async cancel(request: CancelRequest) {
-    return cancel(this.#ledger, request)
+    return cancel(this.#state, request)
   }
   async move(request: MoveRequest) {
-    return move(this.#ledger, request)
+    return move(this.#state, request)
   }
   async beat(one: Beat) {
-    return beat(this.#ledger, one)
+    return beat(this.#state, one)
   }
   async rescue(request: RescueRequest) {
-    return rescue(this.#ledger, request)
+    return rescue(this.#state, request)
   }
   async prune(request: PruneRequest) {
-    return prune(this.#ledger, request)
+    return prune(this.#state, request)
   }
   async get(which: Which) {
-    return get(this.#ledger, which)
+    return get(this.#state, which)
   }
   async list(filter: OccurrenceFilter) {
-    return list(this.#ledger, filter)
+    return list(this.#state, filter)
   }
   async listRanges(query: { tenant?: string; job?: string; limit: number }) {
-    return listRanges(this.#ledger, query)
+    return listRanges(this.#state, query)
   }
   async counts(query: { tenant?: string; job?: string }) {
-    return counts(this.#ledger, query)
+    return counts(this.#state, query)
   }
   async nodes() {
-    return nodes(this.#ledger)
-  }
-  async wake() {
-    this.#ledger.hint({ kind: 'due', at: this.#ledger.now })
-  }
-  subscribe(listener: (hint: Hint) => void) {
-    this.#ledger.listeners.add(listener)
-    return () => this.#ledger.listeners.delete(listener)
+    return nodes(this.#state)
   }
 }

@@ -1,6 +1,7 @@
 // What the job says of work that is created: which version it belongs to, which kind of node can run it, and its limits.
-import { declaredLimits, type Hold } from '../../model/hold.ts'
+
 import { defaultTenant, type JobSpec, kindOf, type VersionRecord, versionAt } from '../../model/job.ts'
+import { declaredLimits, type Hold } from '../../model/limit.ts'
 import type { NewOccurrence } from '../store.ts'
 import type { Context } from './context.ts'
 

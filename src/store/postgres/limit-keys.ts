@@ -1,7 +1,7 @@
 // The keys that limit occurrences, as far as a slice is concerned with them. Who takes, frees or waits for a key locks its row
 // first: keys before claims before places, and keys in order, so that two who need the same ones do not block each other. The
 // lock of a key also protects who holds it and who waits for it: neither can end or move to a claim meanwhile.
-import type { Hold } from '../../model/hold.ts'
+import type { Hold } from '../../model/limit.ts'
 import { fromJson } from '../rows/json.ts'
 import { column } from './arrays.ts'
 import type { Session } from './database.ts'

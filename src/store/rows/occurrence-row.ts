@@ -5,7 +5,7 @@ import type { OccurrenceRecord, UniqueKind } from '../../model/occurrence.ts'
 import { fromJson } from './json.ts'
 
 export const occurrenceColumns = `o.ref, o.id, o.series, o.kind, o.version, o.source, o.key, o.uniqueness, o.entity, o.refs, o.settings,
-  o.priority, o.holds, o.span, o.replay, o.start_within_ms, o.scheduled_at, o.created_at, o.payload`
+  o.priority, o.limits, o.span, o.replay, o.start_within_ms, o.scheduled_at, o.created_at, o.payload`
 /** How many columns that is. */
 export const occurrenceWidth = 19
 
@@ -22,7 +22,7 @@ export type OccurrenceRow = [
   refs: string | null,
   settings: string | null,
   priority: number,
-  holds: string | null,
+  limits: string | null,
   span: string | null,
   replay: string | null,
   startWithinMs: number | null,
@@ -40,7 +40,7 @@ export interface Names {
 export function occurrenceRecord(names: Names, row: readonly [...OccurrenceRow, ...unknown[]]): OccurrenceRecord {
   // By number: a pattern with brackets would make an iterator for each row.
   const { 1: id, 2: series, 3: kind, 4: version, 5: source, 6: key, 7: unique, 8: entity, 9: refs, 10: settings } = row
-  const { 11: priority, 12: holds, 13: span, 14: replay, 15: startWithinMs, 16: scheduledAt, 17: createdAt, 18: payload } = row
+  const { 11: priority, 12: limits, 13: span, 14: replay, 15: startWithinMs, 16: scheduledAt, 17: createdAt, 18: payload } = row
   const { tenant, job } = names.seriesByRef(series)
   const name = names.kindName(kind)
   return {
@@ -58,7 +58,7 @@ export function occurrenceRecord(names: Names, row: readonly [...OccurrenceRow, 
     payload,
     settings: fromJson(settings),
     priority,
-    holds: fromJson(holds),
+    limits: fromJson(limits),
     span: fromJson(span),
     replay: fromJson(replay),
     startWithinMs,

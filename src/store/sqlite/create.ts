@@ -1,5 +1,5 @@
-import { declaredLimits } from '../../model/hold.ts'
 import { defaultTenant, type JobSpec, kindOf } from '../../model/job.ts'
+import { declaredLimits } from '../../model/limit.ts'
 import type { OccurrenceRecord } from '../../model/occurrence.ts'
 import type { CreateAnswer, NewOccurrence } from '../store.ts'
 import type { Dictionary } from './dictionary.ts'

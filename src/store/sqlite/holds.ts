@@ -1,5 +1,5 @@
 // Whether a due occurrence gets the keys it needs. All is decided under the write lock, so that limits hold across processes.
-import type { Hold } from '../../model/hold.ts'
+import type { Hold } from '../../model/limit.ts'
 import type { WaitRecord } from '../../model/occurrence.ts'
 import { bareEnd } from '../../model/turn.ts'
 import { requestCancel } from './cancel-request.ts'

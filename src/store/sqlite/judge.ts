@@ -1,5 +1,5 @@
 // What becomes of an occurrence that is due: it runs, waits, or is passed over.
-import type { Hold } from '../../model/hold.ts'
+import type { Hold } from '../../model/limit.ts'
 import type { WaitRecord } from '../../model/occurrence.ts'
 import { fromJson } from '../rows/json.ts'
 import type { PassedOccurrence } from '../store.ts'

@@ -1,5 +1,5 @@
 // The records of who holds which key. A key is taken in the commit that claims, and freed in the one that ends its holder.
-import type { Hold } from '../../model/hold.ts'
+import type { Hold } from '../../model/limit.ts'
 import { fromJson } from '../rows/json.ts'
 import { type Row, wake } from './place.ts'
 import type { Transaction } from './transaction.ts'

@@ -113,7 +113,7 @@ export const cancelCases = topic('cancel', {
       const holding = await scene.running()
       await scene.store.cancel({ which: { id: holding.id }, reason: 'paid' })
       const item = { ...scene.settleItem(holding, end), end: scene.end(end, { error: { message: 'failed once' } }) }
-      for (const _ of [1, 2]) assert.deepEqual(await scene.store.settle([item], [holding.claim]), ['ok'])
+      for (const _ of [1, 2]) assert.deepEqual(await scene.settleAll([item], [holding.claim]), ['ok'])
       const { state, turns } = await scene.get(holding.id)
       assert.deepEqual(
         [state, turns.map((turn) => [turn.end, turn.reason, turn.error?.message])],

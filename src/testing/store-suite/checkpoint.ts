@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { memberOf, memberRef, minute } from './scene.ts'
+import { forged, memberOf, memberRef, minute } from './scene.ts'
 import { topic } from './topic.ts'
 
 const anyStore = topic('checkpoint', {
@@ -54,7 +54,7 @@ const anyStore = topic('checkpoint', {
     const holding = await scene.claim()
     const items = [
       { ...memberRef(holding, 0), attempts: [scene.attempt()] },
-      { ...memberRef(holding, 0), turn: 2, attempts: [scene.attempt({ n: 2 })] },
+      { ...forged(holding, { turn: 2 }), attempts: [scene.attempt({ n: 2 })] },
       { ...memberRef(holding, 1), attempts: [scene.attempt()] },
     ]
     assert.deepEqual(await scene.store.checkpoint(items), ['ok', 'lost', 'ok'])

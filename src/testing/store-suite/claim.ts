@@ -42,7 +42,7 @@ export const claimCases = topic('claim', {
   'TM-5 claims at the same time share the work without overlap': async (scene) => {
     await scene.join()
     const rows = Array.from({ length: 60 }, () => scene.row())
-    await scene.store.create(rows)
+    await scene.createAll(rows)
     const taken = (await Promise.all(Array.from({ length: 10 }, () => scene.claimedIds({ limit: 7 })))).flat()
     assert.equal(taken.length, 60)
     assert.equal(new Set(taken).size, 60)

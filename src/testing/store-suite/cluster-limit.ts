@@ -27,7 +27,7 @@ export const clusterLimitCases = topic('cluster limit', {
     await scene.settle(holding, 'parked', { delayMs: minute })
     const id = await scene.create()
     assert.deepEqual(await scene.claimedIds({ clusterLimit: 1 }), [id])
-    await scene.loseNode({ delaysMs: [hour] })
+    await scene.loseNode({ settings: { retry: { intervalMs: hour } }, mostRecoveries: 1 })
     const next = await scene.create()
     assert.deepEqual(await scene.claimedIds({ node: 'node-2', clusterLimit: 1 }), [next])
   },

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { PunctualError } from '../../errors.ts'
 import { keyedId } from '../../model/ids.ts'
 import type { NewOccurrence } from '../../store/store.ts'
 import { day, hour, idsOf, minute } from './scene.ts'
@@ -13,13 +14,13 @@ export const createCases = topic('create', {
       refs: { order: '42' },
       settings: { timeoutMs: 9, retry: { max: 1 } },
       priority: 3,
-      holds: [{ kind: 'rate', key: 'r', limit: 2, perMs: 1000 }],
+      limits: [{ kind: 'rate', key: 'r', limit: 2, perMs: 1000 }],
       replay: { origin: scene.newId(), reason: 'again', tasks: ['run'] },
       startWithinMs: 5000,
       due: scene.now + minute,
       source: 'timer',
     })
-    assert.deepEqual(await scene.store.create([row]), [{ id: row.id, outcome: 'created', differs: false }])
+    assert.deepEqual(await scene.createAll([row]), [{ id: row.id, outcome: 'created', state: 'pending', differs: false }])
     const { due, onConflict: _, ...given } = row
     assert.deepEqual(await scene.get(row.id), {
       record: { ...given, kind: 'mail', span: null, version: 1, scheduledAt: due, createdAt: scene.now },
@@ -39,7 +40,7 @@ export const createCases = topic('create', {
       refs: { order: '42' },
       settings: { timeoutMs: 9 },
       priority: 3,
-      holds: [{ kind: 'concurrency', key: 'c', limit: 2 }],
+      limits: [{ kind: 'concurrency', key: 'c', limit: 2 }],
       startWithinMs: minute,
     })
     const oddities = { text: '"\\\n\u001e{},\u2028', many: ['ä', '€', '😀'] }
@@ -63,7 +64,7 @@ export const createCases = topic('create', {
       { refs: {} },
       { settings: null },
       { priority: 4 },
-      { holds: null },
+      { limits: null },
       { replay: { origin: scene.newId(), reason: 'again', tasks: null } },
       { startWithinMs: null },
     ]
@@ -72,10 +73,10 @@ export const createCases = topic('create', {
     const keyed = own.map((one, at) => ({ ...common, ...scene.row({ key: `"${at}\\,` }), ...one }))
     for (const rows of [alike, apart, stepwise, keyed, [...alike, ...apart].map((row) => ({ ...row, id: scene.newId() }))]) {
       assert.deepEqual(
-        await scene.store.create(rows),
-        rows.map(({ id }) => ({ id, outcome: 'created', differs: false })),
+        await scene.createAll(rows),
+        rows.map(({ id }) => ({ id, outcome: 'created', state: 'pending', differs: false })),
       )
-      for (const { due, onConflict: _, version: _1, ...given } of rows) {
+      for (const { due, onConflict: _, version: _1, scheduledAt: _6, ...given } of rows) {
         const { record, dueAt } = await scene.get(given.id)
         const { kind: _2, span: _3, version: _4, scheduledAt, createdAt: _5, ...kept } = record
         const instant = typeof due === 'number' ? due : scene.now + due.in
@@ -85,7 +86,7 @@ export const createCases = topic('create', {
   },
   'an unkeyed occurrence that is said again is made once': async (scene) => {
     const rows = Array.from({ length: 3 }, () => scene.row())
-    const outcomes = async (said: readonly NewOccurrence[]) => (await scene.store.create(said)).map(({ outcome }) => outcome)
+    const outcomes = async (said: readonly NewOccurrence[]) => (await scene.createAll(said)).map(({ outcome }) => outcome)
     assert.deepEqual(await outcomes(rows.slice(1)), ['created', 'created'])
     const again = rows.slice(0, 1).map((row) => ({ ...row }))
     assert.deepEqual(await outcomes([...rows, ...again]), ['created', 'existing', 'existing', 'existing'])
@@ -107,7 +108,7 @@ export const createCases = topic('create', {
   },
   'BL-1 the same key twice returns the existing occurrence': async (scene) => {
     const id = await scene.create({ key: 'k' })
-    assert.deepEqual(await scene.createOne({ key: 'k' }), { id, outcome: 'existing', differs: false })
+    assert.deepEqual(await scene.createOne({ key: 'k' }), { id, outcome: 'existing', state: 'pending', differs: false })
     assert.equal((await scene.store.counts({})).states.pending, 1)
   },
   'keep tells that the payload differs, and changes nothing': async (scene) => {
@@ -116,16 +117,22 @@ export const createCases = topic('create', {
     assert.deepEqual(await scene.createOne({ key: 'k', payload: '2', due: { in: hour } }), {
       id,
       outcome: 'existing',
+      state: 'pending',
       differs: true,
     })
-    assert.deepEqual(await scene.createOne({ key: 'k', payload: null }), { id, outcome: 'existing', differs: true })
+    assert.deepEqual(await scene.createOne({ key: 'k', payload: null }), {
+      id,
+      outcome: 'existing',
+      state: 'pending',
+      differs: true,
+    })
     assert.deepEqual(await scene.get(id), before)
   },
   'TS-2 reschedule moves the due instant and keeps the payload': async (scene) => {
     const id = await scene.create({ key: 'k', payload: '1', priority: 4, due: { in: minute } })
     assert.deepEqual(
       await scene.createOne({ key: 'k', payload: '2', priority: 1, due: { in: hour }, onConflict: 'reschedule' }),
-      { id, outcome: 'moved', differs: true },
+      { id, outcome: 'moved', state: 'pending', differs: true },
     )
     const { record, dueAt, state } = await scene.get(id)
     assert.deepEqual(
@@ -149,6 +156,7 @@ export const createCases = topic('create', {
     assert.deepEqual(await scene.createOne({ key: 'k', payload: '2', priority: 1, due: { in: hour }, onConflict: 'replace' }), {
       id,
       outcome: 'replaced',
+      state: 'pending',
       differs: false,
     })
     const { record, dueAt } = await scene.get(id)
@@ -178,6 +186,7 @@ export const createCases = topic('create', {
         assert.deepEqual(await scene.createOne({ key, payload: '9', due: { in: hour }, onConflict }), {
           id,
           outcome: 'existing',
+          state: before.state,
           differs: true,
         })
       }
@@ -195,7 +204,7 @@ export const createCases = topic('create', {
   'rows of one call are answered each on its own, in order': async (scene) => {
     const known = await scene.create({ key: 'known' })
     const rows = [scene.row({ key: 'known' }), scene.row({ key: 'new' }), scene.row({ key: 'new', payload: '3' }), scene.row()]
-    const answers = await scene.store.create(rows)
+    const answers = await scene.createAll(rows)
     assert.deepEqual(
       answers.map(({ outcome, differs }) => [outcome, differs]),
       [
@@ -209,13 +218,13 @@ export const createCases = topic('create', {
   },
   'five hundred rows are created in one call': async (scene) => {
     const rows = Array.from({ length: 500 }, (_, i) => scene.row({ key: `k${i}` }))
-    const answers = await scene.store.create(rows)
+    const answers = await scene.createAll(rows)
     assert.ok(answers.every(({ outcome }, i) => outcome === 'created' && answers[i]?.id === rows[i]?.id))
     assert.equal((await scene.store.counts({})).states.pending, 500)
   },
   'a row that is given twice in one call is created once': async (scene) => {
     for (const row of [scene.row({ key: 'k' }), scene.row({ key: 'l', unique: 'live' }), scene.row({})]) {
-      const answers = await scene.store.create([row, row])
+      const answers = await scene.createAll([row, row])
       assert.deepEqual(
         answers.map(({ id, outcome }) => [id, outcome]),
         [
@@ -227,7 +236,7 @@ export const createCases = topic('create', {
     assert.equal((await scene.store.counts({})).states.pending, 3)
   },
   'an empty call creates nothing': async ({ store }) => {
-    assert.deepEqual(await store.create([]), [])
+    assert.deepEqual(await store.create([]), { rows: [], claimed: null })
   },
   'calls at the same time under one key create one occurrence': async (scene) => {
     const answers = await Promise.all(Array.from({ length: 10 }, () => scene.createOne({ key: 'k' })))
@@ -247,6 +256,7 @@ export const createCases = topic('create', {
     assert.deepEqual(await scene.createOne({ key: 'k', unique: 'live', payload: '2' }), {
       id: holding.id,
       outcome: 'existing',
+      state: 'running',
       differs: true,
     })
     await scene.settle(holding, 'parked', { delayMs: minute })
@@ -261,35 +271,112 @@ export const createCases = topic('create', {
     await scene.store.cancel({ which: { id: pending }, reason: null })
     await scene.create({ key: 'k', unique: 'live' })
   },
-  'a dead occurrence keeps its live key until it is discarded': async (scene) => {
+  'a dead occurrence leaves its live key to the next, and by the key that one is meant': async (scene) => {
+    const dead = await scene.dead({ key: 'k', unique: 'live' })
+    const which = { tenant: 'default', job: 'mail', key: 'k' }
+    assert.equal((await scene.store.get(which))?.record.id, dead)
+    const next = await scene.create({ key: 'k', unique: 'live' })
+    assert.equal((await scene.store.get(which))?.record.id, next)
+    await scene.store.move({ which: { id: dead }, to: { retry: { in: minute } } })
+    assert.equal((await scene.createOne({ key: 'k', unique: 'live' })).id, next)
+    assert.equal((await scene.store.cancel({ which, reason: null }))[0]?.outcome, 'canceled')
+  },
+  'a dead occurrence that is retried has its live key again, if that is free': async (scene) => {
     const id = await scene.dead({ key: 'k', unique: 'live' })
-    assert.deepEqual(await scene.createOne({ key: 'k', unique: 'live' }), { id, outcome: 'existing', differs: false })
-    await scene.store.move({ which: { id }, to: { discard: null } })
-    await scene.create({ key: 'k', unique: 'live' })
+    await scene.store.move({ which: { id }, to: { retry: { in: minute } } })
+    assert.deepEqual(await scene.createOne({ key: 'k', unique: 'live' }), {
+      id,
+      outcome: 'existing',
+      state: 'retrying',
+      differs: false,
+    })
+  },
+  'BL-1 work that was canceled before it began leaves its key to the next': async (scene) => {
+    const which = { tenant: 'default', job: 'mail', key: 'k' }
+    const ids = [await scene.create({ key: 'k', due: { in: minute } })]
+    for (const n of [1, 2]) {
+      await scene.store.cancel({ which, reason: null })
+      const { id, outcome } = await scene.createOne({ key: 'k', due: { in: minute } })
+      assert.deepEqual([id, outcome], [keyedId('default', 'mail', 'k', n), 'created'])
+      assert.equal((await scene.createOne({ key: 'k' })).id, id, 'two creators still make one')
+      assert.equal((await scene.store.get(which))?.record.id, id)
+      ids.push(id)
+    }
+    assert.equal((await scene.store.cancel({ which, reason: 'paid' }))[0]?.id, ids[2])
+    assert.deepEqual(await Promise.all(ids.map((id) => scene.state(id))), ['canceled', 'canceled', 'canceled'])
+  },
+  'BL-1 work that was canceled after it began keeps its key': async (scene) => {
+    const holding = await scene.running({ key: 'k' })
+    await scene.settle(holding, 'parked', { delayMs: minute })
+    await scene.store.cancel({ which: { id: holding.id }, reason: null })
+    assert.deepEqual(await scene.createOne({ key: 'k' }), {
+      id: holding.id,
+      outcome: 'existing',
+      state: 'canceled',
+      differs: false,
+    })
+  },
+  'a remembered key and a live key of the same text are two keys': async (scene) => {
+    const ever = await scene.create({ key: 'k', due: { in: minute } })
+    const live = await scene.create({ key: 'k', unique: 'live', due: { in: minute } })
+    const which = { tenant: 'default', job: 'mail', key: 'k' } as const
+    assert.equal((await scene.store.get({ ...which, unique: 'ever' }))?.record.id, ever)
+    assert.equal((await scene.store.get({ ...which, unique: 'live' }))?.record.id, live)
+    await scene.store.cancel({ which: { ...which, unique: 'live' }, reason: null })
+    assert.deepEqual([await scene.state(ever), await scene.state(live)], ['pending', 'canceled'])
+  },
+  'a replay keeps the instant it stands for, whenever it is due': async (scene) => {
+    const { record, dueAt } = await scene.get(await scene.create({ scheduledAt: scene.now - day, due: { in: minute } }))
+    assert.deepEqual([record.scheduledAt, dueAt], [scene.now - day, scene.now + minute])
+  },
+  'a create may claim what it has made in the same commit, or leave it to a claim': async (scene) => {
+    await scene.join()
+    const request = scene.claimRequest()
+    const { rows, claimed } = await scene.store.create([scene.row(), scene.row()], { claim: request })
+    const again = await scene.store.claim(request)
+    assert.deepEqual(
+      again.members.map(({ record }) => record.id),
+      rows.map(({ id }) => id),
+    )
+    if (claimed)
+      assert.deepEqual(
+        claimed.members.map(({ record, turn }) => [record.id, turn]),
+        rows.map(({ id }) => [id, 1]),
+      )
+  },
+  'a create that claims for a node that is not known is refused as a whole': async (scene) => {
+    const row = scene.row()
+    const said = scene.store.create([row], { claim: scene.claimRequest() })
+    const isLost = await said.then(
+      ({ claimed }) => claimed === null,
+      (error: unknown) => error instanceof PunctualError && error.code === 'claim.lost',
+    )
+    assert.ok(isLost)
   },
   'a live key is rescheduled and replaced like any other': async (scene) => {
     const id = await scene.create({ key: 'k', unique: 'live', due: { in: minute } })
     assert.deepEqual(await scene.createOne({ key: 'k', unique: 'live', due: { in: hour }, onConflict: 'reschedule' }), {
       id,
       outcome: 'moved',
+      state: 'pending',
       differs: false,
     })
     assert.deepEqual(
       await scene.createOne({ key: 'k', unique: 'live', payload: '2', due: { in: hour }, onConflict: 'replace' }),
-      { id, outcome: 'replaced', differs: false },
+      { id, outcome: 'replaced', state: 'pending', differs: false },
     )
     assert.equal((await scene.get(id)).record.payload, '2')
   },
   'a create repeated after its live occurrence has ended finds it by its id': async (scene) => {
     const row = scene.row({ key: 'k', unique: 'live' })
     await scene.join()
-    await scene.store.create([row])
+    await scene.createAll([row])
     const holding = await scene.claim()
     assert.deepEqual(idsOf(holding), [row.id])
     await scene.settle(holding, 'completed')
-    assert.deepEqual(await scene.store.create([row]), [{ id: row.id, outcome: 'existing', differs: false }])
+    assert.deepEqual(await scene.createAll([row]), [{ id: row.id, outcome: 'existing', state: 'completed', differs: false }])
     const next = await scene.create({ key: 'k', unique: 'live' })
-    assert.deepEqual(await scene.store.create([row]), [{ id: row.id, outcome: 'existing', differs: false }])
+    assert.deepEqual(await scene.createAll([row]), [{ id: row.id, outcome: 'existing', state: 'completed', differs: false }])
     assert.deepEqual(await scene.claimedIds(), [next])
   },
   'live keys of tenants and jobs are apart': async (scene) => {

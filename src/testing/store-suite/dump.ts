@@ -1,7 +1,7 @@
 import type { VersionRecord } from '../../model/job.ts'
 import type { OccurrenceHistory, OccurrenceSummary } from '../../model/occurrence.ts'
 import type { PauseRecord } from '../../model/pause.ts'
-import type { JobCounts, NodeRecord, RangeRecord, Store, WaitingGroup } from '../../store/store.ts'
+import type { BacklogGroup, JobCounts, NodeRecord, RangeRecord, Store } from '../../store/store.ts'
 
 /** What can be read of a store without asking for each occurrence, in a fixed order, so that two can be compared. */
 export interface Outline {
@@ -13,7 +13,7 @@ export interface Outline {
   readonly pauses: readonly PauseRecord[]
   readonly pauseRevision: number
   readonly ranges: readonly RangeRecord[]
-  readonly waiting: readonly WaitingGroup[]
+  readonly backlog: readonly BacklogGroup[]
   readonly nextDue: number | null
 }
 
@@ -45,7 +45,7 @@ export async function outline(store: Store): Promise<Outline> {
     pauses: await store.readPauses({}),
     pauseRevision,
     ranges: await store.listRanges({ limit: 1000 }),
-    waiting: await store.waiting({ kinds }),
+    backlog: await store.backlog({ kinds }),
     nextDue: (await store.peek({ kinds })).nextDue,
   }
 }

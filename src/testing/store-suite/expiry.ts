@@ -39,10 +39,10 @@ export const expiryCases = topic('expiry', {
     assert.deepEqual((await scene.rescue({ gone: [] })).expired, [])
   },
   'what waits for a key, a rate or a resume is missed when its time is over': async (scene) => {
-    const holds = [{ kind: 'concurrency', key: 'c', limit: 1 }] as const
-    const holder = await scene.running({ holds })
+    const limits = [{ kind: 'concurrency', key: 'c', limit: 1 }] as const
+    const holder = await scene.running({ limits })
     await scene.pause({ job: 'report' })
-    const ids = [await scene.create({ holds, startWithinMs: 1000 }), await scene.create({ job: 'report', startWithinMs: 1000 })]
+    const ids = [await scene.create({ limits, startWithinMs: 1000 }), await scene.create({ job: 'report', startWithinMs: 1000 })]
     await scene.claim()
     await scene.clock.advance(1001)
     const { expired } = await scene.rescue({ gone: [] })

@@ -1,11 +1,11 @@
 // Rule 3: the end row is the fence. Under a claim that no longer stands, every write is refused and changes nothing.
 import assert from 'node:assert/strict'
-import type { Hold } from '../../model/hold.ts'
+import type { Limit } from '../../model/limit.ts'
 import { lastingDump } from './dump.ts'
-import { type Holding, memberRef, minute, type Scene } from './scene.ts'
+import { forged, type Holding, memberOf, memberRef, minute, type Scene } from './scene.ts'
 import { topic } from './topic.ts'
 
-const limit: readonly Hold[] = [{ kind: 'concurrency', key: 'c', limit: 1 }]
+const limit: readonly Limit[] = [{ kind: 'concurrency', key: 'c', limit: 1 }]
 
 /** Ways in which a claim of node-1 stops standing. */
 const endings: Readonly<Record<string, (scene: Scene, holding: Holding & { id: string }) => Promise<unknown>>> = {
@@ -16,7 +16,7 @@ const endings: Readonly<Record<string, (scene: Scene, holding: Holding & { id: s
     await scene.clock.advance(1000)
     await scene.claim({ node: 'node-2' })
   },
-  'its member was buried as dead by a rescue': (scene) => scene.loseNode({ delaysMs: [] }),
+  'its member was buried as dead by a rescue': (scene) => scene.loseNode({ mostRecoveries: 0 }),
   'its member overran its deadline': async (scene, holding) => {
     await scene.store.checkpoint([
       { ...memberRef(holding), attempts: [], start: { startedAt: scene.now, deadlineAt: scene.now + 1 } },
@@ -29,7 +29,7 @@ const endings: Readonly<Record<string, (scene: Scene, holding: Holding & { id: s
     await scene.loseNode()
   },
   'its member overran, was canceled and gave its key to the next': async (scene, holding) => {
-    await scene.create({ holds: limit })
+    await scene.create({ limits: limit })
     await scene.claim()
     await scene.store.checkpoint([
       { ...memberRef(holding), attempts: [], start: { startedAt: scene.now, deadlineAt: scene.now + 1 } },
@@ -40,9 +40,9 @@ const endings: Readonly<Record<string, (scene: Scene, holding: Holding & { id: s
     assert.equal((await scene.claim()).members.length, 1)
   },
   'its member was buried by a rescue and its key is held by another': async (scene) => {
-    await scene.create({ holds: limit })
+    await scene.create({ limits: limit })
     await scene.claim()
-    await scene.loseNode({ delaysMs: [] })
+    await scene.loseNode({ mostRecoveries: 0 })
     assert.equal((await scene.claim({ node: 'node-2' })).members.length, 1)
   },
   'its member has completed': (scene, holding) => scene.settle(holding, 'completed', { done: false }),
@@ -68,7 +68,7 @@ async function refusesWrites(
   scene: Scene,
   bring: (scene: Scene, holding: Holding & { id: string }) => Promise<unknown>,
 ): Promise<void> {
-  const holding = await scene.running({ key: 'k', holds: limit })
+  const holding = await scene.running({ key: 'k', limits: limit })
   const item = { ...memberRef(holding), attempts: [scene.attempt({ task: 'late' })] }
   await bring(scene, holding)
   const before = await lastingDump(scene.store)
@@ -77,8 +77,8 @@ async function refusesWrites(
   assert.deepEqual(await scene.store.checkpoint([{ ...item, progress, start }]), ['lost'])
   // An end that nobody has said: the same end said twice would be a repeated call.
   const end = scene.end('failed', { endedAt: scene.now + 7 })
-  assert.deepEqual(await scene.store.settle([{ ...item, end, delayMs: 0 }], []), ['lost'])
-  assert.deepEqual(await scene.store.settle([{ ...item, end: { ...end, end: 'parked' }, delayMs: 0 }], [holding.claim]), ['lost'])
+  assert.deepEqual(await scene.settleAll([{ ...item, end, delayMs: 0 }], []), ['lost'])
+  assert.deepEqual(await scene.settleAll([{ ...item, end: { ...end, end: 'parked' }, delayMs: 0 }], [holding.claim]), ['lost'])
   assert.deepEqual(await lastingDump(scene.store), before)
 }
 
@@ -89,7 +89,7 @@ export const fenceCases = topic('fence', {
     const before = await lastingDump(scene.store)
     const item = { ...memberRef(holding), claim: { ...holding.claim, token: 'guessed' }, attempts: [scene.attempt()] }
     assert.deepEqual(await scene.store.checkpoint([item]), ['lost'])
-    assert.deepEqual(await scene.store.settle([{ ...item, end: scene.end('completed'), delayMs: 0 }], [item.claim]), ['lost'])
+    assert.deepEqual(await scene.settleAll([{ ...item, end: scene.end('completed'), delayMs: 0 }], [item.claim]), ['lost'])
     assert.deepEqual(await lastingDump(scene.store), before)
     assert.equal(await scene.settle(holding, 'completed'), 'ok')
   },
@@ -98,11 +98,10 @@ export const fenceCases = topic('fence', {
     await scene.join('node-2')
     await scene.create()
     const second = await scene.claim({ node: 'node-2' })
-    const { ref, turn } = memberRef(first)
-    const item = { claim: second.claim, ref, turn, attempts: [scene.attempt()] }
+    const item = { claim: second.claim, member: memberOf(first), attempts: [scene.attempt()] }
     const before = await lastingDump(scene.store)
     assert.deepEqual(await scene.store.checkpoint([item]), ['lost'])
-    assert.deepEqual(await scene.store.settle([{ ...item, end: scene.end('completed'), delayMs: 0 }], []), ['lost'])
+    assert.deepEqual(await scene.settleAll([{ ...item, end: scene.end('completed'), delayMs: 0 }], []), ['lost'])
     assert.deepEqual(await lastingDump(scene.store), before)
   },
   'another turn than the one claimed cannot be written': async (scene) => {
@@ -110,22 +109,22 @@ export const fenceCases = topic('fence', {
     await scene.settle(holding, 'parked')
     const next = await scene.claim()
     for (const turn of [1, 3]) {
-      const item = { ...memberRef(next), turn, attempts: [scene.attempt({ task: 'x' })] }
+      const item = { ...forged(next, { turn }), attempts: [scene.attempt({ task: 'x' })] }
       assert.deepEqual(await scene.store.checkpoint([item]), ['lost'])
-      assert.deepEqual(await scene.store.settle([{ ...item, end: scene.end('completed'), delayMs: 0 }], []), ['lost'])
+      assert.deepEqual(await scene.settleAll([{ ...item, end: scene.end('completed'), delayMs: 0 }], []), ['lost'])
     }
     assert.equal(await scene.settle(next, 'completed'), 'ok')
   },
   'a member that never was cannot be written': async (scene) => {
     const holding = await scene.running()
-    const item = { ...memberRef(holding), ref: 999_999, attempts: [scene.attempt()] }
+    const item = { ...forged(holding, { ref: 999_999 }), attempts: [scene.attempt()] }
     assert.deepEqual(await scene.store.checkpoint([item]), ['lost'])
-    assert.deepEqual(await scene.store.settle([{ ...item, end: scene.end('completed'), delayMs: 0 }], []), ['lost'])
+    assert.deepEqual(await scene.settleAll([{ ...item, end: scene.end('completed'), delayMs: 0 }], []), ['lost'])
   },
   'of two ends of one turn said at the same time, one counts': async (scene) => {
     const holding = await scene.running()
     const ends = [scene.settleItem(holding, 'completed'), scene.settleItem(holding, 'failed')]
-    const answers = await Promise.all(ends.map((item) => scene.store.settle([item], [])))
+    const answers = await Promise.all(ends.map((item) => scene.settleAll([item], [])))
     assert.deepEqual(answers.flat().toSorted(), ['lost', 'ok'])
     assert.equal((await scene.get(holding.id)).turns.length, 1)
   },

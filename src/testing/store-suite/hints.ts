@@ -6,7 +6,7 @@ import { topic } from './topic.ts'
 export const hintCases = topic('hints', {
   'a create tells when the earliest of its rows is due': async (scene) => {
     const hints = await hintsOf(scene, () =>
-      scene.store.create([scene.row({ due: scene.now + 50 }), scene.row({ due: scene.now + 20 })]),
+      scene.createAll([scene.row({ due: scene.now + 50 }), scene.row({ due: scene.now + 20 })]),
     )
     assert.ok(hints.some((hint) => hint.kind === 'due' && hint.at <= scene.now + 20))
   },
@@ -40,12 +40,12 @@ export const hintCases = topic('hints', {
     assert.ok(hints.some((hint) => hint.kind === 'due' && hint.at <= scene.now))
   },
   'a wake tells that something may be due': async (scene) => {
-    const hints = await hintsOf(scene, () => scene.store.wake())
+    const hints = await hintsOf(scene, () => scene.store.hints.wake())
     assert.ok(hints.some((hint) => hint.kind === 'due' && hint.at <= scene.now))
   },
   'who has unsubscribed is told no more': async (scene) => {
     const hints: Hint[] = []
-    const stop = scene.store.subscribe((hint) => hints.push(hint))
+    const stop = scene.store.hints.subscribe((hint) => hints.push(hint))
     stop()
     stop()
     await scene.create()
@@ -56,7 +56,7 @@ export const hintCases = topic('hints', {
 
 async function hintsOf(scene: Scene, act: () => Promise<unknown>): Promise<readonly Hint[]> {
   const hints: Hint[] = []
-  const stop = scene.store.subscribe((hint) => hints.push(hint))
+  const stop = scene.store.hints.subscribe((hint) => hints.push(hint))
   await act()
   await scene.clock.settle()
   stop()

@@ -1,18 +1,18 @@
 // Keys that occurrences contend for.
-import type { Hold } from '../../model/hold.ts'
+import type { Limit } from '../../model/limit.ts'
 import type { OverlapPolicy } from '../../model/overlap.ts'
 import type { NewOccurrence } from '../../store/store.ts'
 import type { Scene } from './scene.ts'
 
-export function overlap(policy: Exclude<OverlapPolicy, 'allow'>, name = 'a'): readonly Hold[] {
+export function overlap(policy: Exclude<OverlapPolicy, 'allow'>, name = 'a'): readonly Limit[] {
   return [{ kind: 'overlap', key: `overlap-${name}`, limit: 1, policy }]
 }
 
-export function concurrency(limit: number, name = 'a'): readonly Hold[] {
+export function concurrency(limit: number, name = 'a'): readonly Limit[] {
   return [{ kind: 'concurrency', key: `concurrency-${name}`, limit }]
 }
 
-export function rate(limit: number, perMs: number): readonly Hold[] {
+export function rate(limit: number, perMs: number): readonly Limit[] {
   return [{ kind: 'rate', key: 'rate-a', limit, perMs }]
 }
 

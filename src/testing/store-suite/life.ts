@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { type Ability, abilities } from '../../store/abilities.ts'
 import { dump } from './dump.ts'
+import { memberRef } from './scene.ts'
 import { topic } from './topic.ts'
 
 const anyStore = topic('life', {
@@ -42,9 +43,7 @@ const durable = topic(
       await scene.putJob()
       await scene.plan([scene.now + 60_000])
       const holding = await scene.running({ key: 'k', refs: { order: '42' }, settings: { timeoutMs: 5 } })
-      await store.checkpoint([
-        { claim: holding.claim, ref: holding.members[0]?.ref as number, turn: 1, attempts: [scene.attempt()] },
-      ])
+      await store.checkpoint([{ ...memberRef(holding), attempts: [scene.attempt()] }])
       await scene.create({ due: { in: 5000 }, entity: 'e' })
       await scene.settle(holding, 'parked', { delayMs: 1000 })
       await scene.create()
@@ -73,7 +72,7 @@ const shared = topic(
       const other = await scene.another()
       const row = scene.row({ key: 'k' })
       const answers = await Promise.all([scene.store.create([row]), other.create([row])])
-      assert.deepEqual(answers.map(([answer]) => answer?.outcome).toSorted(), ['created', 'existing'])
+      assert.deepEqual(answers.map(({ rows: [answer] }) => answer?.outcome).toSorted(), ['created', 'existing'])
     },
     'a claim of one handle is canceled, settled and seen through the other': async (scene) => {
       const other = await scene.another()
@@ -83,7 +82,8 @@ const shared = topic(
       ])
       const { cancels } = await scene.beat({ claims: [holding.claim.id] })
       assert.equal(cancels.length, 1)
-      assert.deepEqual(await other.settle([scene.settleItem(holding, 'canceled')], [holding.claim]), ['ok'])
+      const { items } = await other.settle([scene.settleItem(holding, 'canceled')], { done: [holding.claim] })
+      assert.deepEqual(items, ['ok'])
       assert.equal(await scene.state(holding.id), 'canceled')
     },
   },

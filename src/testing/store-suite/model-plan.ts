@@ -1,6 +1,7 @@
 // What random steps plan, and the keys they contend for.
-import type { Hold } from '../../model/hold.ts'
+
 import { scheduledId } from '../../model/ids.ts'
+import type { Limit } from '../../model/limit.ts'
 import type { JobPlan, PlanCandidate, PlanWork } from '../../store/store.ts'
 import { pick, type Step } from './model-step.ts'
 
@@ -14,7 +15,7 @@ export function randomPlan(candidate: PlanCandidate, pauseRevision: number, { a,
     version: pick(candidate.versions, b + i).version,
     source: pick(['schedule', 'schedule', 'recovery'] as const, c),
     priority: pick([5, 1], b),
-    holds: pick(holdSets, (a >> 2) + i),
+    limits: pick(limitSets, (a >> 2) + i),
     span: pick([null, null, { from: cursor, to: at, count: 7 }], c >> 2),
     startWithinMs: pick([null, null, 3000], c >> 1),
     end: pick(
@@ -42,7 +43,7 @@ export function randomPlan(candidate: PlanCandidate, pauseRevision: number, { a,
     tz: pick(['', '', '2026a 2026 00c0ffee'], b >> 3),
     rows,
     ranges: b % 6 === 0 ? [range] : [],
-    revive: words.flatMap(({ at, word }) => (word === 'revive' ? [{ at, holds: pick(holdSets, b), span: null }] : [])),
+    revive: words.flatMap(({ at, word }) => (word === 'revive' ? [{ at, limits: pick(limitSets, b), span: null }] : [])),
     drop: words.flatMap(({ at, word }) => (word === 'drop' ? [{ at, state: 'missed' as const, reason: 'downtime' }] : [])),
   }
 }
@@ -56,10 +57,10 @@ export function byTenant(a: PlanCandidate, b: PlanCandidate): number {
 }
 
 /** The keys that steps contend for: several kinds and orders over few names. */
-export const holdSets: readonly (readonly Hold[] | null)[] = [
+export const limitSets: readonly (readonly Limit[] | null)[] = [
   null,
   null,
-  ...(['skip', 'queue', 'queue-one', 'cancel-previous'] as const).map((policy): readonly Hold[] => [
+  ...(['skip', 'queue', 'queue-one', 'cancel-previous'] as const).map((policy): readonly Limit[] => [
     { kind: 'overlap', key: 'o', limit: 1, policy },
   ]),
   [{ kind: 'concurrency', key: 'c', limit: 1 }],
@@ -76,5 +77,16 @@ export const holdSets: readonly (readonly Hold[] | null)[] = [
     { kind: 'overlap', key: 'p', limit: 1, policy: 'skip' },
     { kind: 'rate', key: 'r', limit: 1, perMs: 3000 },
     { kind: 'catch-up', key: 'd', limit: 1 },
+  ],
+  [{ kind: 'concurrency', key: 'c', limit: 3 }],
+  [
+    { kind: 'concurrency', key: 'b', limit: 2 },
+    { kind: 'concurrency', key: 'c', limit: 2 },
+    { kind: 'rate', key: 's', limit: 2, perMs: 700 },
+  ],
+  [
+    { kind: 'catch-up', key: 'd', limit: 1 },
+    { kind: 'catch-up-total', key: 'e', limit: 2 },
+    { kind: 'overlap', key: 'o', limit: 1, policy: 'queue' },
   ],
 ]

@@ -2,8 +2,18 @@
 
 import { keyedId } from '../../model/ids.ts'
 import type { TurnEnd } from '../../model/lifecycle.ts'
-import type { CancelRequest, ClaimPick, MoveRequest, NewOccurrence, NodeInfo, OnConflict, SettleItem } from '../../store/store.ts'
-import { byTenant, holdSets, randomPlan, shownWork } from './model-plan.ts'
+import type {
+  CancelRequest,
+  ClaimAnswer,
+  ClaimPick,
+  ClaimRequest,
+  MoveRequest,
+  NewOccurrence,
+  NodeInfo,
+  OnConflict,
+  SettleItem,
+} from '../../store/store.ts'
+import { byTenant, limitSets, randomPlan, shownWork } from './model-plan.ts'
 import { pick, type Step, type StepVerb } from './model-step.ts'
 import type { KnownClaim, ModelWorld } from './model-world.ts'
 
@@ -15,8 +25,8 @@ const tenants = ['acme', 'globex']
 export const doStep: Readonly<Record<StepVerb, (world: ModelWorld, step: Step) => Promise<unknown>>> = {
   async create(world, { a, b, c }) {
     const rows = Array.from({ length: 1 + (a % 3) }, (_, i) => newRow(world, a + i, b + 7 * i, c))
-    const answers = await world.both((store) => store.create(rows))
-    for (const { id } of answers ?? []) if (!world.ids.includes(id)) world.ids.push(id)
+    const answer = await world.both((store) => store.create(rows))
+    for (const { id } of answer?.rows ?? []) if (!world.ids.includes(id)) world.ids.push(id)
   },
 
   putJob: (world, { a, b, c }) => {
@@ -69,33 +79,13 @@ export const doStep: Readonly<Record<StepVerb, (world: ModelWorld, step: Step) =
     await world.both((store) => store.plan([plan]))
   },
 
-  async claim(world, { a, b, c }) {
-    const ref = world.newClaim()
-    const known = (await world.reference.nodes()).nodes.map(({ boot }) => boot)
-    const node = pick(a % 9 === 0 || known.length === 0 ? world.boots : known, b)
-    const dueBy = c % 5 === 0 ? { dueBy: world.now - 400 } : {}
-    const clusterLimit = c % 6 === 0 ? { clusterLimit: 1 + (c % 4) } : {}
-    const picks = a % 5 === 0 ? { pick: pick(claimPicks, a >> 3) } : {}
-    const request = {
-      ...ref,
-      node,
-      kinds: pick([['mail'], jobs, kinds, kinds], b),
-      limit: 1 + (b % 4),
-      ...dueBy,
-      ...clusterLimit,
-      ...picks,
-    }
+  async claim(world, step) {
+    const request = await claimRequest(world, step)
     const answer = await world.both(
       (store) => store.claim(request),
       (said, side) => world.showClaim(said, side),
     )
-    if (!answer || answer.members.length === 0) return
-    world.claims.push({
-      ...ref,
-      node,
-      members: answer.members.map(({ record, turn }) => ({ id: record.id, turn })),
-      settled: new Set(),
-    })
+    if (answer) remember(world, request, answer)
   },
 
   async reclaim(world, { a, c }) {
@@ -141,12 +131,17 @@ export const doStep: Readonly<Record<StepVerb, (world: ModelWorld, step: Step) =
     )
     for (const { id } of members) claim.settled.add(id)
     const done = claim.settled.size === claim.members.length ? [{ id: claim.id, token: claim.token }] : []
-    await world.both((store, side) =>
-      store.settle(
-        members.map((member, i) => ({ ...world.member(side, claim, member), ...(ends[i] as ReturnType<typeof settled>) })),
-        done,
-      ),
+    // Every other settle takes the next work in the same commit.
+    const next = c % 2 === 0 ? await claimRequest(world, { a: b, b: c, c: a }) : null
+    const answer = await world.both(
+      (store, side) =>
+        store.settle(
+          members.map((member, i) => ({ ...world.member(side, claim, member), ...(ends[i] as ReturnType<typeof settled>) })),
+          { done, ...(next && { claim: next }) },
+        ),
+      ({ items, claimed }, side) => ({ items, claimed: claimed && world.showClaim(claimed, side) }),
     )
+    if (next && answer?.claimed) remember(world, next, answer.claimed)
   },
 
   cancel: (world, { a, b, c }) =>
@@ -200,8 +195,17 @@ export const doStep: Readonly<Record<StepVerb, (world: ModelWorld, step: Step) =
       .filter((_, i) => (a + i) % 3 !== 0)
       .map(({ boot, beats }) => ({ boot, beats: b % 7 === 0 ? beats - 1 : beats }))
     await world.both(
-      (store) => store.rescue({ gone, delaysMs: pick([[1000, 2000], [0, 500], [0], []], c), limit: 100 }),
-      ({ rescued, removed, more, expired }) => ({
+      (store) =>
+        store.rescue({
+          gone,
+          settings: { retry: { intervalMs: pick([1000, 0], c), max: pick([3, 1, 0], a) } },
+          mostRecoveries: pick([3, 2, 1, 0], c),
+          limit: 100,
+          kinds: pick([[], jobs, kinds], b),
+          hookMs: 3000,
+        }),
+      ({ rescued, removed, more, expired, unheard }) => ({
+        unheard: unheard.map(({ id }) => id).toSorted(),
         rescued: rescued.toSorted((x, y) => (x.id < y.id ? -1 : 1)),
         expired: expired.toSorted((x, y) => (x.id < y.id ? -1 : 1)),
         removed: removed.toSorted(),
@@ -249,13 +253,37 @@ function newRow(world: ModelWorld, a: number, b: number, c: number): NewOccurren
     payload: pick([null, '1', '2'], c >> 2),
     settings: pick([null, { timeoutMs: 5 }], b),
     priority: pick([5, 5, 0, 9], c >> 1),
-    holds: c % 10 === 0 ? 'declared' : pick(holdSets, a >> 2),
+    limits: c % 10 === 0 ? 'declared' : pick(limitSets, a >> 2),
     replay: pick([null, null, { origin: 'o', reason: 'again', tasks: null }], a),
     startWithinMs: pick([null, null, null, null, null, 2000], a >> 1),
+    isHooked: b % 5 === 0,
+    scheduledAt: pick([null, null, null, world.now - 60_000], a >> 3),
     version: pick([null, null, null, 1], b >> 1),
     due: pick([{ in: 0 }, { in: 0 }, world.now - 1000, { in: 500 }, world.now + 5000], c >> 3),
     onConflict: pick(['keep', 'reschedule', 'replace'] satisfies OnConflict[], c >> 4),
   }
+}
+
+async function claimRequest(world: ModelWorld, { a, b, c }: Pick<Step, 'a' | 'b' | 'c'>): Promise<ClaimRequest> {
+  const known = (await world.reference.nodes()).nodes.map(({ boot }) => boot)
+  const dueBy = c % 5 === 0 ? { dueBy: world.now - 400 } : {}
+  const clusterLimit = c % 6 === 0 ? { clusterLimit: 1 + (c % 4) } : {}
+  const picks = a % 5 === 0 ? { pick: pick(claimPicks, a >> 3) } : {}
+  return {
+    ...world.newClaim(),
+    node: pick(a % 9 === 0 || known.length === 0 ? world.boots : known, b),
+    kinds: pick([['mail'], jobs, kinds, kinds], b),
+    limit: 1 + (b % 4),
+    ...dueBy,
+    ...clusterLimit,
+    ...picks,
+  }
+}
+
+function remember(world: ModelWorld, { id, token, node }: ClaimRequest, { members }: ClaimAnswer): void {
+  if (members.length === 0) return
+  const known = members.map(({ record, turn }) => ({ id: record.id, turn }))
+  world.claims.push({ id, token, node, members: known, settled: new Set() })
 }
 
 const claimPicks: readonly ClaimPick[] = [
@@ -264,13 +292,14 @@ const claimPicks: readonly ClaimPick[] = [
   { kind: 'quotas', quotas: [{ job: 'mail', priority: 5, limit: 1 }] },
 ]
 
-function settled(world: ModelWorld, end: TurnEnd, c: number): Pick<SettleItem, 'end' | 'attempts' | 'delayMs'> {
+function settled(world: ModelWorld, end: TurnEnd, c: number): Omit<SettleItem, 'claim' | 'member'> {
   const startedAt = c % 4 === 0 ? null : world.now - (c % 50)
   const error = c % 2 === 0 ? { message: 'no route' } : null
   return {
     end: { end, startedAt, endedAt: world.now, result: null, error, attempt: null, settings: null, tasks: null, reason: null },
     attempts: [],
     delayMs: pick([0, 500, 2000], c),
+    ...(c % 3 === 0 && { hookMs: 1000 }),
   }
 }
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { PunctualError } from '../../errors.ts'
 import { uuidV7 } from '../../model/ids.ts'
-import type { ClaimAnswer, ClaimRef, MemberRef, Store } from '../../store/store.ts'
+import type { ClaimAnswer, ClaimMember, ClaimRef, MemberWrite, Store } from '../../store/store.ts'
 import type { ManualClock } from '../manual-clock.ts'
 
 /** A claim as its node knows it. */
@@ -22,7 +22,8 @@ export class ModelWorld {
   readonly clock: ManualClock
   readonly reference: Store
   readonly #stores: Readonly<Record<Side, Store>>
-  readonly #refs = { subject: new Map<string, number>(), reference: new Map<string, number>() }
+  /** The newest member of each id and turn, as each side returned it. */
+  readonly #members = { subject: new Map<string, ClaimMember>(), reference: new Map<string, ClaimMember>() }
   #lastId = 0
 
   constructor(subject: Store, reference: Store, clock: ManualClock) {
@@ -66,27 +67,31 @@ export class ModelWorld {
 
   /** Remembers the store's own handles, and shows the answer without them. */
   showClaim(answer: ClaimAnswer, side: Side): unknown {
-    for (const { ref, record } of answer.members) this.#refs[side].set(record.id, ref)
+    for (const member of answer.members) {
+      this.#members[side].set(member.record.id, member)
+      this.#members[side].set(`${member.record.id} ${member.turn}`, member)
+    }
     return {
       ...answer,
       passed: answer.passed.toSorted((a, b) => (a.id < b.id ? -1 : 1)),
-      members: answer.members.map(({ ref: _, attempts, ...member }) => ({
-        ...member,
+      members: answer.members.map(({ turn, record, dueAt, recoveries, jobSettings, lastRunAt, turns, attempts }) => ({
+        ...{ turn, record, dueAt, recoveries, jobSettings, lastRunAt, turns },
         attempts: attempts.map(({ task, n }) => `${task} ${n}`).toSorted(),
       })),
     }
   }
 
   ref(side: Side, id: string): number {
-    return this.#refs[side].get(id) ?? 999_999
+    return this.#members[side].get(id)?.ref ?? 999_999
   }
 
   idOf(side: Side, ref: number): string | undefined {
-    return [...this.#refs[side]].find(([, known]) => known === ref)?.[0]
+    return [...this.#members[side].values()].find((known) => known.ref === ref)?.record.id
   }
 
-  member(side: Side, claim: KnownClaim, { id, turn }: { id: string; turn: number }): MemberRef {
-    return { claim: { id: claim.id, token: claim.token }, ref: this.ref(side, id), turn }
+  member(side: Side, claim: KnownClaim, { id, turn }: { id: string; turn: number }): MemberWrite {
+    const member = this.#members[side].get(`${id} ${turn}`) as ClaimMember
+    return { claim: { id: claim.id, token: claim.token }, member }
   }
 }
 

@@ -36,7 +36,7 @@ export const passedCases = topic('passed', {
     const at = scene.now + minute
     const more = {
       dueAt: at + 5000,
-      holds: [{ kind: 'catch-up', key: 'c', limit: 3 }],
+      limits: [{ kind: 'catch-up', key: 'c', limit: 3 }],
       span: { from: at - hour, to: at, count: 60 },
       startWithinMs: 9000,
     } as const
@@ -44,7 +44,7 @@ export const passedCases = topic('passed', {
     await scene.plan([], { rows: [row], through: at })
     const { record, dueAt } = await scene.get(row.id)
     assert.deepEqual([dueAt, record.scheduledAt], [at + 5000, at])
-    assert.deepEqual([record.holds, record.span, record.startWithinMs], [more.holds, more.span, 9000])
+    assert.deepEqual([record.limits, record.span, record.startWithinMs], [more.limits, more.span, 9000])
     assert.equal((await scene.store.peek({ kinds: ['report'] })).nextDue, at + 5000)
     await scene.join()
     await scene.clock.advance(minute)
@@ -100,22 +100,22 @@ export const passedCases = topic('passed', {
   },
   'JB-15 a stranded instant that is revived runs as recovery, with the keys and the span it is given': async (scene) => {
     const { ids, at, job } = await strand(scene)
-    const holds = [{ kind: 'catch-up', key: 'c', limit: 1 }] as const
+    const limits = [{ kind: 'catch-up', key: 'c', limit: 1 }] as const
     const span = { from: at - minute, to: at, count: 2 }
-    await scene.plan([], { revive: [{ at, holds, span }] })
+    await scene.plan([], { revive: [{ at, limits, span }] })
     const { members } = await scene.claim()
     assert.deepEqual(
-      members.map(({ record }) => [record.id, record.source, record.scheduledAt, record.holds, record.span]),
-      [[ids[0], 'recovery', at, holds, span]],
+      members.map(({ record }) => [record.id, record.source, record.scheduledAt, record.limits, record.span]),
+      [[ids[0], 'recovery', at, limits, span]],
     )
     assert.equal((await scene.get(ids[0] as string)).record.version, job.version)
     assert.equal((await scene.store.list({ job: 'report', limit: 1, states: ['running'] })).items[0]?.source, 'recovery')
   },
   'JB-15 the keys of revived instants are granted one after another': async (scene) => {
     const { ids, at } = await strand(scene, [minute, 2 * minute])
-    const holds = [{ kind: 'catch-up', key: 'c', limit: 1 }] as const
+    const limits = [{ kind: 'catch-up', key: 'c', limit: 1 }] as const
     const ats = [at, at + minute]
-    await scene.plan([], { revive: ats.map((one) => ({ at: one, holds, span: null })) })
+    await scene.plan([], { revive: ats.map((one) => ({ at: one, limits, span: null })) })
     const first = await scene.claim()
     assert.deepEqual([idsOf(first), (await scene.get(ids[1] as string)).wait?.reason], [[ids[0]], 'catch-up'])
     await scene.settle(first, 'completed')
@@ -152,15 +152,15 @@ export const passedCases = topic('passed', {
     const at = scene.now + minute
     const [id] = await scene.plan([at])
     const drop = [{ at, state: 'missed', reason: 'downtime' }] as const
-    await scene.plan([], { drop, revive: [{ at, holds: null, span: { from: 0, to: 1, count: 2 } }] })
+    await scene.plan([], { drop, revive: [{ at, limits: null, span: { from: 0, to: 1, count: 2 } }] })
     const { state, record } = await scene.get(id as string)
     assert.deepEqual([state, record.source, record.span], ['pending', 'schedule', null])
   },
   'what waited for a key when all nodes went is late, never stranded': async (scene) => {
-    const holds = [{ kind: 'overlap', key: 'o', limit: 1, policy: 'queue' }] as const
-    const holder = await scene.running({ holds })
+    const limits = [{ kind: 'overlap', key: 'o', limit: 1, policy: 'queue' }] as const
+    const holder = await scene.running({ limits })
     const job = await scene.putJob()
-    const row = scene.planRow(job, scene.now, { holds })
+    const row = scene.planRow(job, scene.now, { limits })
     await scene.plan([], { rows: [row], through: scene.now })
     await scene.claim()
     await scene.clock.advance(hour)

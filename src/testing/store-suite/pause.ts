@@ -183,7 +183,7 @@ export const pauseCases = topic('pause', {
     const rows = (['manual', 'backfill', 'replay', 'deferred', 'timer'] as const).map((source) =>
       scene.row({ job: 'report', source, due: scene.now }),
     )
-    await scene.store.create(rows)
+    await scene.createAll(rows)
     await scene.clock.advance(minute)
     await scene.beat()
     const ids = await scene.claimedIds()
@@ -244,10 +244,10 @@ export const pauseCases = topic('pause', {
   },
   'a paused one takes no key while it waits': async (scene) => {
     await scene.join()
-    const holds = [{ kind: 'overlap', key: 'k', limit: 1, policy: 'skip' }] as const
+    const limits = [{ kind: 'overlap', key: 'k', limit: 1, policy: 'skip' }] as const
     await scene.pause({ job: 'mail' })
-    await scene.create({ holds })
-    const other = await scene.create({ job: 'report', holds })
+    await scene.create({ limits })
+    const other = await scene.create({ job: 'report', limits })
     assert.deepEqual(await scene.claimedIds(), [other])
   },
 
@@ -289,7 +289,7 @@ export const pauseCases = topic('pause', {
   'a pause and a resume are told, so that planners and nodes look again': async (scene) => {
     for (const open of [{ until: null, reason: null, by: null }, null]) {
       const hints: string[] = []
-      const end = scene.store.subscribe(({ kind }) => void hints.push(kind))
+      const end = scene.store.hints.subscribe(({ kind }) => void hints.push(kind))
       await scene.pause({ open })
       end()
       assert.ok(hints.includes('job'))

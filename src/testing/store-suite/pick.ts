@@ -59,9 +59,9 @@ export const pickCases = topic('pick', {
   },
   'JS-6 limits hold under a pick, and what is passed over is told': async (scene) => {
     await scene.join()
-    const holds = [{ kind: 'overlap', key: 'o', limit: 1, policy: 'skip' }] as const
-    const first = await scene.create({ tenant: 'acme', holds, due: scene.now - 2 })
-    const second = await scene.create({ tenant: 'globex', holds, due: scene.now - 1 })
+    const limits = [{ kind: 'overlap', key: 'o', limit: 1, policy: 'skip' }] as const
+    const first = await scene.create({ tenant: 'acme', limits, due: scene.now - 2 })
+    const second = await scene.create({ tenant: 'globex', limits, due: scene.now - 1 })
     const { members, answer } = await scene.claim({ pick: { kind: 'fair' } })
     assert.deepEqual([members.map(({ record }) => record.id), answer.passed.map(({ id }) => id)], [[first], [second]])
   },
@@ -86,11 +86,11 @@ export const pickCases = topic('pick', {
     await scene.create({ tenant: 'acme', job: 'report' })
     await due(scene, 'acme', minute)
     await scene.claim({ limit: 1, kinds: ['report'] })
-    const holds = [{ kind: 'concurrency', key: 'c', limit: 1 }] as const
-    await scene.create({ job: 'report', holds })
-    await scene.create({ job: 'report', holds, due: scene.now + 1 })
+    const limits = [{ kind: 'concurrency', key: 'c', limit: 1 }] as const
+    await scene.create({ job: 'report', limits })
+    await scene.create({ job: 'report', limits, due: scene.now + 1 })
     const group = (tenant: string, job: string, priority: number, count: number) => ({ tenant, job, priority, count })
-    assert.deepEqual(await scene.store.waiting({ kinds: ['mail', 'report'] }), [
+    assert.deepEqual(await scene.store.backlog({ kinds: ['mail', 'report'] }), [
       group('acme', 'mail', 0, 1),
       group('acme', 'mail', 5, 2),
       group('default', 'report', 5, 1),
@@ -98,8 +98,8 @@ export const pickCases = topic('pick', {
     ])
     await scene.clock.advance(1)
     await scene.claim({ kinds: ['report'] })
-    assert.deepEqual(await scene.store.waiting({ kinds: ['report'] }), [], 'what is held back is not counted')
-    assert.deepEqual(await scene.store.waiting({ kinds: [] }), [])
+    assert.deepEqual(await scene.store.backlog({ kinds: ['report'] }), [], 'what is held back is not counted')
+    assert.deepEqual(await scene.store.backlog({ kinds: [] }), [])
   },
 })
 

@@ -25,10 +25,11 @@ export const planCases = topic('plan', {
       payload: '{"a":1}',
       settings: null,
       priority: 5,
-      holds: null,
+      limits: null,
       span: null,
       replay: null,
       startWithinMs: null,
+      isHooked: false,
       scheduledAt: at,
       createdAt: scene.now,
     })

@@ -68,9 +68,9 @@ export const pruneCases = topic('prune', {
   },
   'a call deletes no more than its limit, and the oldest, also while one waits for a key': async (scene) => {
     const ids = []
-    for (const holds of [concurrency(1, 'b'), null, concurrency(1, 'b'), null]) ids.push(await scene.completed({ holds }))
-    await scene.running({ holds: concurrency(1) })
-    const waiting = await scene.create({ holds: concurrency(1) })
+    for (const limits of [concurrency(1, 'b'), null, concurrency(1, 'b'), null]) ids.push(await scene.completed({ limits }))
+    await scene.running({ limits: concurrency(1) })
+    const waiting = await scene.create({ limits: concurrency(1) })
     assert.deepEqual(await scene.claimedIds(), [])
     await scene.clock.advance(minute)
     const request = { endedBefore: scene.now, keyRetentionMs: day, limit: 2 }
@@ -108,7 +108,12 @@ export const pruneCases = topic('prune', {
     const id = await scene.completed({ key: 'k' })
     await pruneAll(scene)
     for (const onConflict of ['keep', 'reschedule', 'replace'] as const) {
-      assert.deepEqual(await scene.createOne({ key: 'k', onConflict }), { id, outcome: 'tombstoned', differs: false })
+      assert.deepEqual(await scene.createOne({ key: 'k', onConflict }), {
+        id,
+        outcome: 'tombstoned',
+        state: null,
+        differs: false,
+      })
     }
     assert.equal(await scene.store.get({ id }), null)
     assert.equal(await scene.store.get({ tenant: 'default', job: 'mail', key: 'k' }), null)
@@ -145,7 +150,12 @@ export const pruneCases = topic('prune', {
     await scene.completed({ key: 'k', unique: 'live' })
     const id = await scene.create({ key: 'k', unique: 'live', due: { in: 10 * day } })
     await pruneAll(scene)
-    assert.deepEqual(await scene.createOne({ key: 'k', unique: 'live' }), { id, outcome: 'existing', differs: false })
+    assert.deepEqual(await scene.createOne({ key: 'k', unique: 'live' }), {
+      id,
+      outcome: 'existing',
+      state: 'pending',
+      differs: false,
+    })
   },
   'JB-6 the time of the last run outlives the records': async (scene) => {
     const began = scene.now

@@ -214,7 +214,7 @@ export const readCases = topic('read', {
   },
   'a failure in a row may come by rescue, and stays counted when the record is pruned': async (scene) => {
     await scene.running()
-    await scene.loseNode({ delaysMs: [] })
+    await scene.loseNode({ mostRecoveries: 0 })
     assert.equal((await scene.store.counts({ job: 'mail' })).failuresInRow, 1)
     await scene.join()
     await scene.settle(await scene.running(), 'failed')

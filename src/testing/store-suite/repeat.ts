@@ -1,9 +1,9 @@
 // Every verb is safe to repeat after an unknown outcome: said twice with the same arguments, it has acted once.
 // Of the moves, `due` (to an instant), `retry` and `discard` are such; a move by a delay counts from the repeated call.
 import assert from 'node:assert/strict'
-import type { Hold } from '../../model/hold.ts'
+import type { Limit } from '../../model/limit.ts'
 import { lastingDump } from './dump.ts'
-import { memberRef, minute, type Scene } from './scene.ts'
+import { memberOf, memberRef, minute, type Scene } from './scene.ts'
 import { topic } from './topic.ts'
 
 type Prepare = (scene: Scene) => Promise<() => Promise<unknown>>
@@ -29,7 +29,7 @@ const verbs: Readonly<Record<string, Prepare>> = {
     await scene.plan([at])
     await scene.clock.advance(minute)
     await scene.join()
-    const plan = scene.planOf(await scene.job(), [], { revive: [{ at, holds: null, span: null }] })
+    const plan = scene.planOf(await scene.job(), [], { revive: [{ at, limits: null, span: null }] })
     return () => scene.store.plan([plan])
   },
   'putJob that takes effect later': async (scene) => {
@@ -76,17 +76,17 @@ const verbs: Readonly<Record<string, Prepare>> = {
   },
   create: async (scene) => {
     const rows = [scene.row(), scene.row({ key: 'k' }), scene.row({ key: 'l', unique: 'live' })]
-    return () => scene.store.create(rows)
+    return () => scene.createAll(rows)
   },
   'create that reschedules': async (scene) => {
     await scene.create({ key: 'k' })
     const rows = [scene.row({ key: 'k', due: scene.now + 5, onConflict: 'reschedule' })]
-    return () => scene.store.create(rows)
+    return () => scene.createAll(rows)
   },
   'create that replaces': async (scene) => {
     await scene.create({ key: 'k' })
     const rows = [scene.row({ key: 'k', payload: '2', due: scene.now + 5, onConflict: 'replace' })]
-    return () => scene.store.create(rows)
+    return () => scene.createAll(rows)
   },
   claim: async (scene) => {
     await scene.join()
@@ -94,14 +94,14 @@ const verbs: Readonly<Record<string, Prepare>> = {
     const request = scene.claimRequest({ limit: 2 })
     return () => scene.store.claim(request)
   },
-  'claim that grants, holds back and passes over': async (scene) => {
+  'claim that grants, limits back and passes over': async (scene) => {
     await scene.join()
-    const limits: readonly Hold[] = [
+    const limits: readonly Limit[] = [
       { kind: 'overlap', key: 'o', limit: 1, policy: 'skip' },
       { kind: 'rate', key: 'r', limit: 2, perMs: minute },
     ]
-    for (let i = 0; i < 2; i++) await scene.create({ holds: limits, due: scene.now - 2 + i })
-    for (let i = 0; i < 3; i++) await scene.create({ holds: limits.slice(1) })
+    for (let i = 0; i < 2; i++) await scene.create({ limits: limits, due: scene.now - 2 + i })
+    for (let i = 0; i < 3; i++) await scene.create({ limits: limits.slice(1) })
     const request = scene.claimRequest()
     return () => scene.store.claim(request)
   },
@@ -115,30 +115,30 @@ const verbs: Readonly<Record<string, Prepare>> = {
   'settle that completes': async (scene) => {
     const holding = await scene.running()
     const items = [{ ...scene.settleItem(holding, 'completed'), attempts: [scene.attempt()] }]
-    return () => scene.store.settle(items, [holding.claim])
+    return () => scene.settleAll(items, [holding.claim])
   },
   'settle that frees a key': async (scene) => {
-    const holds = [{ kind: 'concurrency', key: 'c', limit: 1 }] as const
-    const holding = await scene.running({ holds })
-    for (let i = 0; i < 3; i++) await scene.create({ holds })
+    const limits = [{ kind: 'concurrency', key: 'c', limit: 1 }] as const
+    const holding = await scene.running({ limits })
+    for (let i = 0; i < 3; i++) await scene.create({ limits })
     await scene.claim()
     const items = [scene.settleItem(holding, 'completed')]
-    return () => scene.store.settle(items, [holding.claim])
+    return () => scene.settleAll(items, [holding.claim])
   },
   'settle that parks': async (scene) => {
     const holding = await scene.running()
     const items = [{ ...scene.settleItem(holding, 'parked'), attempts: [scene.attempt()], delayMs: 1000 }]
-    return () => scene.store.settle(items, [holding.claim])
+    return () => scene.settleAll(items, [holding.claim])
   },
   'settle that releases': async (scene) => {
     const holding = await scene.running()
     const items = [scene.settleItem(holding, 'released')]
-    return () => scene.store.settle(items, [holding.claim])
+    return () => scene.settleAll(items, [holding.claim])
   },
   'settle that buries': async (scene) => {
     const holding = await scene.running()
     const items = [scene.settleItem(holding, 'dead')]
-    return () => scene.store.settle(items, [holding.claim])
+    return () => scene.settleAll(items, [holding.claim])
   },
   'cancel of what is pending': async (scene) => {
     const id = await scene.create()
@@ -173,7 +173,7 @@ const verbs: Readonly<Record<string, Prepare>> = {
   },
   'beat that records': async (scene) => {
     const holding = await scene.running()
-    const { ref, turn } = memberRef(holding)
+    const { ref, turn } = memberOf(holding)
     const long = [{ ref, turn, startedAt: scene.now, deadlineAt: scene.now + minute }]
     return () => scene.beat({ claims: [holding.claim.id], long })
   },
@@ -185,7 +185,15 @@ const verbs: Readonly<Record<string, Prepare>> = {
     await scene.running()
     await scene.join('node-2')
     await scene.clock.advance(15_000)
-    return () => scene.store.rescue({ gone: [{ boot: 'node-1', beats: 1 }], delaysMs: [1000], limit: 10 })
+    return () =>
+      scene.store.rescue({
+        gone: [{ boot: 'node-1', beats: 1 }],
+        settings: { retry: { intervalMs: 1000 } },
+        mostRecoveries: 1,
+        limit: 10,
+        kinds: [],
+        hookMs: minute,
+      })
   },
   'rescue of what overran': async (scene) => {
     const holding = await scene.running()
@@ -193,12 +201,28 @@ const verbs: Readonly<Record<string, Prepare>> = {
       { ...memberRef(holding), attempts: [], start: { startedAt: scene.now, deadlineAt: scene.now } },
     ])
     await scene.clock.advance(1)
-    return () => scene.store.rescue({ gone: [], delaysMs: [1000], limit: 10 })
+    return () =>
+      scene.store.rescue({
+        gone: [],
+        settings: { retry: { intervalMs: 1000 } },
+        mostRecoveries: 1,
+        limit: 10,
+        kinds: [],
+        hookMs: minute,
+      })
   },
   'rescue of what was not started in time': async (scene) => {
     await scene.create({ startWithinMs: 1000 })
     await scene.clock.advance(1001)
-    return () => scene.store.rescue({ gone: [], delaysMs: [1000], limit: 10 })
+    return () =>
+      scene.store.rescue({
+        gone: [],
+        settings: { retry: { intervalMs: 1000 } },
+        mostRecoveries: 1,
+        limit: 10,
+        kinds: [],
+        hookMs: minute,
+      })
   },
   prune: async (scene) => {
     await scene.completed({ key: 'k' })

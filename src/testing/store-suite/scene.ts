@@ -11,10 +11,10 @@ import type {
   ClaimMember,
   ClaimRef,
   ClaimRequest,
-  CreateAnswer,
+  CreatedRow,
   JobPlan,
   JobPut,
-  MemberRef,
+  MemberWrite,
   NewOccurrence,
   NodeInfo,
   PauseAnswer,
@@ -25,6 +25,7 @@ import type {
   SettleItem,
   Store,
   StoreEnv,
+  WriteAnswer,
 } from '../../store/store.ts'
 import { type ManualClock, manualClock } from '../manual-clock.ts'
 import { seededRandom } from './seeded-random.ts'
@@ -140,7 +141,7 @@ export class Scene {
 
   planRow({ tenant, name, version }: JobRecord, at: number, over: Partial<PlannedOccurrence> = {}): PlannedOccurrence {
     const id = scheduledId(tenant, name, at)
-    const none = { holds: null, span: null, startWithinMs: null, end: null }
+    const none = { limits: null, span: null, startWithinMs: null, end: null }
     return { ...none, id, at, dueAt: at, version, source: 'schedule', priority: 5, ...over }
   }
 
@@ -181,9 +182,11 @@ export class Scene {
       payload: '{"to":"ada"}',
       settings: null,
       priority: 5,
-      holds: null,
+      limits: null,
       replay: null,
       startWithinMs: null,
+      isHooked: false,
+      scheduledAt: null,
       version: null,
       due: { in: 0 },
       onConflict: 'keep',
@@ -195,8 +198,12 @@ export class Scene {
     return uuidV7(this.now, (bytes) => Uint8Array.from({ length: bytes }, () => this.#random() * 256))
   }
 
-  async createOne(over: Partial<NewOccurrence> = {}): Promise<CreateAnswer> {
-    const [answer] = await this.store.create([this.row(over)])
+  async createAll(rows: readonly NewOccurrence[]): Promise<readonly CreatedRow[]> {
+    return (await this.store.create(rows)).rows
+  }
+
+  async createOne(over: Partial<NewOccurrence> = {}): Promise<CreatedRow> {
+    const [answer] = await this.createAll([this.row(over)])
     assert.ok(answer)
     return answer
   }
@@ -264,8 +271,12 @@ export class Scene {
 
   async settle(holding: Holding, end: TurnEnd, over: Partial<SettleItem> & { i?: number; done?: boolean } = {}): Promise<string> {
     const { i = 0, done = true, ...rest } = over
-    const [answer] = await this.store.settle([{ ...this.settleItem(holding, end, i), ...rest }], done ? [holding.claim] : [])
+    const [answer] = await this.settleAll([{ ...this.settleItem(holding, end, i), ...rest }], done ? [holding.claim] : [])
     return answer as string
+  }
+
+  async settleAll(items: readonly SettleItem[], done: readonly ClaimRef[] = []): Promise<readonly WriteAnswer[]> {
+    return (await this.store.settle(items, { done })).items
   }
 
   settleItem(holding: Holding, end: TurnEnd, i = 0): SettleItem {
@@ -317,7 +328,15 @@ export class Scene {
     const { boot = 'node-1', ...rest } = over
     const { nodes, isRescueDue } = await this.store.nodes()
     const gone = nodes.filter((node) => node.boot === boot).map(({ beats }) => ({ boot, beats }))
-    const request = { gone, delaysMs: [1000, 2000], limit: 100, ...rest }
+    const request = {
+      gone,
+      settings: { retry: { intervalMs: 1000 } },
+      mostRecoveries: 2,
+      limit: 100,
+      kinds: [],
+      hookMs: minute,
+      ...rest,
+    }
     const answer = await this.store.rescue(request)
     // Nodes ask for a rescue only where somebody is gone, or it is said to be due.
     const isNeeded = request.gone.length === 0 && answer.rescued.length + answer.expired.length > 0
@@ -356,7 +375,11 @@ export function memberOf(holding: Holding, i = 0): ClaimMember {
   return member
 }
 
-export function memberRef(holding: Holding, i = 0): MemberRef {
-  const { ref, turn } = memberOf(holding, i)
-  return { claim: holding.claim, ref, turn }
+export function memberRef(holding: Holding, i = 0): MemberWrite {
+  return { claim: holding.claim, member: memberOf(holding, i) }
+}
+
+/** A member that no claim has returned. */
+export function forged(holding: Holding, over: Partial<ClaimMember>, i = 0): MemberWrite {
+  return { claim: holding.claim, member: { ...memberOf(holding, i), ...over } }
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import type { TurnEnd } from '../../model/lifecycle.ts'
 import { stateAfter } from '../../model/lifecycle.ts'
-import { idsOf, memberOf, minute, type Scene } from './scene.ts'
+import { forged, idsOf, memberOf, memberRef, minute, type Scene } from './scene.ts'
 import { topic } from './topic.ts'
 
 export const settleCases = topic('settle', {
@@ -41,8 +41,7 @@ export const settleCases = topic('settle', {
   'attempts settle with their turn, those recorded before left as they were': async (scene) => {
     const holding = await scene.running()
     const first = scene.attempt({ task: 'a' })
-    const { ref, turn } = memberOf(holding)
-    await scene.store.checkpoint([{ claim: holding.claim, ref, turn, attempts: [first] }])
+    await scene.store.checkpoint([{ ...memberRef(holding), attempts: [first] }])
     await scene.settle(holding, 'failed', { attempts: [{ ...first, state: 'succeeded' }, scene.attempt({ task: 'a', n: 2 })] })
     assert.deepEqual(
       (await scene.get(holding.id)).attempts.map(({ n, state }) => [n, state]),
@@ -90,17 +89,17 @@ export const settleCases = topic('settle', {
   'a settle said twice is ok twice and ends once': async (scene) => {
     const holding = await scene.running()
     const item = scene.settleItem(holding, 'completed')
-    for (const _ of [1, 2]) assert.deepEqual(await scene.store.settle([item], [holding.claim]), ['ok'])
+    for (const _ of [1, 2]) assert.deepEqual(await scene.settleAll([item], [holding.claim]), ['ok'])
     assert.equal((await scene.get(holding.id)).turns.length, 1)
   },
   'a park said twice is ok twice, also when the next turn already runs elsewhere': async (scene) => {
     const holding = await scene.running()
     const item = { ...scene.settleItem(holding, 'parked'), attempts: [scene.attempt()] }
-    assert.deepEqual(await scene.store.settle([item], [holding.claim]), ['ok'])
-    assert.deepEqual(await scene.store.settle([item], [holding.claim]), ['ok'])
+    assert.deepEqual(await scene.settleAll([item], [holding.claim]), ['ok'])
+    assert.deepEqual(await scene.settleAll([item], [holding.claim]), ['ok'])
     await scene.join('node-2')
     const next = await scene.claim({ node: 'node-2' })
-    assert.deepEqual(await scene.store.settle([item], [holding.claim]), ['ok'])
+    assert.deepEqual(await scene.settleAll([item], [holding.claim]), ['ok'])
     const { node, turns, attempts } = await scene.get(holding.id)
     assert.deepEqual([node, turns.length, attempts.length, memberOf(next).turn], ['node-2', 1, 1, 2])
   },
@@ -116,10 +115,10 @@ export const settleCases = topic('settle', {
     const holding = await scene.claim()
     const items = [
       scene.settleItem(holding, 'completed', 0),
-      { ...scene.settleItem(holding, 'completed', 1), turn: 2 },
+      { ...scene.settleItem(holding, 'completed', 1), ...forged(holding, { turn: 2 }, 1) },
       scene.settleItem(holding, 'failed', 2),
     ]
-    assert.deepEqual(await scene.store.settle(items, []), ['ok', 'lost', 'ok'])
+    assert.deepEqual(await scene.settleAll(items, []), ['ok', 'lost', 'ok'])
     assert.deepEqual(await Promise.all(idsOf(holding).map((id) => scene.state(id))), ['completed', 'running', 'failed'])
   },
   'items of several claims settle in one call': async (scene) => {
@@ -127,7 +126,7 @@ export const settleCases = topic('settle', {
     const ids = [await scene.create(), await scene.create()]
     const [a, b] = [await scene.claim({ limit: 1 }), await scene.claim({ limit: 1 })]
     assert.deepEqual(
-      await scene.store.settle([scene.settleItem(a, 'completed'), scene.settleItem(b, 'failed')], [a.claim, b.claim]),
+      await scene.settleAll([scene.settleItem(a, 'completed'), scene.settleItem(b, 'failed')], [a.claim, b.claim]),
       ['ok', 'ok'],
     )
     assert.deepEqual([await scene.state(ids[0] as string), await scene.state(ids[1] as string)], ['completed', 'failed'])
@@ -135,7 +134,7 @@ export const settleCases = topic('settle', {
   'a settle without items may only say that claims are done': async (scene) => {
     const holding = await scene.running()
     await scene.settle(holding, 'completed', { done: false })
-    assert.deepEqual(await scene.store.settle([], [holding.claim]), [])
+    assert.deepEqual(await scene.settleAll([], [holding.claim]), [])
     assert.deepEqual((await scene.beat({ claims: [holding.claim.id] })).lost, [holding.claim.id])
   },
   'members that are left stay claimed while their neighbours end': async (scene) => {
@@ -148,32 +147,32 @@ export const settleCases = topic('settle', {
     const holding = await twoRunning(scene)
     await scene.settle(holding, 'completed', { done: true })
     assert.deepEqual((await scene.beat({ claims: [holding.claim.id] })).lost, [])
-    await scene.store.settle([], [holding.claim])
+    await scene.settleAll([], [holding.claim])
     assert.equal(await scene.settle(holding, 'completed', { i: 1 }), 'ok')
     assert.deepEqual((await scene.beat({ claims: [holding.claim.id] })).lost, [holding.claim.id])
   },
   'a settle said again leaves alone what a late claim took under the same id': async (scene) => {
     const holding = await scene.running()
     const item = scene.settleItem(holding, 'completed')
-    assert.deepEqual(await scene.store.settle([item], [holding.claim]), ['ok'])
+    assert.deepEqual(await scene.settleAll([item], [holding.claim]), ['ok'])
     const next = await scene.create()
     await scene.store.claim(scene.claimRequest(holding.claim))
     assert.equal(await scene.state(next), 'running')
-    assert.deepEqual(await scene.store.settle([item], [holding.claim]), ['ok'])
+    assert.deepEqual(await scene.settleAll([item], [holding.claim]), ['ok'])
     await scene.beat()
     assert.equal(await scene.state(next), 'pending')
   },
   'a claim is done only for who knows its token': async (scene) => {
     const holding = await twoRunning(scene)
-    await scene.store.settle([], [{ id: holding.claim.id, token: 'guessed' }])
+    await scene.settleAll([], [{ id: holding.claim.id, token: 'guessed' }])
     assert.equal(await scene.settle(holding, 'completed'), 'ok')
   },
   'a batch of one hundred settles in one call': async (scene) => {
     await scene.join()
-    await scene.store.create(Array.from({ length: 100 }, () => scene.row()))
+    await scene.createAll(Array.from({ length: 100 }, () => scene.row()))
     const holding = await scene.claim({ limit: 100 })
     const items = holding.members.map((_, i) => scene.settleItem(holding, 'completed', i))
-    const answers = await scene.store.settle(items, [holding.claim])
+    const answers = await scene.settleAll(items, [holding.claim])
     assert.ok(answers.length === 100 && answers.every((answer) => answer === 'ok'))
     assert.equal((await scene.store.counts({})).states.completed, 100)
   },

@@ -40,12 +40,12 @@ it('JB-8 a claim passes by what needs a key that another transaction has, takes 
 async function lineForOneKey(options: PostgresOptions = {}) {
   const opened = await postgresScene(options)
   const { scene } = opened
-  const holds = overlap('queue')
-  const holder = await scene.running({ holds })
+  const limits = overlap('queue')
+  const holder = await scene.running({ limits })
   await scene.settle(holder, 'parked', { delayMs: minute })
-  const older = await scene.create({ holds })
+  const older = await scene.create({ limits })
   expect(await scene.claimedIds()).toEqual([])
   await scene.clock.advance(1000)
-  const younger = await scene.create({ holds })
+  const younger = await scene.create({ limits })
   return { ...opened, older, younger, holder: holder.id }
 }

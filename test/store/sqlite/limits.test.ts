@@ -1,16 +1,16 @@
 // What the SQLite store does in bounded steps, and what several handles of one file agree on.
 import { expect, it } from 'vitest'
-import type { Hold } from '../../../src/model/hold.ts'
+import type { Limit } from '../../../src/model/limit.ts'
 import type { Scene } from '../../../src/testing/store-suite/scene.ts'
 import { databasePath } from '../../support/each-store.ts'
 import { sqliteScene } from '../../support/sqlite-scene.ts'
 
-const skip: Hold = { kind: 'overlap', key: 'o', limit: 1, policy: 'skip' }
-const two: Hold = { kind: 'concurrency', key: 'c', limit: 2 }
+const skip: Limit = { kind: 'overlap', key: 'o', limit: 1, policy: 'skip' }
+const two: Limit = { kind: 'concurrency', key: 'c', limit: 2 }
 
 it('passes over at most a thousand rows in one claim, and asks to be called again at once', async () => {
   const scene = await joined()
-  await scene.store.create(Array.from({ length: 1500 }, () => scene.row({ holds: [skip] })))
+  await scene.store.create(Array.from({ length: 1500 }, () => scene.row({ limits: [skip] })))
   await scene.create({ priority: 9 })
   const first = await scene.claim()
   expect([first.members.length, first.answer.passed.length]).toEqual([1, 1000])
@@ -45,7 +45,7 @@ it('ends at most a thousand rows that have not begun in time in one rescue, and 
 
 it('keeps to a limit over several handles of one file', async () => {
   const scene = await joined()
-  await scene.store.create(Array.from({ length: 20 }, () => scene.row({ holds: [two] })))
+  await scene.store.create(Array.from({ length: 20 }, () => scene.row({ limits: [two] })))
   const others = await Promise.all([1, 2, 3].map(() => scene.another()))
   const claims = [scene.store, ...others].map((store) => store.claim(scene.claimRequest({ limit: 5 })))
   const members = (await Promise.all(claims)).flatMap((answer) => answer.members)

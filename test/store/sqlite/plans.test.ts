@@ -18,14 +18,14 @@ const limits = [
 ] as const
 /** Three occurrences with limits, of which one runs. */
 const limited: Act = async (scene) => {
-  for (const holds of [limits, limits, limits.slice(1), skip, skip]) await scene.create({ holds, startWithinMs: 10_000 })
+  for (const one of [limits, limits, limits.slice(1), skip, skip]) await scene.create({ limits: one, startWithinMs: 10_000 })
   return scene.claim()
 }
 const fair = { kind: 'fair' } as const
 const quotas = { kind: 'quotas', quotas: [{ tenant: 'default', limit: 1 }] } as const
 const strand: Act = async (scene) => {
   const job = await scene.putJob()
-  await scene.store.plan([scene.planOf(job, [], { rows: [scene.planRow(job, scene.now, { holds: skip })] })])
+  await scene.store.plan([scene.planOf(job, [], { rows: [scene.planRow(job, scene.now, { limits: skip })] })])
   await scene.clock.advance(60_000)
   await scene.beat()
 }
@@ -94,7 +94,7 @@ const acts: Record<string, Act> = {
     await strand(scene)
     const { jobs } = await scene.store.jobsToPlan({ horizonMs: 1, limit: 10 })
     for (const { job, stranded } of jobs) {
-      const revive = stranded.map((at) => ({ at, holds: null, span: null }))
+      const revive = stranded.map((at) => ({ at, limits: null, span: null }))
       await scene.store.plan([scene.planOf(job, [], { revive })])
     }
   },

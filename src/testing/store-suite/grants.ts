@@ -1,19 +1,19 @@
 // Rule 4: limits are records. The commit that claims grants keys, the hold outlives parking, and whichever verb ends the holder frees them.
 import assert from 'node:assert/strict'
 import { concurrency, createEach, overlap } from './keys.ts'
-import { type Holding, idsOf, memberRef, minute, type Scene } from './scene.ts'
+import { type Holding, idsOf, memberOf, memberRef, minute, type Scene } from './scene.ts'
 import { topic } from './topic.ts'
 
 /** Where the holder of a key may stand while others come due. */
 const holders: Readonly<Record<string, (scene: Scene, holding: Holding) => Promise<unknown>>> = {
   runs: async () => {},
   'is parked between two tries': (scene, holding) => scene.settle(holding, 'parked', { delayMs: minute }),
-  'was lost with its node': (scene) => scene.loseNode({ delaysMs: [minute] }),
+  'was lost with its node': (scene) => scene.loseNode({ settings: { retry: { intervalMs: minute } }, mostRecoveries: 1 }),
   'was released by its node': (scene, holding) => scene.settle(holding, 'released', { delayMs: minute }),
   'overran its deadline': async (scene, holding) => {
     await recordStart(scene, holding)
     await scene.clock.advance(2)
-    await scene.rescue({ gone: [], delaysMs: [minute] })
+    await scene.rescue({ gone: [], settings: { retry: { intervalMs: minute } }, mostRecoveries: 1 })
   },
 }
 
@@ -34,7 +34,7 @@ const endings: Readonly<Record<string, (scene: Scene, holding: Holding & { id: s
     await scene.store.cancel({ which: { id }, reason: null })
     await scene.beat()
   },
-  'a rescue that buries it': (scene) => scene.loseNode({ delaysMs: [] }),
+  'a rescue that buries it': (scene) => scene.loseNode({ mostRecoveries: 0 }),
   'a rescue of what was asked to cancel': async (scene, { id }) => {
     await scene.store.cancel({ which: { id }, reason: null })
     await scene.loseNode()
@@ -42,7 +42,7 @@ const endings: Readonly<Record<string, (scene: Scene, holding: Holding & { id: s
   'a rescue that buries what overran': async (scene, holding) => {
     await recordStart(scene, holding)
     await scene.clock.advance(2)
-    await scene.rescue({ gone: [], delaysMs: [] })
+    await scene.rescue({ gone: [], mostRecoveries: 0 })
   },
 }
 
@@ -51,10 +51,10 @@ const kept = Object.entries(holders).map(([standing, bring]) => {
   return [
     title,
     async (scene: Scene) => {
-      const holder = await scene.running({ holds: overlap('skip') })
+      const holder = await scene.running({ limits: overlap('skip') })
       await bring(scene, holder)
       await joinAnother(scene)
-      const id = await scene.create({ holds: overlap('skip') })
+      const id = await scene.create({ limits: overlap('skip') })
       const { members, answer } = await scene.claim({ node: 'node-9' })
       const passed = { tenant: 'default', job: 'mail', state: 'skipped', reason: `overlap: ${holder.id}` }
       assert.deepEqual([members, answer.passed], [[], [{ id, ...passed }]])
@@ -69,10 +69,10 @@ const freed = Object.entries(endings).map(([ending, bring]) => {
   return [
     title,
     async (scene: Scene) => {
-      const holds = [...overlap('queue'), ...concurrency(1)]
-      const holder = await scene.running({ holds })
-      const younger = await scene.create({ holds, due: scene.now })
-      const older = await scene.create({ holds, due: scene.now - 1 })
+      const limits = [...overlap('queue'), ...concurrency(1)]
+      const holder = await scene.running({ limits })
+      const younger = await scene.create({ limits, due: scene.now })
+      const older = await scene.create({ limits, due: scene.now - 1 })
       assert.deepEqual(await scene.claimedIds(), [])
       assert.deepEqual([await scene.state(older), await scene.state(younger)], ['waiting', 'waiting'])
       await bring(scene, holder)
@@ -83,20 +83,20 @@ const freed = Object.entries(endings).map(([ending, bring]) => {
   ] as const
 })
 
-export const holdCases = topic('holds', {
+export const grantCases = topic('grants', {
   ...Object.fromEntries(kept),
   ...Object.fromEntries(freed),
 
   'JB-8 under allow, which asks for no key, occurrences of a job run side by side': async (scene) => {
     await scene.join()
-    const ids = [await scene.create(), await scene.create({ holds: [] })]
+    const ids = [await scene.create(), await scene.create({ limits: [] })]
     assert.deepEqual(await scene.claimedIds(), ids)
   },
   'JB-8 of instants that come due together under skip, the first runs and the others give way to it in the same claim': async (
     scene,
   ) => {
     await scene.join()
-    const [first, second, third] = await createEach(scene, 3, { holds: overlap('skip') })
+    const [first, second, third] = await createEach(scene, 3, { limits: overlap('skip') })
     const { members, answer } = await scene.claim()
     assert.deepEqual(
       members.map(({ record }) => record.id),
@@ -111,22 +111,22 @@ export const holdCases = topic('holds', {
     )
   },
   'JB-8 what is passed over takes no place of a claim': async (scene) => {
-    const holder = await scene.running({ holds: overlap('skip') })
-    await createEach(scene, 2, { holds: overlap('skip') })
+    const holder = await scene.running({ limits: overlap('skip') })
+    await createEach(scene, 2, { limits: overlap('skip') })
     const free = await scene.create()
     assert.deepEqual(await scene.claimedIds({ limit: 1 }), [free])
     assert.equal(await scene.state(holder.id), 'running')
   },
   'JB-8 of nodes that claim at the same time under skip, one runs': async (scene) => {
     await scene.join()
-    await createEach(scene, 6, { holds: overlap('skip') })
+    await createEach(scene, 6, { limits: overlap('skip') })
     const claims = await Promise.all(Array.from({ length: 4 }, () => scene.claim({ limit: 2 })))
     assert.equal(claims.flatMap(({ members }) => members).length, 1)
     assert.equal(claims.flatMap(({ answer }) => answer.passed).length, 5)
   },
   'JB-8 under queue instants run one after another, the oldest first': async (scene) => {
     await scene.join()
-    const ids = await createEach(scene, 4, { holds: overlap('queue') })
+    const ids = await createEach(scene, 4, { limits: overlap('queue') })
     for (const id of ids) {
       const holding = await scene.claim()
       assert.deepEqual(idsOf(holding), [id])
@@ -134,20 +134,22 @@ export const holdCases = topic('holds', {
     }
   },
   'JB-8 what waits tells which key it waits for and who has it': async (scene) => {
-    const holder = await scene.running({ holds: overlap('queue') })
-    const id = await scene.create({ holds: overlap('queue') })
+    const holder = await scene.running({ limits: overlap('queue') })
+    const id = await scene.create({ limits: overlap('queue') })
     const { answer } = await scene.claim()
     assert.deepEqual([answer.members, answer.passed, answer.nextDue], [[], [], null])
     const { state, wait, blockers, turns } = await scene.get(id)
     assert.deepEqual([state, turns, blockers], ['waiting', [], [holder.id]])
     assert.deepEqual(wait, { reason: 'overlap', key: 'overlap-a', wakeAt: null })
     await scene.settle(holder, 'completed')
-    assert.deepEqual([(await scene.get(id)).wait, (await scene.get(id)).blockers], [null, []])
-    assert.equal(await scene.state(id), 'pending')
+    assert.deepEqual((await scene.get(id)).blockers, [])
+    assert.equal((await scene.store.peek({ kinds: ['mail'] })).nextDue, scene.now)
+    assert.deepEqual(await scene.claimedIds(), [id])
+    assert.equal((await scene.get(id)).wait, null)
   },
   'JB-8 queue-one lets one wait, and the next gives way to that': async (scene) => {
-    const holder = await scene.running({ holds: overlap('queue-one') })
-    const [second, third] = await createEach(scene, 2, { holds: overlap('queue-one') })
+    const holder = await scene.running({ limits: overlap('queue-one') })
+    const [second, third] = await createEach(scene, 2, { limits: overlap('queue-one') })
     const { answer } = await scene.claim()
     assert.deepEqual(
       answer.passed.map(({ id, reason }) => [id, reason]),
@@ -157,11 +159,11 @@ export const holdCases = topic('holds', {
     assert.deepEqual(await scene.claimedIds(), [second])
   },
   'JB-8 cancel-previous asks the running one to stop, and waits until it has': async (scene) => {
-    const holder = await scene.running({ holds: overlap('cancel-previous') })
-    const next = await scene.create({ holds: overlap('cancel-previous') })
+    const holder = await scene.running({ limits: overlap('cancel-previous') })
+    const next = await scene.create({ limits: overlap('cancel-previous') })
     assert.deepEqual(await scene.claimedIds(), [])
     assert.equal(await scene.state(next), 'waiting')
-    const { ref, turn } = memberRef(holder)
+    const { ref, turn } = memberOf(holder)
     const reason = `gave way to ${next}`
     assert.deepEqual((await scene.beat({ claims: [holder.claim.id] })).cancels, [{ ref, turn, reason }])
     await scene.settle(holder, 'parked', { delayMs: minute })
@@ -169,16 +171,16 @@ export const holdCases = topic('holds', {
     assert.deepEqual(await scene.claimedIds(), [next])
   },
   'JB-8 cancel-previous ends one that is between two tries and runs at once': async (scene) => {
-    const holder = await scene.running({ holds: overlap('cancel-previous') })
+    const holder = await scene.running({ limits: overlap('cancel-previous') })
     await scene.settle(holder, 'parked', { delayMs: minute })
-    const next = await scene.create({ holds: overlap('cancel-previous') })
+    const next = await scene.create({ limits: overlap('cancel-previous') })
     assert.deepEqual(await scene.claimedIds(), [next])
     const { state, turns } = await scene.get(holder.id)
     assert.deepEqual([state, turns.at(-1)?.turn, turns.at(-1)?.reason], ['canceled', 2, `gave way to ${next}`])
   },
   'JB-8 under cancel-previous a third gives way to the one that waits': async (scene) => {
-    await scene.running({ holds: overlap('cancel-previous') })
-    const [second, third] = await createEach(scene, 2, { holds: overlap('cancel-previous') })
+    await scene.running({ limits: overlap('cancel-previous') })
+    const [second, third] = await createEach(scene, 2, { limits: overlap('cancel-previous') })
     const { answer } = await scene.claim()
     assert.deepEqual(
       answer.passed.map(({ id, reason }) => [id, reason]),
@@ -186,8 +188,8 @@ export const holdCases = topic('holds', {
     )
   },
   'a holder that runs its next turn needs nothing new': async (scene) => {
-    const holds = [...overlap('skip'), ...concurrency(1)]
-    const holder = await scene.running({ holds })
+    const limits = [...overlap('skip'), ...concurrency(1)]
+    const holder = await scene.running({ limits })
     await scene.settle(holder, 'parked')
     const next = await scene.claim()
     assert.deepEqual(idsOf(next), [holder.id])
@@ -195,8 +197,8 @@ export const holdCases = topic('holds', {
     assert.deepEqual(await scene.claimedIds(), [holder.id])
   },
   'a dead occurrence holds nothing, and waits for its turn when a person tries it again': async (scene) => {
-    const dead = await scene.dead({ holds: overlap('skip') })
-    const next = await scene.running({ holds: overlap('skip') })
+    const dead = await scene.dead({ limits: overlap('skip') })
+    const next = await scene.running({ limits: overlap('skip') })
     await scene.store.move({ which: { id: dead }, to: { retry: { in: 0 } } })
     const { answer } = await scene.claim()
     assert.deepEqual([answer.members, answer.passed], [[], []])
@@ -205,9 +207,9 @@ export const holdCases = topic('holds', {
     assert.deepEqual(await scene.claimedIds(), [dead])
   },
   'a dead occurrence that is discarded leaves those that wait alone': async (scene) => {
-    const dead = await scene.dead({ holds: overlap('queue') })
-    const holder = await scene.running({ holds: overlap('queue') })
-    const waiting = await scene.create({ holds: overlap('queue') })
+    const dead = await scene.dead({ limits: overlap('queue') })
+    const holder = await scene.running({ limits: overlap('queue') })
+    const waiting = await scene.create({ limits: overlap('queue') })
     await scene.claim()
     await scene.store.move({ which: { id: dead }, to: { discard: null } })
     assert.deepEqual([await scene.state(waiting), await scene.claimedIds()], ['waiting', []])

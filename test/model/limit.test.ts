@@ -1,13 +1,13 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { declaredLimits, holdsFor } from '../../src/model/hold.ts'
 import { type Source, sources } from '../../src/model/lifecycle.ts'
+import { declaredLimits, limitsFor } from '../../src/model/limit.ts'
 import { type OverlapPolicy, overlapPolicies } from '../../src/model/overlap.ts'
 import { cascade, type SettingsDiff } from '../../src/model/settings.ts'
 import { newSpec } from '../support/new-spec.ts'
 
 const of = (source: Source, settings: SettingsDiff = {}, tenant = 'default', job = 'report') =>
-  holdsFor({ tenant, job, source, settings: cascade(settings) })
+  limitsFor({ tenant, job, source, settings: cascade(settings) })
 
 describe('the keys an occurrence needs', () => {
   it('JB-8 are the policy of the job for scheduled instants, skip by default', () => {
@@ -32,10 +32,10 @@ describe('the keys an occurrence needs', () => {
 
   it('JB-15 let catch-up runs of one job go one after another under every policy, within the cap of the cluster', () => {
     for (const overlap of overlapPolicies) {
-      const holds = of('recovery', { overlap, catchUp: 7 }) ?? []
-      const own = holds.find(({ key }) => key.includes('report'))
+      const limits = of('recovery', { overlap, catchUp: 7 }) ?? []
+      const own = limits.find(({ key }) => key.includes('report'))
       expect([own?.limit, own?.policy], overlap).toEqual([1, overlap === 'allow' ? undefined : 'queue'])
-      expect(holds.at(-1)).toEqual({ kind: 'catch-up', key: '["catch-up"]', limit: 7 })
+      expect(limits.at(-1)).toEqual({ kind: 'catch-up', key: '["catch-up"]', limit: 7 })
     }
   })
 
@@ -83,13 +83,13 @@ describe('the limits a job declares', () => {
     })
     const work = { tenant: 'default', job: 'report', source: 'deferred', settings: null } as const
     expect(declaredLimits(spec, work)).toEqual({
-      holds: [{ kind: 'concurrency', key: '["concurrency","default","b"]', limit: 2 }],
+      limits: [{ kind: 'concurrency', key: '["concurrency","default","b"]', limit: 2 }],
       startWithinMs: 5,
     })
     expect(declaredLimits(spec, { ...work, settings: { concurrency: null, startWithinMs: 9 } })).toEqual({
-      holds: null,
+      limits: null,
       startWithinMs: 9,
     })
-    expect(declaredLimits(undefined, work)).toEqual({ holds: null, startWithinMs: null })
+    expect(declaredLimits(undefined, work)).toEqual({ limits: null, startWithinMs: null })
   })
 })

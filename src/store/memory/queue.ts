@@ -1,3 +1,10 @@
+/** What a queue needs to know of its values. A new ticket makes older places of the same value void. */
+interface Queued {
+  readonly ref: number
+  readonly ticket: number
+  readonly dueAt: number
+}
+
 interface Item<T> {
   readonly dueAt: number
   readonly ref: number
@@ -5,18 +12,11 @@ interface Item<T> {
   readonly value: T
 }
 
-/** What a queue needs to know of its values. A new ticket makes older places of the same value in the queue void. */
-interface Queued {
-  readonly ref: number
-  readonly ticket: number
-  readonly dueAt: number
-}
-
 /**
- * What waits to be claimed: one heap by due instant for each kind and priority, so that a claim never walks future rows.
+ * Due work by kind and priority: one heap by due instant for each, so a claim never walks future rows.
  * Nothing is removed from the middle; places whose ticket has become void are dropped when they come up.
  */
-export class ReadyQueue<T extends Queued> {
+export class DueQueue<T extends Queued> {
   readonly #heaps = new Map<string, Item<T>[][]>()
 
   push(kind: string, priority: number, value: T): void {
@@ -25,7 +25,7 @@ export class ReadyQueue<T extends Queued> {
     up(heaps[priority] as Item<T>[], { dueAt: value.dueAt, ref: value.ref, ticket: value.ticket, value })
   }
 
-  /** What comes first of all that is due, by priority, then due, then age. It stays first until its ticket is void. */
+  /** The first of all that is due, by priority, then due, then age. It stays first until its ticket is void. */
   first(kinds: readonly string[], now: number): T | null {
     const byKind = this.#byKind(kinds)
     for (let priority = 0; priority < 10; priority++) {
@@ -36,21 +36,29 @@ export class ReadyQueue<T extends Queued> {
     return null
   }
 
+  /** The first of these kinds by due, then age. */
+  earliest(kinds: Iterable<string>): T | null {
+    let first: Item<T> | undefined
+    for (const heaps of this.#byKind(kinds)) for (const heap of heaps) first = earlier(first, standingHead(heap))
+    return first?.value ?? null
+  }
+
   /** Everything that is due, in the order in which it would be taken; nothing is removed. */
   due(kinds: readonly string[], now: number): T[] {
     const heaps = kinds.flatMap((kind) => this.#heaps.get(kind) ?? [])
     const items = heaps.flatMap((heap, at) =>
-      heap.filter((item) => item.ticket === item.value.ticket && item.dueAt <= now).map((item) => ({ item, priority: at % 10 })),
+      heap.filter((item) => stands(item) && item.dueAt <= now).map((item) => ({ item, priority: at % 10 })),
     )
     return items.sort((a, b) => a.priority - b.priority || (before(a.item, b.item) ? -1 : 1)).map(({ item }) => item.value)
   }
 
   /** The next due instant after `now`. */
   nextDueAfter(kinds: readonly string[], now: number): number | null {
-    const dues = kinds
-      .flatMap((kind) => this.#heaps.get(kind) ?? [])
-      .flatMap((heap) => heap.filter((item) => item.ticket === item.value.ticket && item.dueAt > now).map((item) => item.dueAt))
-    return dues.length === 0 ? null : Math.min(...dues)
+    let next: number | null = null
+    for (const heaps of this.#byKind(kinds))
+      for (const item of heaps.flat())
+        if (stands(item) && item.dueAt > now && (next === null || item.dueAt < next)) next = item.dueAt
+    return next
   }
 
   /** The kinds of which something is due. */
@@ -58,14 +66,8 @@ export class ReadyQueue<T extends Queued> {
     return [...this.#heaps.keys()].filter((kind) => this.first([kind], now) !== null)
   }
 
-  nextDue(kinds: readonly string[]): number | null {
-    let first: Item<T> | undefined
-    for (const heaps of this.#byKind(kinds)) for (const heap of heaps) first = earlier(first, standingHead(heap))
-    return first?.dueAt ?? null
-  }
-
   /** The heaps of each kind, by priority. */
-  #byKind(kinds: readonly string[]): Item<T>[][][] {
+  #byKind(kinds: Iterable<string>): Item<T>[][][] {
     const byKind: Item<T>[][][] = []
     for (const kind of kinds) {
       const heaps = this.#heaps.get(kind)
@@ -75,9 +77,13 @@ export class ReadyQueue<T extends Queued> {
   }
 }
 
+function stands(item: Item<Queued>): boolean {
+  return item.ticket === item.value.ticket
+}
+
 /** The head of a heap, after dropping heads that no longer stand. */
 function standingHead<T extends Queued>(heap: Item<T>[]): Item<T> | undefined {
-  while (heap[0] && heap[0].ticket !== heap[0].value.ticket) down(heap)
+  while (heap[0] && !stands(heap[0])) down(heap)
   return heap[0]
 }
 

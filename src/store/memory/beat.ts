@@ -1,0 +1,62 @@
+import { isStranded } from '../rules/verdict.ts'
+import type { Beat, BeatAnswer, CancelNotice, NodeRecord } from '../store.ts'
+import { unended } from './claim.ts'
+import { planSoon } from './plan.ts'
+import { type Claim, jobKey, type State } from './state.ts'
+
+export function beat(state: State, { node, claims, inFlight, long, phase }: Beat): BeatAnswer {
+  const { now } = state
+  const known = state.nodes.get(node.boot)
+  if (!known && phase !== 'join') return { now, aliveSince: state.aliveSince, known: false, lost: claims, cancels: [] }
+  const isAlive = [...state.nodes.values()].some((other) => other.beatAt + other.ttlMs >= now)
+  if (!isAlive) noteBreak(state, now)
+  const own = [...state.claims.values()].filter((claim) => claim.node === node.boot)
+  for (const claim of own) if (!claims.includes(claim.id) && !inFlight.includes(claim.id)) release(state, claim)
+  for (const { ref, turn, startedAt, deadlineAt } of long) {
+    const entry = state.entries.get(ref)
+    if (entry?.place === 'claimed' && entry.turn === turn) entry.start = { turn, startedAt, deadlineAt }
+  }
+  const lost = claims.filter((id) => state.claims.get(id)?.node !== node.boot)
+  const running = own.reduce((sum, claim) => sum + unended(state, claim).length, 0)
+  const record: NodeRecord = { ...node, startedAt: known?.startedAt ?? now, beatAt: now, beats: (known?.beats ?? 0) + 1, running }
+  state.lastAliveAt = now
+  if (phase === 'leave' && running === 0) state.removeNode(node.boot)
+  else state.putNode(record)
+  return { now, aliveSince: state.aliveSince, known: true, lost, cancels: cancelNotices(state, own) }
+}
+
+/** No node was there until now: planned work that came due meanwhile waits for the planner. */
+function noteBreak(state: State, now: number): void {
+  state.aliveSince = now
+  for (const entry of [...state.entries.values()]) {
+    const { record, dueAt, hasBegun, place } = entry
+    if (place !== 'ready' || !isStranded({ source: record.source, hasBegun, dueAt }, state.lastAliveAt, now)) continue
+    state.setAside(entry, { reason: 'stranded', key: null, wakeAt: null })
+    planSoon(state, jobKey(record.tenant, record.job))
+  }
+}
+
+/** A claim whose answer never reached its node: nothing of it was started. */
+function release(state: State, claim: Claim): void {
+  const { now } = state
+  for (const entry of unended(state, claim)) {
+    const { node } = claim
+    if (entry.cancel) {
+      state.endTurn(entry, entry.endRow('canceled', now, { node, reason: entry.cancel.reason }))
+      if (entry.record.isHooked) state.noteEnd(entry)
+    } else {
+      const end = entry.endRow('released', now, { node })
+      const dueAt = entry.hasBegun ? now : entry.dueAt
+      state.endTurn(entry, end)
+      state.nextTurn(entry, end, dueAt)
+      state.hint({ kind: 'due', at: dueAt })
+    }
+  }
+  state.claims.delete(claim.id)
+}
+
+function cancelNotices(state: State, own: readonly Claim[]): CancelNotice[] {
+  return own.flatMap((claim) =>
+    unended(state, claim).flatMap(({ ref, turn, cancel }) => (cancel ? [{ ref, turn, reason: cancel.reason }] : [])),
+  )
+}

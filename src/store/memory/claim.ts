@@ -1,0 +1,105 @@
+import { PunctualError } from '../../errors.ts'
+import { type JobSpec, versionAt } from '../../model/job.ts'
+import type { OccurrenceRecord } from '../../model/occurrence.ts'
+import { recoveries } from '../../model/turn.ts'
+import { admit, releasesAtClaim } from '../rules/door.ts'
+import { picked } from '../rules/pick.ts'
+import type { ClaimAnswer, ClaimMember, ClaimPick, ClaimRequest, PassedOccurrence } from '../store.ts'
+import { MemoryDoor } from './claim/door.ts'
+import type { Entry } from './entry.ts'
+import { nextDue, nextDueAfter } from './peek.ts'
+import { type Claim, jobKey, type State } from './state.ts'
+
+export function claim(state: State, request: ClaimRequest): ClaimAnswer {
+  const { id, token, node } = request
+  const standing = state.claims.get(id)
+  if (standing && (standing.token !== token || standing.node !== node))
+    throw new PunctualError('claim.lost', `Claim ${id} belongs to another`, { claim: id })
+  if (standing) return answer(state, request, unended(state, standing), [])
+  if (!state.nodes.has(node))
+    throw new PunctualError('claim.lost', `Node ${node} is not known to the store and cannot claim`, { node })
+  const { taken, passed } = take(state, request)
+  if (taken.length > 0) state.claims.set(id, { id, token, node, refs: taken.map((entry) => entry.ref) })
+  return answer(state, request, taken, passed)
+}
+
+function take(state: State, { id, kinds, pick, limit, clusterLimit, dueBy }: ClaimRequest) {
+  const until = Math.min(state.now, dueBy ?? state.now)
+  const room = Math.min(limit, (clusterLimit ?? Number.POSITIVE_INFINITY) - state.running)
+  const taken: Entry[] = []
+  const door = new MemoryDoor(state, until)
+  wakePaused(state)
+  admit(door)
+  for (const entry of candidates(state, kinds, until, pick)) {
+    if (taken.length >= room) break
+    const verdict = door.verdict(entry)
+    if (verdict) door.pass(entry, verdict)
+    else {
+      state.makeClaimed(entry, id)
+      taken.push(entry)
+    }
+  }
+  for (const { record, ref } of taken)
+    for (const release of releasesAtClaim(record.limits, state.now)) state.releases.push({ ...release, ref })
+  // Work let in that this node has no room for, or cannot run, is another's to take.
+  if (state.ready.first([...state.served], state.now)) state.hint({ kind: 'due', at: state.now })
+  return { taken, passed: door.passed }
+}
+
+/** Lets work go on whose pause has ended by itself. */
+function wakePaused(state: State): void {
+  for (const entry of [...state.aside])
+    if (entry.wait?.wakeAt != null && entry.wait.wakeAt <= state.now) state.makeReady(entry, entry.dueAt)
+}
+
+function candidates(state: State, kinds: readonly string[], until: number, pick: ClaimPick | undefined): Iterable<Entry> {
+  return pick ? picked(state.ready.due(kinds, until), pick) : inOrder(state, kinds, until)
+}
+
+function* inOrder(state: State, kinds: readonly string[], until: number): Generator<Entry, void, undefined> {
+  for (let entry = state.ready.first(kinds, until); entry; entry = state.ready.first(kinds, until)) yield entry
+}
+
+function answer(
+  state: State,
+  { kinds, clusterLimit, pick }: ClaimRequest,
+  entries: readonly Entry[],
+  passed: readonly PassedOccurrence[],
+): ClaimAnswer {
+  // At the cluster's limit nothing can be claimed before something ends, so no due instant is worth waking for.
+  const isFull = clusterLimit !== undefined && state.running >= clusterLimit
+  if (isFull) state.isClusterFull = true
+  return {
+    now: state.now,
+    members: entries.map((entry) => member(state, entry)),
+    passed,
+    nextDue: isFull ? null : pick ? nextDueAfter(state, kinds) : nextDue(state, kinds),
+  }
+}
+
+export function unended(state: State, { id, refs }: Claim): Entry[] {
+  return refs.map((ref) => state.entries.get(ref)).filter((entry) => entry !== undefined && entry.claim === id) as Entry[]
+}
+
+function member(state: State, entry: Entry): ClaimMember {
+  const { ref, turn, record, dueAt, turns, attempts } = entry
+  return {
+    ref,
+    turn,
+    record,
+    dueAt,
+    recoveries: recoveries(turns),
+    jobSettings: specOf(state, record)?.settings ?? null,
+    lastRunAt: state.lastRuns.get(jobKey(record.tenant, record.job)) ?? null,
+    turns: [...turns],
+    attempts: [...attempts],
+  }
+}
+
+/** What the job says for this occurrence: a planned one keeps the version of its instant, enqueued work goes by what is in force. */
+export function specOf(state: State, { tenant, job, version, source }: OccurrenceRecord): JobSpec | undefined {
+  const versions = state.versions.get(jobKey(tenant, job))
+  if (!versions) return undefined
+  const isPlanned = source === 'schedule' || source === 'recovery' || source === 'backfill'
+  return (isPlanned ? versions.find((one) => one.version === version) : versionAt(versions, state.now))?.spec
+}

@@ -1,0 +1,38 @@
+import type { OccurrenceHistory, WaitRecord } from '../../model/occurrence.ts'
+import type { Which } from '../store.ts'
+import type { Entry } from './entry.ts'
+import { find } from './find.ts'
+import type { State } from './state.ts'
+
+export function get(state: State, which: Which): OccurrenceHistory | null {
+  const entry = find(state, which)
+  if (!entry) return null
+  const { record, dueAt, turns, attempts, progress } = entry
+  return {
+    record,
+    state: entry.state,
+    dueAt,
+    node: state.nodeOf(entry),
+    turns: [...turns],
+    attempts: [...attempts],
+    progress,
+    wait: waitOf(state, entry),
+    blockers: blockers(state, entry),
+  }
+}
+
+/** A rate says when its next slot is free. */
+function waitOf(state: State, { wait }: Entry): WaitRecord | null {
+  if (wait?.reason !== 'rate') return wait
+  const frees = state.releases.filter(({ key }) => key === wait.key).map(({ freeAt }) => freeAt)
+  return { ...wait, wakeAt: frees.length === 0 ? null : Math.min(...frees) }
+}
+
+/** Of those that have been granted the key it waits for, at most ten ids. Slots of rates are nobody's. */
+function blockers(state: State, { wait }: Entry): readonly string[] {
+  if (wait?.key == null || wait.reason === 'rate') return []
+  const holders = [...state.entries.values()].filter(({ limits, granted }) =>
+    limits.slice(0, granted).some(({ key }) => key === wait.key),
+  )
+  return holders.slice(0, 10).map(({ id }) => id)
+}

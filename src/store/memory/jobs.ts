@@ -1,0 +1,51 @@
+import type { JobRecord, VersionRecord } from '../../model/job.ts'
+import { isWithdrawn, putJobRule } from '../rules/put-job.ts'
+import type { JobPut, JobPutAnswer, JobQuery } from '../store.ts'
+import { jobKey, type State } from './state.ts'
+
+export function putJob(state: State, put: JobPut): JobPutAnswer {
+  const key = jobKey(put.tenant, put.name)
+  const { outcome, job, version } = putJobRule(state.jobs.get(key) ?? null, put, state.now)
+  if (job && outcome !== 'conflict') state.jobs.set(key, job)
+  if (version) {
+    state.versions.set(key, [...(state.versions.get(key) ?? []), version])
+    withdraw(state, put, version.effectiveAt)
+    state.hint({ kind: 'job' })
+  }
+  return { outcome, job }
+}
+
+/** Takes back what older versions have planned from then on. */
+function withdraw(state: State, { tenant, name }: JobPut, effectiveAt: number): void {
+  for (const entry of [...state.entries.values()]) {
+    const isIdle = entry.place === 'ready' || entry.place === 'waiting'
+    if (isIdle && entry.tenant === tenant && entry.job === name && isWithdrawn(entry.record, entry.hasBegun, effectiveAt))
+      state.remove(entry)
+  }
+}
+
+export function readVersions(state: State, { tenant, name }: { tenant: string; name: string }): readonly VersionRecord[] {
+  return state.versions.get(jobKey(tenant, name)) ?? []
+}
+
+export function readJobs(state: State, { tenant, name, after, limit }: JobQuery): readonly JobRecord[] {
+  return [...state.jobs.values()]
+    .filter(
+      (job) =>
+        (tenant === undefined || job.tenant === tenant) &&
+        (name === undefined || job.name === name) &&
+        (after === undefined || byName(job, after) > 0),
+    )
+    .sort(byName)
+    .slice(0, limit)
+}
+
+type JobName = Pick<JobRecord, 'name' | 'tenant'>
+
+function byName(a: JobName, b: JobName): number {
+  return compare(a.name, b.name) || compare(a.tenant, b.tenant)
+}
+
+function compare(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0
+}

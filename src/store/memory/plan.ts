@@ -1,0 +1,86 @@
+import { type JobRecord, versionAt } from '../../model/job.ts'
+import { inDoorOrder } from '../../model/limit.ts'
+import { covers } from '../../model/pause.ts'
+import { draftPlanned } from '../rules/draft.ts'
+import type { JobPlan, PlanAnswer, PlanCandidate, PlannedOccurrence, PlanWork } from '../store.ts'
+import type { Entry } from './entry.ts'
+import { jobKey, type State } from './state.ts'
+
+export function jobsToPlan(state: State, { horizonMs, limit }: { horizonMs: number; limit: number }): PlanWork {
+  const { now, aliveSince, pauseRevision } = state
+  const scheduled = [...state.jobs.values()]
+    .filter((job) => job.nextAt !== null)
+    .sort((a, b) => (a.nextAt as number) - (b.nextAt as number))
+  const due = scheduled.filter((job) => (job.nextAt as number) <= now + horizonMs)
+  const jobs = due.slice(0, limit).map((job) => candidate(state, job))
+  const next = scheduled[jobs.length]?.nextAt
+  return { now, aliveSince, pauseRevision, jobs, nextAt: next == null ? null : next - horizonMs }
+}
+
+function candidate(state: State, job: JobRecord): PlanCandidate {
+  const versions = state.versions.get(jobKey(job.tenant, job.name)) ?? []
+  const first = versionAt(versions, job.cursor).version
+  const held = stranded(state, job.tenant, job.name).map((entry) => entry.record.scheduledAt)
+  const since = Math.min(job.cursor, ...held.slice(0, 1))
+  return {
+    job,
+    versions: versions.filter(({ version, effectiveAt }) => version === first || effectiveAt > job.cursor),
+    stranded: held,
+    pauses: state.pauses.filter((pause) => covers(pause, job.tenant, job.name) && (pause.to === null || pause.to > since)),
+  }
+}
+
+export function plan(state: State, plans: readonly JobPlan[]): readonly PlanAnswer[] {
+  return plans.map((one) => planJob(state, one))
+}
+
+function planJob(state: State, plan: JobPlan): PlanAnswer {
+  const key = jobKey(plan.tenant, plan.job)
+  const job = state.jobs.get(key)
+  if (!job || job.version !== plan.version || job.cursor !== plan.cursor || plan.pauseRevision !== state.pauseRevision)
+    return { outcome: 'behind' }
+  state.jobs.set(key, { ...job, cursor: plan.through, nextAt: plan.nextAt, tz: plan.tz })
+  const created = plan.rows.filter((row) => addPlanned(state, job, row)).length
+  const recordedAt = state.now
+  for (const range of plan.ranges)
+    state.ranges.push({ ...range, tenant: job.tenant, job: job.name, version: plan.version, recordedAt })
+  for (const entry of stranded(state, job.tenant, job.name)) decide(state, entry, plan)
+  // What the plan knows nothing of must not wait for the next instant.
+  if (stranded(state, job.tenant, job.name).length > 0) planSoon(state, key)
+  const first = plan.rows.find((row) => row.end === null)
+  if (first) state.hint({ kind: 'due', at: first.dueAt })
+  else if (plan.revive.length > 0) state.hint({ kind: 'due', at: state.now })
+  return { outcome: 'planned', created }
+}
+
+function addPlanned(state: State, job: JobRecord, row: PlannedOccurrence): boolean {
+  if (state.byId.has(row.id) || state.tombstones.has(row.id)) return false
+  const versions = state.versions.get(jobKey(job.tenant, job.name))
+  const spec = versions?.find(({ version }) => version === row.version)?.spec ?? job.spec
+  const entry = state.add(draftPlanned({ ...job, spec }, row, state.now), row.dueAt)
+  if (row.end) state.endUnattended(entry, row.end.state, row.end.reason)
+  return true
+}
+
+/** The planner's word on an instant that came due while nobody was there. */
+function decide(state: State, entry: Entry, { revive, drop }: JobPlan): void {
+  const { scheduledAt } = entry.record
+  const revived = revive.find(({ at }) => at === scheduledAt)
+  if (revived) {
+    const limits = revived.limits && inDoorOrder(revived.limits)
+    return state.reschedule(entry, entry.dueAt, { ...entry.record, source: 'recovery', limits, span: revived.span })
+  }
+  const dropped = drop.find(({ at }) => at === scheduledAt)
+  if (dropped) state.endUnattended(entry, dropped.state, dropped.reason)
+}
+
+export function planSoon(state: State, key: string): void {
+  const job = state.jobs.get(key)
+  if (job) state.jobs.set(key, { ...job, nextAt: Math.min(job.nextAt ?? state.now, state.now) })
+}
+
+function stranded(state: State, tenant: string, job: string): Entry[] {
+  return [...state.aside]
+    .filter((entry) => entry.wait?.reason === 'stranded' && entry.tenant === tenant && entry.job === job)
+    .sort((a, b) => a.record.scheduledAt - b.record.scheduledAt)
+}

@@ -1,0 +1,97 @@
+import { cascade } from '../../model/settings.ts'
+import { recover } from '../rules/recover.ts'
+import { isExpired, notInTime } from '../rules/verdict.ts'
+import type { NodeRecord, PassedOccurrence, RescueAnswer, RescueRequest } from '../store.ts'
+import { specOf, unended } from './claim.ts'
+import type { Entry } from './entry.ts'
+import type { State } from './state.ts'
+
+type Rescued = RescueAnswer['rescued'][number]
+
+export function rescue(state: State, request: RescueRequest): RescueAnswer {
+  const rescued: Rescued[] = []
+  const removed: string[] = []
+  let left = request.limit
+  let more = false
+  for (const { boot, beats } of request.gone) {
+    const node = state.nodes.get(boot)
+    if (!node || !isGone(node, beats, state.now)) continue
+    const claims = [...state.claims.values()].filter((claim) => claim.node === boot)
+    for (const claim of claims.slice(0, left)) {
+      for (const entry of unended(state, claim)) rescued.push(recoverOne(state, entry, 'lost', request))
+      state.claims.delete(claim.id)
+    }
+    if (claims.length > left) more = true
+    else {
+      state.removeNode(boot)
+      removed.push(boot)
+    }
+    left -= Math.min(left, claims.length)
+  }
+  for (const entry of state.entries.values()) {
+    const isStale = entry.place === 'claimed' && entry.start?.turn === entry.turn && entry.start.deadlineAt < state.now
+    if (isStale) rescued.push(recoverOne(state, entry, 'stale', request))
+  }
+  return { rescued, removed, more, expired: expire(state), unheard: handOutHooks(state, request) }
+}
+
+/** Whether a node that an observer has seen at so many beats, and no more for its ttl, is gone by the store's clock too. */
+export function isGone(node: Pick<NodeRecord, 'beats' | 'beatAt' | 'ttlMs'>, beats: number, now: number): boolean {
+  // After the store's clock was set back a beat may lie ahead of it: then only the observer's clock can tell.
+  const isFresh = node.beatAt <= now && now - node.beatAt < node.ttlMs
+  return node.beats === beats && !isFresh
+}
+
+function recoverOne(state: State, entry: Entry, by: 'lost' | 'stale', { settings, mostRecoveries }: RescueRequest): Rescued {
+  const { id, job, turn, record, turns } = entry
+  const { now } = state
+  const node = state.nodeOf(entry)
+  const startedAt = entry.start?.turn === turn ? entry.start.startedAt : null
+  const spec = specOf(state, record)
+  const recovery = recover({
+    by,
+    startedAt,
+    cancel: entry.cancel?.reason ?? (entry.cancel ? null : undefined),
+    turns,
+    mostRecoveries,
+    settings: cascade(settings, spec?.defaults, spec?.settings, record.settings),
+    source: record.source,
+    delayMs: record.scheduledAt - record.createdAt,
+  })
+  const { end, reason, error, delayMs } = recovery
+  const row = entry.endRow(end, now, { node, startedAt, reason, error })
+  const dueAt = end === 'released' && !entry.hasBegun ? entry.dueAt : now + (delayMs ?? 0)
+  state.endTurn(entry, row)
+  if (delayMs !== null) {
+    state.nextTurn(entry, row, dueAt)
+    state.hint({ kind: 'due', at: dueAt })
+  } else if (record.isHooked) state.noteEnd(entry)
+  return { id, job, turn, outcome: end }
+}
+
+/** Ends what has not started in time, whether or not a node could have run it. */
+function expire(state: State): PassedOccurrence[] {
+  const late = [...state.entries.values()].filter(
+    ({ place, wait, record, hasBegun, dueAt }) =>
+      (place === 'ready' || place === 'waiting') &&
+      wait?.reason !== 'stranded' &&
+      isExpired({ startWithinMs: record.startWithinMs, hasBegun, dueAt }, state.now),
+  )
+  return late.map((entry) => {
+    const { id, tenant, job } = entry
+    state.endUnattended(entry, notInTime.state, notInTime.reason)
+    return { id, tenant, job, ...notInTime }
+  })
+}
+
+/** Gives hooks that nobody has run to the node that asks, and keeps others from them for a while. */
+function handOutHooks(state: State, { kinds, hookMs, limit }: RescueRequest): RescueAnswer['unheard'] {
+  const { now } = state
+  const free = [...state.unheard].filter(
+    ([ref, { freeAt }]) => freeAt <= now && kinds.includes(state.entries.get(ref)?.kind as string),
+  )
+  return free.slice(0, limit).map(([ref]) => {
+    state.unheard.set(ref, { node: null, freeAt: now + hookMs })
+    return { ref, id: (state.entries.get(ref) as Entry).id }
+  })
+}

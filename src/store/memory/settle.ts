@@ -1,0 +1,41 @@
+import { endToWrite, goesOn, isSameEnd, nextTurnDue } from '../rules/settle.ts'
+import type { SettleAnswer, SettleItem, SettleOptions, WriteAnswer } from '../store.ts'
+import { addAttempts, owned } from './checkpoint.ts'
+import { claim, unended } from './claim.ts'
+import type { State } from './state.ts'
+
+export function settle(state: State, items: readonly SettleItem[], options: SettleOptions = {}): SettleAnswer {
+  const answers = items.map((item) => settleOne(state, item))
+  for (const { id, token } of options.done ?? []) {
+    const standing = state.claims.get(id)
+    if (standing?.token === token && unended(state, standing).length === 0) state.claims.delete(id)
+  }
+  for (const ref of options.heard ?? []) state.unheard.delete(ref)
+  return { items: answers, claimed: options.claim ? claim(state, options.claim) : null }
+}
+
+function settleOne(state: State, item: SettleItem): WriteAnswer {
+  const entry = owned(state, item)
+  if (!entry) return saidBefore(state, item) ? 'ok' : 'lost'
+  const { now } = state
+  const node = state.nodeOf(entry)
+  const said = endToWrite(item.end, entry.cancel)
+  const end = { ...said, turn: entry.turn, node }
+  addAttempts(entry, item.attempts)
+  state.endTurn(entry, end)
+  if (goesOn(said.end)) {
+    const dueAt = nextTurnDue(item, entry, now)
+    state.nextTurn(entry, end, dueAt)
+    state.hint({ kind: 'due', at: dueAt })
+    return 'ok'
+  }
+  // A cancel that came in between is for any node to report: this one does not know of it.
+  const isOwn = said.end === item.end.end
+  if (entry.record.isHooked) state.noteEnd(entry, isOwn && item.hookMs ? { node, freeAt: now + item.hookMs } : undefined)
+  return 'ok'
+}
+
+function saidBefore(state: State, { member: { ref, turn }, end }: SettleItem): boolean {
+  const before = state.entries.get(ref)?.turns.find((ended) => ended.turn === turn)
+  return before !== undefined && isSameEnd(before, end)
+}

@@ -1,0 +1,109 @@
+import type { SettingsDiff } from '../../model/settings.ts'
+import type { PassedOccurrence } from './claim.ts'
+
+export interface NodeInfo {
+  /** Made anew at each start and after each time the node fenced itself. */
+  readonly boot: string
+  readonly name: string
+  readonly pid: number
+  readonly concurrency: number
+  readonly kinds: readonly string[]
+  readonly version: string
+  readonly tz: string
+  readonly ttlMs: number
+  /** Orders deployments, where given. */
+  readonly release: number | null
+  /** What the node's code declares: a hash by job id. */
+  readonly declares: Readonly<Record<string, string>>
+  /** Whether the node claims by `pick`, so that a store may keep its kinds in an order that suits it. */
+  readonly picks: boolean
+}
+
+export interface NodesAnswer {
+  readonly now: number
+  readonly nodes: readonly NodeRecord[]
+  readonly unserved: readonly string[]
+  /** Whether `rescue` may find something to do although no node is gone. */
+  readonly isRescueDue: boolean
+}
+
+export interface NodeRecord extends NodeInfo {
+  readonly startedAt: number
+  readonly beatAt: number
+  /** Goes up by one with each beat. */
+  readonly beats: number
+  readonly running: number
+}
+
+export interface Beat {
+  readonly node: NodeInfo
+  /** Claims the node has members of. */
+  readonly claims: readonly string[]
+  /** Claims whose answer has not arrived yet. */
+  readonly inFlight: readonly string[]
+  /** Turns that have run for longer than a beat, with their deadline. */
+  readonly long: readonly { ref: number; turn: number; startedAt: number; deadlineAt: number }[]
+  /** `join` makes the node known; `leave` is the last beat of a node that stops, and what it still holds is left to rescue. */
+  readonly phase: 'join' | 'stay' | 'leave'
+}
+
+export interface BeatAnswer {
+  readonly now: number
+  readonly aliveSince: number
+  /** False: the node was declared gone, limits nothing any more and must come back under a new boot id. */
+  readonly known: boolean
+  /** Of the listed claims, those that no longer stand. */
+  readonly lost: readonly string[]
+  readonly cancels: readonly CancelNotice[]
+}
+
+export interface CancelNotice {
+  readonly ref: number
+  readonly turn: number
+  readonly reason: string | null
+}
+
+export interface RescueRequest {
+  /** Nodes whose beats have stood still for their ttl by the observer's clock; the store checks by its own. */
+  readonly gone: readonly { boot: string; beats: number }[]
+  /** What the rescuer's scheduler changes in the settings: the lowest level of the cascade, below what jobs declare. */
+  readonly settings: SettingsDiff
+  /** An occurrence that was lost with its node more often than this becomes dead. */
+  readonly mostRecoveries: number
+  /** Claims to work off in one call. */
+  readonly limit: number
+  /** The kinds whose `onComplete` this node can run. */
+  readonly kinds: readonly string[]
+  /** How long this node has for the hooks it is given before others may run them. */
+  readonly hookMs: number
+}
+
+export interface RescueAnswer {
+  readonly rescued: readonly {
+    id: string
+    job: string
+    turn: number
+    outcome: 'lost' | 'stale' | 'released' | 'canceled' | 'failed' | 'dead'
+  }[]
+  /** Nodes that were removed with the last of their claims. */
+  readonly removed: readonly string[]
+  /** Whether claims of gone nodes are left for another call. */
+  readonly more: boolean
+  /** What was not started in time, on any node. */
+  readonly expired: readonly PassedOccurrence[]
+  /** Ended work of `kinds` whose `onComplete` nobody has run: it is this node's to run, and to report as `heard` to `settle`. */
+  readonly unheard: readonly { readonly ref: number; readonly id: string }[]
+}
+
+export interface PruneRequest {
+  readonly endedBefore: number
+  /** How long ids stay taken that may be used only once. */
+  readonly keyRetentionMs: number
+  readonly limit: number
+}
+
+export interface PruneAnswer {
+  readonly pruned: number
+  /** Whether there may be more to delete right now. */
+  readonly more: boolean
+}

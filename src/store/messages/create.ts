@@ -1,0 +1,59 @@
+import type { Refs } from '../../model/context.ts'
+import type { OccurrenceState, Source } from '../../model/lifecycle.ts'
+import type { Limit } from '../../model/limit.ts'
+import type { Replay, UniqueKind } from '../../model/occurrence.ts'
+import type { SettingsDiff } from '../../model/settings.ts'
+import type { ClaimAnswer, ClaimRequest } from './claim.ts'
+import type { Due } from './due.ts'
+
+export const onConflicts = ['keep', 'reschedule', 'replace'] as const
+export type OnConflict = (typeof onConflicts)[number]
+
+export interface NewOccurrence {
+  readonly id: string
+  readonly tenant: string
+  readonly job: string
+  readonly definition: string
+  readonly source: Source
+  readonly key: string | null
+  readonly unique: UniqueKind
+  readonly entity: string | null
+  readonly refs: Refs
+  readonly payload: string | null
+  readonly settings: SettingsDiff | null
+  readonly priority: number
+  /** `declared`: the caller does not know the job; its definition, limits, hooks and `startWithinMs` are those of the version in force. */
+  readonly limits: readonly Limit[] | 'declared' | null
+  readonly replay: Replay | null
+  readonly startWithinMs: number | null
+  /** Whether its end is noted for `onComplete`. */
+  readonly isHooked: boolean
+  /** The version of the job it belongs to; null for the one in force. */
+  readonly version: number | null
+  readonly due: Due
+  /** The instant it stands for, where that is not its first due time: a replay keeps the origin's. */
+  readonly scheduledAt: number | null
+  readonly onConflict: OnConflict
+}
+
+export interface CreateOptions {
+  /** Of a store with the ability `join`: the caller's transaction, in the form that the store knows. */
+  readonly tx?: unknown
+  /** Takes due work in the same commit, as `claim` does, preferably the rows just created. Not with `tx`. */
+  readonly claim?: ClaimRequest
+}
+
+export interface CreateAnswer {
+  readonly rows: readonly CreatedRow[]
+  /** The answer to `claim`; null when none was asked for, or the store leaves it to a claim of its own. */
+  readonly claimed: ClaimAnswer | null
+}
+
+export interface CreatedRow {
+  readonly id: string
+  readonly outcome: 'created' | 'existing' | 'moved' | 'replaced' | 'tombstoned'
+  /** Where the occurrence stands now; null for a tombstone. */
+  readonly state: OccurrenceState | null
+  /** For `existing`: whether its payload is another than the one given. */
+  readonly differs: boolean
+}

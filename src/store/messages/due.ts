@@ -1,0 +1,2 @@
+/** An instant, or a delay from the store's now. */
+export type Due = number | { readonly in: number }

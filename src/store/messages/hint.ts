@@ -1,0 +1,14 @@
+/** News of other processes, where the store has a way to tell. Missing one costs time, never work. */
+export interface Hints {
+  subscribe(listener: (hint: Hint) => void): () => void
+  /** Tells all nodes that something may be due or canceled. For commits that send no hints by themselves: a caller's transaction. */
+  wake(): Promise<void>
+  /** Whether hints of other processes arrive at present, so polls may be rarer. */
+  readonly isLive: boolean
+}
+
+/** `due`: work is due at that instant, or now if it has passed. `cancel`: of something that runs on this node. `job`: a job or pause has changed. */
+export type Hint =
+  | { readonly kind: 'due'; readonly at: number }
+  | { readonly kind: 'cancel'; readonly node: string }
+  | { readonly kind: 'job' }

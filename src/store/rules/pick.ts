@@ -1,0 +1,51 @@
+import type { BacklogGroup, ClaimPick, Quota } from '../messages/claim.ts'
+
+/** What a pick sees of due work. */
+export interface Pickable {
+  readonly tenant: string
+  readonly job: string
+  readonly priority: number
+}
+
+/** Due work, given by priority, then due, in the order in which a pick takes it. */
+export function* picked<Row extends Pickable>(due: Iterable<Row>, pick: ClaimPick): Generator<Row, void, undefined> {
+  if (pick.kind === 'fair') return yield* inTurn([...due])
+  const left = pick.quotas.map(({ limit }) => limit)
+  for (const row of due) {
+    const at = pick.quotas.findIndex((quota) => matches(quota, row))
+    if (at < 0 || (left[at] as number) <= 0) continue
+    left[at] = (left[at] as number) - 1
+    yield row
+  }
+}
+
+/** Within a priority one of each tenant in turn, the tenant whose work has been due the longest first. */
+function* inTurn<Row extends Pickable>(due: readonly Row[]): Generator<Row, void, undefined> {
+  for (const level of Map.groupBy(due, ({ priority }) => priority).values()) {
+    const tenants = [...Map.groupBy(level, ({ tenant }) => tenant).values()]
+    for (let round = 0; tenants.some((rows) => round < rows.length); round++)
+      for (const rows of tenants) if (rows[round]) yield rows[round] as Row
+  }
+}
+
+export function matches({ tenant, job, priority }: Quota, row: Pickable): boolean {
+  return (
+    (tenant === undefined || tenant === row.tenant) &&
+    (job === undefined || job === row.job) &&
+    (priority === undefined || priority === row.priority)
+  )
+}
+
+/** Groups are counted up to this many. */
+export const mostCounted = 1000
+
+/** Due work by tenant, job and priority. */
+export function backlogOf(due: Iterable<Pickable>): readonly BacklogGroup[] {
+  const groups = Map.groupBy(due, ({ tenant, job, priority }) => JSON.stringify([tenant, job, priority]))
+  return [...groups]
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([key, rows]) => {
+      const [tenant, job, priority] = JSON.parse(key) as [string, string, number]
+      return { tenant, job, priority, count: Math.min(rows.length, mostCounted) }
+    })
+}

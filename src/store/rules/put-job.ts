@@ -1,0 +1,46 @@
+import { jobId } from '../../model/ids.ts'
+import { isPlannable, type JobRecord, specText, type VersionRecord } from '../../model/job.ts'
+import type { OccurrenceRecord } from '../../model/occurrence.ts'
+import type { JobPut, JobPutAnswer } from '../messages/job.ts'
+
+export interface PutResult extends JobPutAnswer {
+  /** The version to add; null when the job is only told where its spec comes from, or nothing changes. */
+  readonly version: VersionRecord | null
+}
+
+/** What a put makes of a job. `unchanged` may still change what code declares and what a person overrides. */
+export function putJobRule(known: JobRecord | null, put: JobPut, now: number): PutResult {
+  const { tenant, name, spec, declared, override, expectedVersion } = put
+  if (known && specText(known.spec) === specText(spec))
+    return { outcome: 'unchanged', job: { ...known, declared, override }, version: null }
+  if (expectedVersion !== undefined && expectedVersion !== (known?.version ?? 0))
+    return { outcome: 'conflict', job: known, version: null }
+  const effectiveAt = Math.max(put.effectiveAt ?? now, now)
+  // From then on the newest version plans; what older ones yield before it stays theirs. Nothing is before the creation.
+  const cursor = known ? Math.max(known.createdAt, Math.min(known.cursor, effectiveAt - 1)) : now
+  const version = (known?.version ?? 0) + 1
+  const job: JobRecord = {
+    id: jobId(tenant, name),
+    tenant,
+    name,
+    version,
+    spec,
+    declared,
+    override,
+    createdAt: known?.createdAt ?? now,
+    updatedAt: now,
+    tz: '',
+    cursor,
+    nextAt: isPlannable(spec) || (known && known.nextAt !== null) ? Math.min(cursor, now) : null,
+  }
+  return { outcome: known ? 'updated' : 'created', job, version: { version, spec, effectiveAt, createdAt: now, by: put.by } }
+}
+
+/** Whether a new version takes back an unclaimed row: a scheduled instant of an older one that has not begun. Its id can be planned again. */
+export function isWithdrawn(
+  record: Pick<OccurrenceRecord, 'source' | 'scheduledAt'>,
+  hasBegun: boolean,
+  effectiveAt: number,
+): boolean {
+  return record.source === 'schedule' && !hasBegun && record.scheduledAt >= effectiveAt
+}

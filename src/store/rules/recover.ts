@@ -1,0 +1,67 @@
+// What a turn becomes whose node is gone, or which is past its deadline.
+import { goesToDeadLetters } from '../../model/dead-letter.ts'
+import type { Source, TurnEnd } from '../../model/lifecycle.ts'
+import type { TurnRecord } from '../../model/occurrence.ts'
+import { retryDelay } from '../../model/retry.ts'
+import type { Settings } from '../../model/settings.ts'
+import { recoveries } from '../../model/turn.ts'
+
+export interface InterruptedTurn {
+  /** `lost` with its node, or `stale`: past its deadline. */
+  readonly by: 'lost' | 'stale'
+  /** When its handler began, where that was recorded. */
+  readonly startedAt: number | null
+  /** The reason of a cancel that was asked for, null without a reason; undefined when none was. */
+  readonly cancel: string | null | undefined
+  readonly turns: readonly TurnRecord[]
+  /** Recoveries after which an occurrence is dead: it may be what takes its nodes down. */
+  readonly mostRecoveries: number
+  readonly settings: Settings
+  readonly source: Source
+  /** How long after its creation the occurrence was first due. */
+  readonly delayMs: number
+}
+
+export interface Recovery {
+  readonly end: Extract<TurnEnd, 'lost' | 'stale' | 'released' | 'canceled' | 'failed' | 'dead'>
+  readonly reason: string | null
+  readonly error: { readonly message: string; readonly code: string } | null
+  /** The wait before the next turn; null when there is none. */
+  readonly delayMs: number | null
+}
+
+export function recover(turn: InterruptedTurn): Recovery {
+  const { by, startedAt, cancel, turns } = turn
+  if (cancel !== undefined) return { end: 'canceled', reason: cancel, error: null, delayMs: null }
+  const before = recoveries(turns)
+  // From its first recovery on an occurrence's start is recorded before its handler runs: without it, it is not to blame.
+  if (by === 'lost' && before > 0 && startedAt === null) return { end: 'released', reason: null, error: null, delayMs: 0 }
+  const delayMs = by === 'lost' ? recoveryDelay(turn, before) : staleDelay(turn)
+  if (delayMs !== null) return { end: by, reason: null, error: null, delayMs }
+  const isDead = by === 'lost' || goesToDeadLetters(turn.settings, turn.source)
+  return { end: isDead ? 'dead' : 'failed', reason: by, error: finalError(by, before), delayMs: null }
+}
+
+/** A lost turn costs no retry: it waits the backoff of the job, whatever its retries. */
+function recoveryDelay({ settings: { retry }, delayMs, mostRecoveries }: InterruptedTurn, before: number): number | null {
+  if (before >= mostRecoveries) return null
+  return backoff({ ...retry, max: mostRecoveries }, before + 1, delayMs)
+}
+
+/** A stale turn is a failed attempt. It counts as a recovery too, since it may have taken its node along. */
+function staleDelay({ settings: { retry }, delayMs, turns, mostRecoveries }: InterruptedTurn): number | null {
+  const failures = 1 + turns.filter(({ end }) => end === 'stale' || end === 'parked').length
+  return recoveries(turns) >= mostRecoveries ? null : backoff(retry, failures, delayMs)
+}
+
+function backoff(retry: Settings['retry'], failures: number, delayMs: number): number | null {
+  // A custom function lives in code that the rescuer may lack: exponential waits stand in for it.
+  const policy = retry.strategy === 'custom' ? { ...retry, strategy: 'exponential' as const } : retry
+  return retryDelay(policy, { failures, error: null, delayMs, random: 0 })
+}
+
+function finalError(by: InterruptedTurn['by'], before: number): Recovery['error'] {
+  const times = before === 1 ? '1 recovery' : `${before} recoveries`
+  const message = by === 'lost' ? `Lost with its node after ${times}` : 'Past its deadline, without retries left'
+  return { message, code: `occurrence.${by}` }
+}
