@@ -31,6 +31,7 @@ export const errorCodes = [
   'store.corrupt',
   'store.newer',
   'store.outdated',
+  'store.refused',
   'store.unreachable',
   'store.unsupported',
   'config.invalid',

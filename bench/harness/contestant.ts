@@ -50,6 +50,8 @@ export interface Job {
   readonly payload: Payload
   /** Milliseconds since the epoch, whole. Default: now. */
   readonly dueAt?: number
+  /** Jobs of one key run one at a time, in order. Default: none. */
+  readonly key?: string
 }
 
 /** A contestant opened in this process. */

@@ -13,6 +13,8 @@ export interface Filling {
   readonly resting?: number
   readonly dueFrom?: number
   readonly spreadMs?: number
+  /** So many keys take turns among the jobs. Default: none has a key. */
+  readonly keys?: number
 }
 
 export interface Worked {
@@ -190,9 +192,9 @@ async function openFilled(subject: Subject, filling: Filling): Promise<Opened> {
   return opened
 }
 
-function jobsOf({ count, dueFrom, spreadMs = 0 }: Filling): Job[] {
+function jobsOf({ count, dueFrom, spreadMs = 0, keys }: Filling): Job[] {
   return Array.from({ length: count }, (_, n) => {
-    if (dueFrom === undefined) return { payload: payload(n) }
+    if (dueFrom === undefined) return { payload: payload(n), ...(keys !== undefined && { key: `key-${n % keys}` }) }
     const dueAt = dueFrom + Math.floor(Math.random() * spreadMs)
     return { payload: payload(n, dueAt), dueAt }
   })

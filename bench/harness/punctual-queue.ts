@@ -7,10 +7,11 @@ export function punctualQueue(store: Store): Queue {
   let handler: (payload: Payload) => void = () => {}
   const job = defineJob<Payload>('bench').task('run', ({ payload }) => handler(payload))
   const punctual = createPunctual({ store, jobs: [job] })
-  const request = ({ payload, dueAt }: Job): EnqueueRequest => ({
+  const request = ({ payload, dueAt, key }: Job): EnqueueRequest => ({
     job,
     payload,
     ...(dueAt !== undefined && { runAt: new Date(dueAt) }),
+    ...(key !== undefined && { concurrency: { key, limit: 1 } }),
   })
   return {
     async enqueue({ payload }) {
@@ -24,11 +25,11 @@ export function punctualQueue(store: Store): Queue {
       await punctual.start()
     },
     async isDrained(resting) {
-      const { pending, running, retrying } = await punctual.counts({ job })
-      return pending + running + retrying === resting
+      const { pending, waiting, running, retrying } = await punctual.counts({ job })
+      return pending + waiting + running + retrying === resting
     },
     async forget(count) {
-      // Whoever asks for something opens the store.
+      // A read opens the store.
       await punctual.counts({ job })
       const request = { endedBefore: Date.now() - 3_600_000, keyRetentionMs: 0, limit: 1000 }
       for (let left = count; left > 0; ) {

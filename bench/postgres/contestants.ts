@@ -15,6 +15,7 @@ export const contestants: readonly Contestant[] = [punctual, patient, eager, not
 /** Who takes part in what: a peer that can be set up in several ways stands there in each that is best at something. */
 export const entries = {
   drain: [punctual, patient, notifying],
+  keys: [punctual, patient],
   pickup: [punctual, patient, notifying],
   lateness: [punctual, eager, patient, notifying],
   enqueue: [punctual, patient, notifying, silent],

@@ -46,10 +46,11 @@ export function graphileWorker(pollInterval = defaultPollMs): Contestant {
 
 function open(preset: GraphileConfig.Preset, utils: WorkerUtils): Queue {
   let runner: Runner | null = null
-  const spec = ({ payload, dueAt }: Job) => ({
+  const spec = ({ payload, dueAt, key }: Job) => ({
     identifier: task,
     payload,
     ...(dueAt !== undefined && { runAt: new Date(dueAt) }),
+    ...(key !== undefined && { queueName: key }),
   })
   return {
     async enqueue({ payload }) {

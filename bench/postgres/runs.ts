@@ -21,10 +21,10 @@ export interface Drained {
 /** Works off `count` jobs that are all there, on a fresh place unless one is given. */
 export async function drainOnce(
   contestant: Contestant,
-  { count, processes }: { count: number; processes: number },
+  { count, processes, keys }: { count: number; processes: number; keys?: number },
   loaded?: LoadedPlace,
 ): Promise<Drained> {
-  const filling = { count, resting: loaded?.resting ?? 0 }
+  const filling = { count, resting: loaded?.resting ?? 0, ...(keys !== undefined && { keys }) }
   const acts = Array.from({ length: processes }, () => act('drain', filling))
   const workers = await (loaded ? atPlace(contestant, loaded.place, filling, ...acts) : inPlace(contestant, filling, ...acts))
   checkExactlyOnce(

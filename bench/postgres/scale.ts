@@ -24,7 +24,7 @@ export interface Options {
 }
 
 const defaults = {
-  jobs: '200000',
+  jobs: '400000',
   pickups: '500',
   late: '10000',
   'late-seconds': '20',

@@ -1,11 +1,18 @@
 import { parseArgs } from 'node:util'
 import { Page } from '../harness/page.ts'
 import { contestants } from './contestants.ts'
-import { drainTable, enqueueTable, idleTable, latenessTable, pickupTable } from './tables.ts'
+import { drainTable, enqueueTable, idleTable, keysTable, latenessTable, pickupTable } from './tables.ts'
 
 /** Measures Punctual beside plainjob, in one run: ratios count, not absolute figures. */
 
-const tables = { drain: drainTable, pickup: pickupTable, lateness: latenessTable, enqueue: enqueueTable, idle: idleTable }
+const tables = {
+  drain: drainTable,
+  keys: keysTable,
+  pickup: pickupTable,
+  lateness: latenessTable,
+  enqueue: enqueueTable,
+  idle: idleTable,
+}
 const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: { rounds: { type: 'string', default: '3' }, jobs: { type: 'string', default: '100000' } },

@@ -48,6 +48,36 @@ export async function drainTable(page: Page, { rounds, jobs: count }: Scale): Pr
   }
 }
 
+/** Jobs that run one at a time within their key: plainjob has no such limit. */
+export async function keysTable(page: Page, { rounds }: Scale): Promise<void> {
+  const ways = [
+    { keys: 500, count: 10_000, least: { [judged]: 20_000, 'Punctual, memory': 50_000 } },
+    { keys: 1, count: 3000, least: { [judged]: 3000 } },
+  ]
+  for (const { keys, count, least } of ways) {
+    const results = await inRounds(
+      contestants.filter((contestant) => contestant !== peer),
+      rounds,
+      async (contestant) => {
+        const filling = { count, keys }
+        const [worker] = await inPlace(contestant, filling, act('drain', filling))
+        checkExactlyOnce(count, [worker.ran])
+        return (count * 1000) / (worker.endedAt - worker.startedAt)
+      },
+    )
+    const rows = [...results].map(([{ name }, rates]) => {
+      const goal = (least as Record<string, number>)[name]
+      const isMet = goal !== undefined && median(rates) >= goal
+      return [name, cell(spread(rates)), goal === undefined ? '' : page.goal(`≥ ${figure(goal)}/s`, isMet)]
+    })
+    page.table(
+      `Keys: ${figure(count)} jobs over ${keys === 1 ? 'one key' : `${keys} keys`}, one worker process`,
+      ['', 'jobs/s', 'goal'],
+      rows,
+    )
+  }
+}
+
 export async function pickupTable(page: Page, { rounds }: Scale): Promise<void> {
   const [count, everyMs] = [200, 20]
   const own = await inRounds(contestants, rounds, async (contestant) => {
@@ -62,7 +92,7 @@ export async function pickupTable(page: Page, { rounds }: Scale): Promise<void> 
   page.table(
     `Pickup in one process: a job every ${everyMs} ms`,
     columns,
-    pickupRows(page, own, 1),
+    pickupRows(page, own, 0.6),
     'From the call of enqueue to the start of the handler, on a worker that has nothing else to do.',
   )
   page.table('Pickup from another process', columns, pickupRows(page, other))

@@ -1,11 +1,10 @@
 // What changes something: each command checks what it is given before anything is written.
-import { defaultTenant, type Engine } from '../engine/engine.ts'
+import type { Engine } from '../engine/engine.ts'
 import { isTransient } from '../engine/transient.ts'
 import { announceUnattendedEnd, isEndNoticed } from '../engine/unattended-end.ts'
 import { PunctualError } from '../errors.ts'
 import { type AnyDefinition, Definition } from '../model/definition.ts'
-import type { JobRecord, JobSpec } from '../model/job.ts'
-import type { OccurrenceState } from '../model/lifecycle.ts'
+import { defaultTenant, type JobRecord, type JobSpec } from '../model/job.ts'
 import { checkKey, checkName, checkObject, checkOptions } from '../model/limits.ts'
 import type { OccurrenceRecord, Replay } from '../model/occurrence.ts'
 import { decodePayload } from '../model/payload.ts'
@@ -22,8 +21,8 @@ import { parseWhen, type When } from './when.ts'
 export interface EnqueueResult {
   readonly id: string
   readonly outcome: CreatedRow['outcome']
-  /** Where the occurrence stands now; null when only its key is remembered. */
-  readonly state: OccurrenceState | null
+  /** Where the occurrence stands; null for a key whose record is gone. */
+  readonly state: CreatedRow['state']
   /** The key was taken, and what is there has another payload. */
   readonly differs: boolean
 }

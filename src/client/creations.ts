@@ -85,11 +85,22 @@ export class Creations {
   /** Null when the store did not want to wait any longer for somebody's transaction. */
   async #tried(rows: readonly NewOccurrence[]): Promise<readonly CreatedRow[] | null> {
     try {
-      return (await this.#env.store.create(rows)).rows
+      const { rows: answers } = await this.#env.store.create(rows)
+      this.#announce(rows, answers)
+      return answers
     } catch (error) {
       if (error instanceof PunctualError && error.details.isHeld === true) return null
       throw error
     }
+  }
+
+  #announce(rows: readonly NewOccurrence[], answers: readonly CreatedRow[]): void {
+    const { events } = this.#env
+    if (!events.has('occurrence.created')) return
+    rows.forEach(({ tenant, job, key, source }, at) => {
+      const answer = answers[at]
+      if (answer?.outcome === 'created') events.emit('occurrence.created', { id: answer.id, tenant, job, key, source })
+    })
   }
 }
 

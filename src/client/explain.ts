@@ -1,10 +1,10 @@
 // Why something has not run, or will not.
-import { defaultTenant, type Engine } from '../engine/engine.ts'
+import type { Engine } from '../engine/engine.ts'
 import { Timeline } from '../engine/timeline.ts'
 import { isTransient } from '../engine/transient.ts'
 import { PunctualError } from '../errors.ts'
 import { type AnyDefinition, Definition } from '../model/definition.ts'
-import { isPlannable, type JobRecord, kindOf, type VersionRecord } from '../model/job.ts'
+import { defaultTenant, isPlannable, type JobRecord, kindOf, type VersionRecord } from '../model/job.ts'
 import type { OccurrenceHistory } from '../model/occurrence.ts'
 import { covers, type PauseRecord } from '../model/pause.ts'
 import { bind } from '../schedule/interval.ts'

@@ -1,11 +1,19 @@
 // What changes jobs: code declares, a person overrides, pauses and rolls back.
-import { declareJob } from '../engine/declaration.ts'
-import { defaultTenant, type Engine } from '../engine/engine.ts'
+import { announceVersion, declareJob } from '../engine/declaration.ts'
+import type { Engine } from '../engine/engine.ts'
 import { Timeline } from '../engine/timeline.ts'
 import { PunctualError } from '../errors.ts'
 import { type AnyDefinition, checkSchedule, Definition } from '../model/definition.ts'
 import { jobId } from '../model/ids.ts'
-import { type JobOverride, type JobRecord, type JobSpec, jobSpec, type VersionRecord, withOverride } from '../model/job.ts'
+import {
+  defaultTenant,
+  type JobOverride,
+  type JobRecord,
+  type JobSpec,
+  jobSpec,
+  type VersionRecord,
+  withOverride,
+} from '../model/job.ts'
 import { hasLimitKeys, limitsOf } from '../model/limit-keys.ts'
 import { checkKey, checkName, checkObject, checkOneOf, checkOptions, checkWhole } from '../model/limits.ts'
 import { decodePayload } from '../model/payload.ts'
@@ -190,6 +198,7 @@ export class JobCommands {
       expectedVersion: expectedVersion ?? version,
     })
     if (answer.outcome === 'conflict') throw conflict(tenant, name, expectedVersion ?? version, answer.job)
+    announceVersion(this.#engine.env, answer, text(by, 'by'))
     this.#engine.wakePlanner()
     return { version: (answer.job as JobRecord).version }
   }

@@ -1,11 +1,12 @@
 // What a request to enqueue makes of an occurrence. Everything is checked here, before anything is written.
-import { defaultTenant } from '../engine/engine.ts'
+
 import type { Env } from '../engine/env.ts'
 import { PunctualError } from '../errors.ts'
 import type { Refs } from '../model/context.ts'
 import { type AnyDefinition, Definition, type InputOf } from '../model/definition.ts'
 import { keyedId, uuidV7 } from '../model/ids.ts'
 import type { JobSpec } from '../model/job.ts'
+import { defaultTenant } from '../model/job.ts'
 import type { Source } from '../model/lifecycle.ts'
 import { limitsFor } from '../model/limit.ts'
 import { hasLimitKeys, limitsOf, withLimits } from '../model/limit-keys.ts'

@@ -1,13 +1,13 @@
 // Replays and backfills of many occurrences. Each is an occurrence of a built-in job: it shows its progress, can be canceled, and another
 // node continues it after a crash, since what it creates has ids that come out the same every time.
-import { defaultTenant, type Engine } from '../engine/engine.ts'
+import type { Engine } from '../engine/engine.ts'
 import { builtInPrefix } from '../engine/registry.ts'
 import { type Tick, Timeline } from '../engine/timeline.ts'
 import { PunctualError } from '../errors.ts'
 import type { Context } from '../model/context.ts'
 import { type AnyDefinition, defineJob } from '../model/definition.ts'
 import { fillId, replayId, scheduledId, uuidV7 } from '../model/ids.ts'
-import type { JobRecord, VersionRecord } from '../model/job.ts'
+import { defaultTenant, type JobRecord, type VersionRecord } from '../model/job.ts'
 import type { OccurrenceState } from '../model/lifecycle.ts'
 import { checkKey, checkOneOf, checkOptions, checkWhole } from '../model/limits.ts'
 import type { OccurrenceSummary } from '../model/occurrence.ts'

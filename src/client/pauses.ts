@@ -1,6 +1,7 @@
-import { defaultTenant, type Engine } from '../engine/engine.ts'
+import type { Engine } from '../engine/engine.ts'
 import { PunctualError } from '../errors.ts'
 import { type AnyDefinition, Definition } from '../model/definition.ts'
+import { defaultTenant } from '../model/job.ts'
 import { checkKey, checkName, checkObject, checkOptions } from '../model/limits.ts'
 import type { PauseRecord, PauseScope } from '../model/pause.ts'
 import type { Due } from '../store/store.ts'
@@ -51,6 +52,7 @@ export class Pauses {
   async resume(target: PauseTarget | undefined): Promise<'resumed' | 'unchanged'> {
     const scope = await this.#knownScope(target)
     const { outcome } = await this.#engine.env.store.pause({ ...scope, open: null })
+    if (outcome === 'resumed') this.#engine.env.events.emit('job.resumed', scope)
     return outcome === 'resumed' ? 'resumed' : 'unchanged'
   }
 

@@ -1,3 +1,4 @@
+import type { Bus } from '../engine/bus.ts'
 import { type DueSummary, Engine } from '../engine/engine.ts'
 import type { Env } from '../engine/env.ts'
 import { Registry } from '../engine/registry.ts'
@@ -86,7 +87,7 @@ export class Punctual implements AsyncDisposable {
     const { options, engine } = parseOptions(given)
     const clock = options.clock ?? systemClock
     const log = options.log ?? stderrLogger
-    const events = new Emitter((error, event) => log.error(`A listener of ${event} threw`, { error: String(error) }))
+    const events: Bus = new Emitter((error, event) => log.error(`A listener of ${event} threw`, { error: String(error) }))
     const env: Env = {
       clock,
       random: options.random ?? random,
@@ -95,7 +96,7 @@ export class Punctual implements AsyncDisposable {
       log,
       events,
       registry: registryOf(options),
-      time: new StoreTime(clock),
+      time: new StoreTime(clock, () => events.emit('signal.jump', null)),
       timeouts: new Timeouts(clock),
       declared: new Map(),
       unopposedSince: new Map(),

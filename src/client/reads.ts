@@ -1,9 +1,9 @@
 // What only reads. Lists are the truth; events are hints.
-import { defaultTenant, type Engine } from '../engine/engine.ts'
+import type { Engine } from '../engine/engine.ts'
 import { builtInPrefix } from '../engine/registry.ts'
 import { PunctualError } from '../errors.ts'
 import type { AnyDefinition } from '../model/definition.ts'
-import { definitionOf, type JobRecord } from '../model/job.ts'
+import { defaultTenant, definitionOf, type JobRecord } from '../model/job.ts'
 import { type OccurrenceState, occurrenceStates } from '../model/lifecycle.ts'
 import { checkKey, checkName, checkObject, checkOneOf, checkOptions, checkWhole } from '../model/limits.ts'
 import { covers, type PauseRecord } from '../model/pause.ts'

@@ -11,9 +11,9 @@ export class Recent {
 
   constructor(events: Emitter) {
     const add = (event: Reported) => this.#add(event)
-    events.on('occurrence.completed', add)
-    events.on('occurrence.failed', add)
-    events.on('occurrence.dead', add)
+    events.watch('occurrence.completed', add)
+    events.watch('occurrence.failed', add)
+    events.watch('occurrence.dead', add)
   }
 
   /** The newest first. */

@@ -45,10 +45,12 @@ export class Attempt implements ContextSource, Timed {
 
   /** Calls the handler. Its end is told later in any case, also when it returns or throws at once. */
   start(): void {
-    this.#execution.env.timeouts.watch(this)
+    const { clock, timeouts } = this.#execution.env
+    timeouts.watch(this)
     let value: unknown
     try {
-      value = this.run.task.handler(new TaskContext(this))
+      const work = () => this.run.task.handler(new TaskContext(this))
+      value = clock.run ? clock.run(`The handler of task ${this.task} of job ${this.record.job}`, work) : work()
     } catch (error) {
       value = Promise.reject(error)
     }

@@ -14,6 +14,8 @@ export interface Declaration {
   /** From when on it is to hold, given what is known; null for now. */
   readonly effectiveAt?: (known: JobRecord) => Promise<number | null>
   readonly expectedVersion?: number
+  /** This process has declared the same before: only what other code has declared since is a reason to declare it again. */
+  readonly isRepeated?: boolean
   /** What an older version said holds again only after a while: the nodes that declare the newest may just be starting anew. */
   readonly isPatient?: boolean
 }
@@ -26,6 +28,8 @@ export async function declareJob(env: Env, declaration: Declaration): Promise<De
   for (;;) {
     const [known] = await env.store.readJobs({ tenant, name, limit: 1 })
     const declared = await withEdition(env, declaration, known, declaration.declared(known))
+    if (known?.declared && declaration.isRepeated && codeText(known.declared) === codeText(declared))
+      return { outcome: 'unchanged', job: known }
     if (known && (await isOutdated(env, known, declared, declaration.isPatient ?? false))) return { outcome: 'left', job: known }
     const override = known?.override ?? null
     const answer = await env.store.putJob({
@@ -39,8 +43,15 @@ export async function declareJob(env: Env, declaration: Declaration): Promise<De
       expectedVersion: expectedVersion ?? known?.version ?? 0,
     })
     if (answer.outcome !== 'conflict' && answer.job) env.declared.set(answer.job.id, declarationHash(declared))
+    announceVersion(env, answer)
     if (answer.outcome !== 'conflict' || expectedVersion !== undefined) return answer
   }
+}
+
+/** Emits `job.updated` for a put that has made a version. */
+export function announceVersion({ events }: Env, { outcome, job }: JobPutAnswer, by: string | null = null): void {
+  if (job && (outcome === 'created' || outcome === 'updated'))
+    events.emit('job.updated', { tenant: job.tenant, job: job.name, version: job.version, by })
 }
 
 /**
@@ -79,8 +90,8 @@ export async function handleOrphans(env: Env, told: Set<string>): Promise<void> 
         tenant,
         job: name,
       })
-    else
-      await store.putJob({
+    else {
+      const answer = await store.putJob({
         tenant,
         name,
         spec: { ...spec, isRetired: true },
@@ -90,6 +101,8 @@ export async function handleOrphans(env: Env, told: Set<string>): Promise<void> 
         by: null,
         expectedVersion: version,
       })
+      announceVersion(env, answer)
+    }
   }
 }
 

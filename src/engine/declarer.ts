@@ -11,14 +11,15 @@ const editionsKeptMs = 60_000
 export class Declarer {
   readonly #env: Env
   readonly #beat: () => Promise<unknown>
+  /** Definitions that this process has declared since it was made. */
+  readonly #declared = new Set<string>()
   readonly #toldOrphans = new Set<string>()
+  readonly #toldGaps = new Set<string>()
   #isUndeclared = true
   #mayHaveOrphans = false
   #knowsEditions = false
   #editionsReadAt = 0
   #boots: readonly string[] = []
-  /** Called when this node may run something else than before. */
-  onKinds: () => void = () => {}
 
   /** @param beat Tells the other nodes what is declared and can be run here. */
   constructor(env: Env, beat: () => Promise<unknown>) {
@@ -76,34 +77,52 @@ export class Declarer {
     const inline = definition.options.schedule?.toJSON() ?? null
     const declared = (known: JobRecord | undefined) =>
       jobSpec(definition, inline === null && known?.declared ? known.declared : { schedule: inline })
-    const { outcome } = await declareJob(this.#env, { tenant: defaultTenant, name: definition.name, declared, isPatient: true })
+    const { name } = definition
+    const isRepeated = this.#declared.has(name)
+    const { outcome } = await declareJob(this.#env, { tenant: defaultTenant, name, declared, isPatient: true, isRepeated })
+    if (outcome !== 'left') this.#declared.add(name)
     return outcome !== 'left'
   }
 
   /** Learns which editions of their tasks the definitions have, and so what this node may run. What is not known here is not claimed. */
   async #readEditions(): Promise<void> {
-    const { registry, clock } = this.#env
+    const { registry, clock, events } = this.#env
     const before = registry.kinds().join()
     // What changes meanwhile is read the next time.
     this.#knowsEditions = true
     try {
-      for (const { name } of [...registry.definitions]) await this.#readVersions(name)
+      for (const name of registry.names) await this.#readVersions(name)
     } catch (cause) {
       this.#knowsEditions = false
       throw cause
     }
     this.#editionsReadAt = clock.mono()
+    this.#tellGaps()
     if (registry.kinds().join() === before) return
     // Whoever reads of this node learns at once what it can run.
     await this.#beat()
-    this.onKinds()
+    events.emit('signal.kinds', null)
   }
 
   async #readVersions(name: string): Promise<void> {
     const { registry, store } = this.#env
     const versions = await store.readVersions({ tenant: defaultTenant, name })
-    // What was declared can be missing after a failover.
-    if (versions.length === 0 || versions.length < registry.versionCount(name)) this.#isUndeclared = true
+    // Declared versions can be missing after a failover, and other code may have declared a newer one. This node declares again when
+    // no live node stands for that version any more.
+    const known = registry.versionCount(name)
+    const isOwn = registry.definition(name) !== undefined
+    if (isOwn && (versions.length === 0 || (known > 0 && versions.length !== known))) this.#isUndeclared = true
     registry.learn(name, versions)
+  }
+
+  /** Handlers here that fit no definition in the store: each is told of once. */
+  #tellGaps(): void {
+    const { registry, log, events } = this.#env
+    for (const gap of registry.storedGaps()) {
+      if (this.#toldGaps.has(gap.message)) continue
+      this.#toldGaps.add(gap.message)
+      log.warn(gap.message, { job: gap.job, task: gap.task })
+      events.emit('handler.missing', gap)
+    }
   }
 }

@@ -53,9 +53,6 @@ export class Dispatcher implements TurnListener {
   #unstarted = 0
   #idleWaiters: (() => void)[] = []
   #cancelGiveBack: (() => void) | null = null
-  /** Called when a slot has become free and more may be claimed. */
-  onRoom: () => void = () => {}
-  onTurnEnd: (claimId: string, result: TurnResult) => void = () => {}
 
   constructor(env: Env, recorder: Recorder, session: () => Session, fence: (reason: string) => void) {
     this.#env = env
@@ -106,7 +103,7 @@ export class Dispatcher implements TurnListener {
     const { time, options, store } = this.#env
     const dueInMs = nextDue === null ? Number.POSITIVE_INFINITY : Math.max(1, nextDue - time.now())
     const pollMs = store.hints.isLive ? options.pollMs : options.deafPollMs
-    return dueInMs <= pollMs ? dueInMs : { poll: pollMs }
+    return { in: dueInMs, poll: pollMs }
   }
 
   /** Claims up to `limit` and starts what fits; null when the node lost its session meanwhile. One claim is asked for at a time. */
@@ -152,6 +149,7 @@ export class Dispatcher implements TurnListener {
 
   resume(): void {
     this.#isClaiming = true
+    this.#fill()
   }
 
   /** Whether nothing claimed is left on this node; what has run is left until its end is written. */
@@ -252,7 +250,7 @@ export class Dispatcher implements TurnListener {
   handlersEnded(): void {
     this.#running -= 1
     this.#fill()
-    if (this.#mayBeMore && this.#queue.length <= this.#batch) this.onRoom()
+    if (this.#mayBeMore && this.#queue.length <= this.#batch) this.#env.events.emit('signal.slot', null)
   }
 
   turnEnded(executor: Executor, result: TurnResult): void {
@@ -260,7 +258,7 @@ export class Dispatcher implements TurnListener {
     // Only now, since one whose end is not written yet would go down with the next.
     if (isSuspect(member)) this.#runningSuspects -= 1
     this.#live.delete(executor)
-    this.onTurnEnd(claimId, result)
+    this.#env.events.emit('signal.turn', { claimId, result })
     this.#checkIdle()
     if (isSuspect(member)) this.#fill()
   }

@@ -1,12 +1,12 @@
 import { PunctualError } from '../errors.ts'
 import type { Events, Health } from '../model/events.ts'
-import { defaultTenant } from '../model/job.ts'
 import type { Hint } from '../store/store.ts'
 import { sleep } from '../time/clock.ts'
 import { Declarer } from './declarer.ts'
 import { Dispatcher } from './dispatcher.ts'
 import type { Env } from './env.ts'
 import type { TurnResult } from './executor.ts'
+import { logFinalFailures } from './failure-log.ts'
 import { HealthBook } from './health-book.ts'
 import { Keeper } from './keeper.ts'
 import { Loop, type Wait } from './loop.ts'
@@ -14,10 +14,8 @@ import { Planner } from './planner.ts'
 import { Recorder } from './recorder.ts'
 import { Session } from './session.ts'
 
-/** What no waiting will mend: `start` refuses it instead of trying again. */
-const hopeless: readonly string[] = ['store.newer', 'store.corrupt', 'store.unsupported', 'config.invalid']
-
-export { defaultTenant }
+/** Errors that retrying cannot fix: `start` throws them. */
+const hopeless: readonly string[] = ['store.refused', 'store.newer', 'store.corrupt', 'store.unsupported', 'config.invalid']
 
 /** What a pass by hand did. */
 export interface DueSummary {
@@ -60,14 +58,8 @@ export class Engine {
     this.#dispatcher = new Dispatcher(env, this.#recorder, session, (reason) => this.#fence(reason))
     this.#planner = new Planner(env)
     this.#keeper = new Keeper(env, this.#dispatcher, session, (reason) => this.#fence(reason))
-    this.#keeper.onBreak = () => this.wakePlanner()
-    this.#keeper.onNodes = (nodes) => {
-      this.#planner.observe(nodes)
-      if (this.#declarer.observe(nodes)) this.wakePlanner()
-    }
     this.#declarer = new Declarer(env, () => this.#beatOnce())
-    this.#declarer.onKinds = () => this.#loops.dispatcher.wake()
-    this.#book = new HealthBook(env.events)
+    this.#book = new HealthBook(env)
     this.#loops = {
       opener: this.#loop('opener', () => this.#openOnce()),
       planner: this.#loop('planner', () => this.#planOnce()),
@@ -76,8 +68,22 @@ export class Engine {
       watch: this.#loop('watch', () => this.#keeper.watchOnce()),
       prune: this.#loop('prune', () => this.#keeper.pruneOnce()),
     }
-    env.time.onJump = () => this.#loops.planner.wake()
-    this.#dispatcher.onRoom = () => this.#loops.dispatcher.wake()
+    this.#listen()
+    logFinalFailures(env)
+  }
+
+  /** Connects the parts. */
+  #listen(): void {
+    const { events } = this.env
+    const { planner, dispatcher } = this.#loops
+    events.watch('signal.gap', () => planner.wake())
+    events.watch('signal.jump', () => planner.wake())
+    events.watch('signal.kinds', () => dispatcher.wake())
+    events.watch('signal.slot', () => dispatcher.wake())
+    events.watch('signal.nodes', (nodes) => {
+      this.#planner.observe(nodes)
+      if (this.#declarer.observe(nodes)) planner.wake()
+    })
   }
 
   get depth(): { running: number; queued: number } {
@@ -118,7 +124,7 @@ export class Engine {
         this.#phase = 'stopped'
         throw error
       }
-      this.#book.trouble('opener', error instanceof Error ? error.message : String(error))
+      this.#book.trouble('opener', error instanceof Error ? error : new Error(String(error)))
     }
     if (this.#phase === 'started') this.#loops.opener.start()
   }
@@ -138,10 +144,12 @@ export class Engine {
     await Promise.all([planner.stop(), dispatcher.stop(), prune.stop()])
     const grace = new AbortController()
     const drained = this.#dispatcher.drain().then(() => this.#dispatcher.idle())
-    await Promise.race([drained, sleep(this.env.clock, graceMs, grace.signal)])
+    const { clock } = this.env
+    await Promise.race([drained, sleep(clock, graceMs, grace.signal), ...(clock.stalled ? [clock.stalled(grace.signal)] : [])])
     grace.abort()
     await Promise.all([beat.stop(), watch.stop()])
     await this.#leave()
+    await this.#keeper.close()
     this.#phase = 'stopped'
     this.#book.forget()
     this.env.events.emit('health.changed', this.health)
@@ -150,6 +158,7 @@ export class Engine {
   async close(): Promise<void> {
     await this.stop()
     await this.#ticking
+    await this.#keeper.close()
     if (this.#isOpen) await this.env.store.close()
     this.#isOpen = false
     this.#opening = null
@@ -169,12 +178,12 @@ export class Engine {
     await this.open()
     const isStarted = this.#phase === 'started'
     const ends: { claimId: string; result: TurnResult }[] = []
-    this.#dispatcher.onTurnEnd = (claimId, result) => ends.push({ claimId, result })
+    const stopCounting = this.env.events.watch('signal.turn', (end) => ends.push(end))
     this.#dispatcher.resume()
     try {
       // A handler may run for longer than a node is believed without a beat.
-      const beatInMs = await this.#beatOnce()
-      if (!isStarted) this.#loops.beat.start(beatInMs)
+      const wait = await this.#beatOnce()
+      if (!isStarted) this.#loops.beat.start(wait)
       await this.#planAll()
       await this.#keeper.watchOnce()
       const { claimed, claimIds } = await this.#claimUpTo(limit, dueBy)
@@ -183,7 +192,7 @@ export class Engine {
         ends.filter(({ claimId, result }) => claimIds.has(claimId) && results.includes(result)).length
       return { claimed, succeeded: count('completed'), retried: count('parked', 'released'), failed: count('failed', 'dead') }
     } finally {
-      this.#dispatcher.onTurnEnd = () => {}
+      stopCounting()
       if (this.#phase === 'stopped') await this.#leaveAfterTick()
     }
   }
@@ -208,7 +217,7 @@ export class Engine {
     for (;;) {
       await this.#dispatcher.idle()
       const { now, nextDue } = await store.peek({
-        kinds: isStarted ? registry.kinds() : [...registry.definitions.map(({ name }) => name)],
+        kinds: isStarted ? registry.kinds() : registry.names,
       })
       // What a claim under way has taken is due no more, and not here yet.
       await this.#dispatcher.claimed()
@@ -245,20 +254,17 @@ export class Engine {
     return null
   }
 
-  async #planOnce(isPass = false): Promise<number> {
+  async #planOnce(isPass = false): Promise<Wait> {
     await this.#wakeUp()
     await this.#declarer.runOnce()
-    const waitMs = await this.#planner.runOnce(isPass)
-    // What was left to others is looked at as often as they beat, so that one of them that only starts anew is seen to be back.
-    return this.#declarer.isUndeclared ? Math.min(waitMs, this.env.options.beatMs) : waitMs
+    const wait = await this.#planner.runOnce(isPass)
+    // What was left to others is looked at as often as they beat: one of them that only starts anew is then seen to be back.
+    return this.#declarer.isUndeclared ? soonest(wait, this.env.options.beatMs) : wait
   }
 
-  /** After a sleep of the machine the store hears of the node before anything else; one that could not beat for too long starts anew. */
+  /** After a sleep of the machine, or a handler that blocked the process, the store gets a beat before anything else. */
   async #wakeUp(): Promise<void> {
-    const session = this.#session
-    if (!session.mayHaveSlept) return
-    if (session.isOverdue) this.#fence('no beat was acknowledged in time')
-    await this.#beatOnce()
+    if (this.#session.mayHaveSlept) await this.#beatOnce()
   }
 
   async #dispatchOnce(isLook: boolean): Promise<Wait> {
@@ -270,11 +276,13 @@ export class Engine {
     while ((await this.#planOnce(this.#phase === 'stopped')) === 0);
   }
 
-  async #beatOnce(): Promise<number> {
-    const wasJoined = this.#session.isJoined
-    const waitMs = await this.#keeper.beatOnce()
-    if (!wasJoined && this.#session.isJoined) this.#loops.dispatcher.wake()
-    return waitMs
+  async #beatOnce(): Promise<Wait> {
+    const { isJoined, isOverdue } = this.#session
+    const wait = await this.#keeper.beatOnce()
+    if (!isJoined && this.#session.isJoined) this.#loops.dispatcher.wake()
+    // Nothing was started while it was uncertain whether the node still holds its work.
+    if (isOverdue && this.#phase === 'started') this.#dispatcher.resume()
+    return wait
   }
 
   #hear(hint: Hint): void {
@@ -290,7 +298,8 @@ export class Engine {
   #fence(reason: string): void {
     const fenced = this.#session
     if (fenced.isFenced) return
-    this.env.log.warn('This node stopped itself and comes back under a new id', { node: fenced.boot, reason })
+    const level = fenced.claims.size > 0 ? 'warn' : 'info'
+    this.env.log[level]('This node stopped itself and comes back under a new id', { node: fenced.boot, reason })
     this.#renewSession()
     this.#dispatcher.abandon(new Set(fenced.claims.keys()))
     this.#keeper.disown(fenced.boot)
@@ -314,7 +323,7 @@ export class Engine {
   /** The old session writes nothing any more, and does not go on trying to. */
   #renewSession(): void {
     this.#session.fence()
-    this.#keeper.rest()
+    this.#keeper.leave()
     this.#session = this.#newSession()
   }
 
@@ -331,10 +340,15 @@ export class Engine {
       runOnce,
       onOk: () => this.#book.recovered(name),
       onError: (error, retryInMs) => {
-        this.env.log.error(`The ${name} loop failed and tries again`, { error: error.message, retryInMs })
         this.env.events.emit('loop.error', { loop: name, error, retryInMs } satisfies Events['loop.error'])
-        this.#book.trouble(name, error.message)
+        this.#book.trouble(name, error)
       },
     })
   }
+}
+
+/** The wait, but no longer than `ms`. */
+function soonest(wait: Wait, ms: number): Wait {
+  if (wait === null) return ms
+  return typeof wait === 'number' ? Math.min(wait, ms) : { ...wait, in: Math.min(wait.in ?? ms, ms) }
 }

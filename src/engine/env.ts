@@ -1,9 +1,9 @@
 import type { Logger } from '../model/context.ts'
-import type { Emitter } from '../model/events.ts'
 import type { RetryFunction } from '../model/retry.ts'
 import type { SettingsDiff } from '../model/settings.ts'
 import type { BacklogGroup, Quota, Store } from '../store/store.ts'
 import type { Clock } from '../time/clock.ts'
+import type { Bus } from './bus.ts'
 import type { Registry } from './registry.ts'
 import type { StoreTime } from './store-time.ts'
 import type { Timeouts } from './timeouts.ts'
@@ -17,7 +17,7 @@ export interface Env {
   readonly randomBytes: (count: number) => Uint8Array
   readonly store: Store
   readonly log: Logger
-  readonly events: Emitter
+  readonly events: Bus
   readonly registry: Registry
   readonly time: StoreTime
   readonly timeouts: Timeouts
@@ -84,5 +84,5 @@ export const defaultOptions: Omit<EngineOptions, 'nodeName' | 'settings' | 'retr
   writeOffMs: 5000,
   retentionMs: 30 * 86_400_000,
   keyRetentionMs: 90 * 86_400_000,
-  mostRecoveries: 3,
+  mostRecoveries: 2,
 }

@@ -1,8 +1,11 @@
+import { cascade } from '../model/settings.ts'
 import type { NodeInfo, NodeRecord } from '../store/store.ts'
+import { systemClock } from '../time/clock.ts'
 import { tzVersion } from '../time/zone.ts'
 import type { Dispatcher } from './dispatcher.ts'
 import type { Env } from './env.ts'
 import type { Wait } from './loop.ts'
+import { Pulse } from './pulse.ts'
 import type { Session } from './session.ts'
 import { announceUnattendedEnd } from './unattended-end.ts'
 import { version } from './version.ts'
@@ -11,6 +14,8 @@ const claimsPerRescue = 1000
 const prunePerPass = 1000
 const pruneEveryMs = 60_000
 const pruneAgainMs = 10
+/** How much later than its due time a timer must fire for the event loop to have been blocked. */
+const blockedMs = 1000
 
 /** Looks after the node itself (beat, fence) and after what others left behind (rescue, prune). */
 export class Keeper {
@@ -18,32 +23,37 @@ export class Keeper {
   readonly #dispatcher: Dispatcher
   readonly #session: () => Session
   readonly #fence: (reason: string) => void
+  readonly #pulse: Pulse | null
   /** When the beats of each other node were last seen to move, by this node's monotonic clock. */
   readonly #seen = new Map<string, { beats: number; at: number }>()
   /** Boot ids that this node itself has given up: nobody has to wait to see whether they beat. */
   readonly #disowned = new Set<string>()
-  #cancelFence: () => void = () => {}
+  #cancelFence: (() => void) | null = null
+  /** When the nodes were last looked at, by the monotonic clock. */
+  #lookedAt = 0
   /** Since when work of a definition is seen to be due that no node can run; null once that was told. */
   readonly #unserved = new Map<string, number | null>()
   #aliveSince = 0
 
-  /** Called when the store has noticed that for a while no node was there. */
-  onBreak: () => void = () => {}
-  /** Called with all nodes whenever they are looked at. */
-  onNodes: (nodes: readonly NodeRecord[]) => void = () => {}
-
   constructor(env: Env, dispatcher: Dispatcher, session: () => Session, fence: (reason: string) => void) {
+    const { store, clock, options, log } = env
     this.#env = env
+    // A clock that is moved by hand does not move while the process is blocked.
+    this.#pulse =
+      store.reopen && clock === systemClock
+        ? new Pulse({ reopen: store.reopen, beatMs: options.beatMs, ttlMs: options.ttlMs }, log)
+        : null
     this.#dispatcher = dispatcher
     this.#session = session
     this.#fence = fence
   }
 
-  async beatOnce(phase: 'stay' | 'leave' = 'stay'): Promise<number> {
+  async beatOnce(phase: 'stay' | 'leave' = 'stay'): Promise<Wait> {
     const { store, clock, time, options } = this.#env
     const session = this.#session()
     while (session.beating) await session.beating
     session.beatBegins()
+    this.#armFence(session)
     const [sentAt, sentWallAt] = [clock.mono(), clock.wall()]
     const sent = store.beat({
       node: this.#nodeInfo(session),
@@ -63,12 +73,25 @@ export class Keeper {
     session.isJoined = true
     session.beatAt = sentAt
     session.beatWallAt = sentWallAt
-    if (answer.aliveSince !== this.#aliveSince) this.onBreak()
+    if (answer.aliveSince !== this.#aliveSince) this.#env.events.emit('signal.gap', null)
     this.#aliveSince = answer.aliveSince
-    this.#armFence(session)
+    this.rest()
+    if (phase === 'stay') this.#pulse?.beaten(session.boot, this.#longestBlockMs())
     if (answer.lost.length > 0) this.#loseClaims(session, answer.lost)
     for (const { ref, turn, reason } of answer.cancels) this.#dispatcher.abort(ref, turn, 'cancel', reason)
-    return options.beatMs
+    // Due work that waits for a slot or a handler is late only while a node is there to see it.
+    return this.#dispatcher.isIdle && this.#unserved.size === 0 ? { poll: options.beatMs } : options.beatMs
+  }
+
+  /** The session has ended, and nobody beats for it any more. */
+  leave(): void {
+    this.rest()
+    this.#pulse?.rest()
+  }
+
+  /** Ends the thread that beats for a blocked process. */
+  async close(): Promise<void> {
+    await this.#pulse?.stop()
   }
 
   /** The node has let go of this boot id. */
@@ -76,21 +99,38 @@ export class Keeper {
     this.#disowned.add(boot)
   }
 
-  /** Stops watching over the session, which has ended. */
+  /** How long a handler may block this process from now on: a thread beats for it so long, and not for ever. */
+  #longestBlockMs(): number {
+    const { time, options } = this.#env
+    const now = time.now()
+    const { executionTimeoutMs } = cascade(options.settings)
+    return Math.max(
+      executionTimeoutMs + options.writeOffMs,
+      ...[...this.#dispatcher.live].map(({ deadlineAt }) => deadlineAt - now),
+    )
+  }
+
+  /** Takes the fence back: a beat was acknowledged, or the session has ended. */
   rest(): void {
-    this.#cancelFence()
+    this.#cancelFence?.()
+    this.#cancelFence = null
   }
 
   /** Takes over from nodes whose beats stand still. */
   async watchOnce(): Promise<Wait> {
-    const { store, clock, options } = this.#env
+    const { store, clock, events, options } = this.#env
     const { nodes, unserved, isRescueDue } = await store.nodes()
-    this.onNodes(nodes)
+    events.emit('signal.nodes', nodes)
     this.#reportUnserved(unserved)
-    const gone = this.#observe(nodes, clock.mono())
+    const mono = clock.mono()
+    const wasAway = mono - this.#lookedAt > options.watchMs + blockedMs
+    this.#lookedAt = mono
+    const silent = this.#observe(nodes, mono)
+    // A process that was blocked or frozen has seen nothing of the others' beats. Those that were blocked with it beat now.
+    const gone = wasAway ? [] : silent
     if (gone.length > 0 || isRescueDue) await this.#rescue(gone.map(({ boot, beats }) => ({ boot, beats })))
-    const silenceEndsInMs = this.#silenceEndsInMs(nodes, clock.mono())
-    return silenceEndsInMs < options.watchMs ? silenceEndsInMs : { poll: options.watchMs }
+    if (silent.length > gone.length) return blockedMs
+    return { in: this.#silenceEndsInMs(nodes, clock.mono()), poll: options.watchMs }
   }
 
   /** When the first of the nodes that were seen to beat would be gone, should it stay silent. Its work need not wait for the next look. */
@@ -118,24 +158,31 @@ export class Keeper {
     }
   }
 
-  async pruneOnce(): Promise<number> {
+  async pruneOnce(): Promise<Wait> {
     const { store, time, options } = this.#env
     const { more } = await store.prune({
       endedBefore: time.now() - options.retentionMs,
       keyRetentionMs: options.keyRetentionMs,
       limit: prunePerPass,
     })
-    return more ? pruneAgainMs : pruneEveryMs
+    return more ? pruneAgainMs : { poll: pruneEveryMs }
   }
 
-  /** A node that could not beat for nearly its ttl may be taken for gone at any moment: it stops by itself, without asking. */
+  /**
+   * A node whose beat is not acknowledged before nearly its ttl has passed may be taken for gone at any moment: it stops itself without
+   * asking. A node that was blocked learns from the answer to its next beat what it still holds, and waits for that answer for the margin.
+   */
   #armFence(session: Session): void {
+    if (this.#cancelFence || !session.isJoined) return
     const { clock, options } = this.#env
-    this.#cancelFence()
     const leftMs = session.beatAt + options.ttlMs - options.ttlMarginMs - clock.mono()
-    this.#cancelFence = clock.timer(leftMs, () =>
-      this.#fence(`no beat was acknowledged for ${Math.round(clock.mono() - session.beatAt)} ms`),
-    )
+    const firesAt = clock.mono() + Math.max(leftMs, options.ttlMarginMs)
+    this.#cancelFence = clock.timer(firesAt - clock.mono(), () => {
+      this.#cancelFence = null
+      // Of a loop that was blocked, timers run before the answers that have arrived meanwhile.
+      if (clock.mono() - firesAt > blockedMs) this.#armFence(session)
+      else this.#fence(`no beat was acknowledged for ${Math.round(clock.mono() - session.beatAt)} ms`)
+    })
   }
 
   #nodeInfo({ boot }: Session): NodeInfo {

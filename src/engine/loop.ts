@@ -1,13 +1,16 @@
 import type { Clock } from '../time/clock.ts'
 
-/** How long to wait for the next pass: ms for an appointed time, `poll` for a look in case a hint was missed, null for a wake only. */
-export type Wait = number | { readonly poll: number } | null
+/**
+ * The wait until the next pass: ms until an appointed time, `poll` for a pass that comes at the latest after so long but need not be
+ * exact, both, or null for a wake only.
+ */
+export type Wait = number | { readonly in?: number; readonly poll: number } | null
 
 export interface LoopOptions {
   readonly name: string
   readonly clock: Clock
   readonly random: () => number
-  /** One pass. Returns the wait until the next. `isLook`: only the poll asks for it, and nobody has told of anything. */
+  /** One pass. Returns the wait until the next. `isLook`: only a poll asks for the pass, and no hint has come. */
   readonly runOnce: (isLook: boolean) => Promise<Wait>
   readonly onError: (error: Error, retryInMs: number) => void
   /** Called after a pass that went well. */
@@ -17,7 +20,7 @@ export interface LoopOptions {
 const firstBackoffMs = 50
 const longestBackoffMs = 2000
 
-/** Runs a pass again and again. A pass that throws is announced, waited for a little longer each time, and tried again: a loop never dies. */
+/** Repeats a pass. When a pass throws, the loop reports the error, backs off and tries again: a loop never dies. */
 export class Loop {
   readonly #options: LoopOptions
   #state: 'stopped' | 'running' | 'resting' = 'stopped'
@@ -26,7 +29,9 @@ export class Loop {
   #wakeBy = Number.POSITIVE_INFINITY
   #failures = 0
   #cancelTimer: (() => void) | null = null
-  #restUntil = Number.POSITIVE_INFINITY
+  #cancelPoll: (() => void) | null = null
+  /** When the appointed pass comes, by the monotonic clock. */
+  #appointedAt = Number.POSITIVE_INFINITY
   #onStopped: (() => void) | null = null
 
   constructor(options: LoopOptions) {
@@ -45,7 +50,7 @@ export class Loop {
   /** Resolves when the pass under way, if any, has ended. */
   stop(): Promise<void> {
     this.#stopping = true
-    this.#clearTimer()
+    this.#clearTimers()
     if (this.#state !== 'running') {
       this.#state = 'stopped'
       return Promise.resolve()
@@ -65,16 +70,16 @@ export class Loop {
     else if (this.#state === 'resting' && this.#failures === 0) this.#pass()
   }
 
-  /** Asks for a pass in `ms`, unless one comes sooner anyway. */
+  /** Asks for a pass in `ms`, unless one is appointed sooner. */
   wakeIn(ms: number): void {
     const at = this.#options.clock.mono() + ms
     if (ms <= 0) this.wake()
     else if (this.#state === 'running') this.#wakeBy = Math.min(this.#wakeBy, at)
-    else if (this.#state === 'resting' && this.#failures === 0 && at < this.#restUntil) this.#rest(ms)
+    else if (this.#state === 'resting' && this.#failures === 0 && at < this.#appointedAt) this.#appoint(ms)
   }
 
   #pass(isLook = false): void {
-    this.#clearTimer()
+    this.#clearTimers()
     this.#state = 'running'
     this.#wakeAgain = false
     this.#wakeBy = Number.POSITIVE_INFINITY
@@ -99,7 +104,7 @@ export class Loop {
       this.#onStopped?.()
       this.#onStopped = null
     } else if (this.#wakeAgain || wait === 0) {
-      // A fresh burst, so that a busy loop leaves room for everything else.
+      // In a fresh burst: a busy loop leaves room for everything else.
       this.#options.clock.soon(() => (this.#stopping ? this.#after(null) : this.#pass()))
     } else {
       this.#state = 'resting'
@@ -107,26 +112,38 @@ export class Loop {
     }
   }
 
-  /** What was asked for during the pass may be sooner than what the pass, which knew nothing of it, returned. */
+  /** A wake asked for during the pass may come sooner than the wait that the pass returned. */
   #noLaterThanAsked(wait: Wait): Wait {
-    const askedMs = this.#wakeBy - this.#options.clock.mono()
-    const waitMs = wait === null ? Number.POSITIVE_INFINITY : typeof wait === 'number' ? wait : wait.poll
-    return askedMs < waitMs ? Math.max(0, askedMs) : wait
+    if (this.#wakeBy === Number.POSITIVE_INFINITY) return wait
+    const askedMs = Math.max(0, this.#wakeBy - this.#options.clock.mono())
+    if (typeof wait === 'number') return Math.min(wait, askedMs)
+    if (wait === null || askedMs === 0) return askedMs
+    return { ...wait, in: Math.min(wait.in ?? askedMs, askedMs) }
   }
 
   #rest(wait: Wait): void {
-    this.#clearTimer()
+    this.#clearTimers()
     if (wait === null) return
     const { clock } = this.#options
-    const ms = typeof wait === 'number' ? wait : untilNextLook(wait.poll, clock.mono())
-    this.#restUntil = clock.mono() + ms
-    this.#cancelTimer = typeof wait === 'number' ? clock.timer(ms, () => this.#pass()) : clock.poll(ms, () => this.#pass(true))
+    const inMs = typeof wait === 'number' ? wait : (wait.in ?? Number.POSITIVE_INFINITY)
+    if (inMs < Number.POSITIVE_INFINITY) this.#appoint(inMs)
+    if (typeof wait === 'number') return
+    this.#cancelPoll = clock.poll(untilNextLook(wait.poll, clock.mono()), () => this.#pass(true))
   }
 
-  #clearTimer(): void {
+  #appoint(ms: number): void {
+    const { clock } = this.#options
     this.#cancelTimer?.()
+    this.#appointedAt = clock.mono() + ms
+    this.#cancelTimer = clock.timer(ms, () => this.#pass())
+  }
+
+  #clearTimers(): void {
+    this.#cancelTimer?.()
+    this.#cancelPoll?.()
     this.#cancelTimer = null
-    this.#restUntil = Number.POSITIVE_INFINITY
+    this.#cancelPoll = null
+    this.#appointedAt = Number.POSITIVE_INFINITY
   }
 
   #backoff(): number {
@@ -139,7 +156,7 @@ export class Loop {
 /** Timers may fire a little early: that look is not taken twice. */
 const earlyMs = 5
 
-/** Looks of all loops fall together: to wake up costs a process that has nothing to do more than what it then does. */
+/** Looks of all loops fall together: waking an idle process costs more than the looks themselves. */
 function untilNextLook(pollMs: number, mono: number): number {
   return Math.floor((mono + earlyMs) / pollMs + 1) * pollMs - mono
 }

@@ -6,6 +6,7 @@ import { isNewerTz } from '../time/zone-rules.ts'
 import { allJobs } from './all-jobs.ts'
 import type { Env } from './env.ts'
 import { planJob } from './job-plan.ts'
+import type { Wait } from './loop.ts'
 import { Timeline } from './timeline.ts'
 
 const jobsPerPass = 500
@@ -23,8 +24,8 @@ export class Planner {
     this.#env = env
   }
 
-  /** One pass over the jobs that want planning. Returns the ms until the next. */
-  async runOnce(isPass = false): Promise<number> {
+  /** One pass over the jobs that want planning. Returns the wait until the next. */
+  async runOnce(isPass = false): Promise<Wait> {
     const { store, options, time, clock } = this.#env
     if (!this.#isRetimed) await this.#retime()
     const sentAt = clock.mono()
@@ -41,7 +42,7 @@ export class Planner {
       if (isBehind || work.jobs.length === jobsPerPass) return 0
     }
     const next = [work.nextAt, ...plans.map(({ nextAt }) => nextAt && nextAt - options.horizonMs)].filter((at) => at !== null)
-    return Math.min(Math.max(1, Math.min(...next, work.now + idleMs) - work.now), idleMs)
+    return { in: Math.max(1, Math.min(...next) - work.now), poll: idleMs }
   }
 
   /** Takes note of the time zone data of other nodes, and tells when they differ. */

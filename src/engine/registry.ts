@@ -1,7 +1,7 @@
 import { PunctualError } from '../errors.ts'
 import type { Handler } from '../model/context.ts'
 import { type AnyDefinition, type TaskDefinition, tasksOf } from '../model/definition.ts'
-import { runnableKinds, type VersionRecord } from '../model/job.ts'
+import { runnableKinds, storedDefinition, type VersionRecord } from '../model/job.ts'
 
 /** Handlers by job, then by task; a function alone is the handler of a job's only task. */
 export type HandlerMap = Readonly<Record<string, Handler<never, never> | Readonly<Record<string, Handler<never, never>>>>>
@@ -14,6 +14,13 @@ export interface RunnableTask extends TaskDefinition {
 export interface Runnable {
   readonly definition: AnyDefinition
   readonly tasks: readonly RunnableTask[]
+}
+
+/** A task that lacks a handler here, or a handler that lacks a task. */
+export interface Gap {
+  readonly job: string
+  readonly task: string | null
+  readonly message: string
 }
 
 /** What the names of built-in definitions begin with. */
@@ -82,25 +89,40 @@ export class Registry {
     return this.#definitions.values()
   }
 
+  /** The definitions whose editions this process must know: its own, and those for which it has only handlers. */
+  get names(): readonly string[] {
+    return [...new Set([...this.#definitions.keys(), ...this.#handlers.keys()])]
+  }
+
   definition(name: string): AnyDefinition | undefined {
     return this.#definitions.get(name) ?? this.#builtIn.get(name)
   }
 
-  /** The definition with all its handlers, or undefined when one is missing. */
+  /**
+   * The definition with all its handlers, or undefined when one is missing. Where only handlers are registered here, it is the newest
+   * stored version of the definition that they suffice for.
+   */
   runnable(name: string): Runnable | undefined {
     const known = this.#runnables.get(name)
     if (known) return known
-    const definition = this.definition(name)
-    const tasks = definition && this.#withHandlers(definition)
-    if (!tasks) return undefined
-    const runnable = { definition, tasks }
-    this.#runnables.set(name, runnable)
+    const own = this.definition(name)
+    const runnable = own ? this.#withHandlers(own) : this.#stored(name)
+    if (runnable) this.#runnables.set(name, runnable)
     return runnable
+  }
+
+  #stored(name: string): Runnable | undefined {
+    for (const { spec } of this.#versions.get(name)?.toReversed() ?? []) {
+      const runnable = this.#withHandlers(storedDefinition(spec))
+      if (runnable) return runnable
+    }
+    return undefined
   }
 
   /** Takes note of the versions of a definition's own job. Before this nothing of the definition is run: this code may be old. */
   learn(definition: string, versions: readonly VersionRecord[]): void {
     this.#versions.set(definition, versions)
+    if (!this.definition(definition)) this.#runnables.delete(definition)
     this.#kinds = null
   }
 
@@ -111,53 +133,54 @@ export class Registry {
 
   /** Whether the editions of everything that could be run here are known. */
   get isInformed(): boolean {
-    return this.definitions.every(({ name }) => this.#versions.has(name) || !this.runnable(name))
+    return this.names.every((name) => this.#versions.has(name) || (this.#definitions.has(name) && !this.runnable(name)))
   }
 
   /** What this node can run: definitions, in the editions of their tasks that its code can be trusted with. */
   kinds(): readonly string[] {
-    this.#kinds ??= [...this.#builtIn.keys(), ...this.#definitions.values().flatMap((definition) => this.#kindsOf(definition))]
+    this.#kinds ??= [...this.#builtIn.keys(), ...this.names.flatMap((name) => this.#kindsOf(name))]
     return this.#kinds
   }
 
-  #kindsOf(definition: AnyDefinition): readonly string[] {
-    return this.runnable(definition.name) ? runnableKinds(tasksOf(definition), this.#versions.get(definition.name) ?? []) : []
+  #kindsOf(name: string): readonly string[] {
+    const runnable = this.runnable(name)
+    return runnable ? runnableKinds(runnable.tasks, this.#versions.get(name) ?? []) : []
   }
 
-  /** Definitions without a handler here, and handlers without a definition: told, never an error. */
-  gaps(): { job: string; task: string | null; message: string }[] {
-    const withoutHandler = [...this.#definitions.values()].flatMap((definition) =>
-      tasksOf(definition)
-        .filter((task) => !this.#handlerOf(definition, task))
-        .map((task) => ({
-          job: definition.name,
-          task: task.name,
-          message: `Task ${JSON.stringify(task.name)} of job ${JSON.stringify(definition.name)} has no handler here; its occurrences wait for a node that has one`,
-        })),
-    )
-    const withoutTask = [...this.#handlers].flatMap(([job, handlers]) =>
-      [...handlers.keys()]
-        .filter((task) => !this.#hasTask(job, task))
-        .map((task) => ({ job, task, message: unusedMessage(job, task) })),
-    )
+  /** Tasks without a handler, and handlers without a task, of the definitions here: logged, never an error. */
+  gaps(): Gap[] {
+    return [...this.#definitions.values()].flatMap((definition) => this.#gapsOf(definition))
+  }
+
+  /** The same for definitions that only the store knows, once they were read from it. */
+  storedGaps(): Gap[] {
+    return [...this.#versions].flatMap(([job, versions]) => {
+      if (this.#definitions.has(job) || this.runnable(job)) return []
+      const newest = versions.at(-1)
+      return newest ? this.#gapsOf(storedDefinition(newest.spec)) : [{ job, task: null, message: undeclaredMessage(job) }]
+    })
+  }
+
+  #gapsOf(definition: AnyDefinition): Gap[] {
+    const { name: job } = definition
+    const tasks = tasksOf(definition)
+    const withoutHandler = tasks
+      .filter((task) => !this.#handlerOf(definition, task))
+      .map(({ name }) => ({ job, task: name, message: missingMessage(job, name) }))
+    const withoutTask = [...(this.#handlers.get(job)?.keys() ?? [])]
+      .filter((task) => (task === null ? tasks.length !== 1 : !tasks.some(({ name }) => name === task)))
+      .map((task) => ({ job, task, message: unusedMessage(job, task) }))
     return [...withoutHandler, ...withoutTask]
   }
 
-  #withHandlers(definition: AnyDefinition): RunnableTask[] | undefined {
+  #withHandlers(definition: AnyDefinition): Runnable | undefined {
     const tasks = tasksOf(definition).map((task) => ({ ...task, handler: this.#handlerOf(definition, task) }))
-    return tasks.every((task): task is RunnableTask => task.handler !== undefined) ? tasks : undefined
+    return tasks.every((task): task is RunnableTask => task.handler !== undefined) ? { definition, tasks } : undefined
   }
 
   #handlerOf(definition: AnyDefinition, task: TaskDefinition): Handler | undefined {
     const handlers = this.#handlers.get(definition.name)
     return task.handler ?? handlers?.get(task.name) ?? (tasksOf(definition).length === 1 ? handlers?.get(null) : undefined)
-  }
-
-  #hasTask(job: string, task: string | null): boolean {
-    const definition = this.#definitions.get(job)
-    if (!definition) return false
-    const tasks = tasksOf(definition)
-    return task === null ? tasks.length === 1 : tasks.some(({ name }) => name === task)
   }
 
   #forget(): void {
@@ -175,8 +198,16 @@ function twoHandlers(job: string, task: string | null): PunctualError {
   })
 }
 
+function missingMessage(job: string, task: string): string {
+  return `Task ${JSON.stringify(task)} of job ${JSON.stringify(job)} has no handler here; its occurrences wait for a node that has one`
+}
+
 function unusedMessage(job: string, task: string | null): string {
   return task === null
-    ? `The handler of job ${JSON.stringify(job)} is not used here: no definition of that name with a single task is known`
-    : `The handler of task ${JSON.stringify(task)} of job ${JSON.stringify(job)} is not used here: no definition with that task is known`
+    ? `The handler of job ${JSON.stringify(job)} is not used: the job has several tasks, and each needs a handler under its name`
+    : `The handler of task ${JSON.stringify(task)} of job ${JSON.stringify(job)} is not used: the job has no such task`
+}
+
+function undeclaredMessage(job: string): string {
+  return `The handler of job ${JSON.stringify(job)} waits for its definition: no process has declared the job yet`
 }

@@ -17,13 +17,14 @@ interface Sample {
 /** The store's clock as this node can tell it between two answers: the time that was told plus what the monotonic clock has passed. */
 export class StoreTime {
   readonly #clock: Clock
-  /** Called when the store's clock was set: what was to be done by then may be due already. */
-  onJump: () => void = () => {}
+  readonly #onJump: () => void
   #samples: Sample[] = []
   #best: Sample
 
-  constructor(clock: Clock) {
+  /** @param onJump Called when the store's clock was set. */
+  constructor(clock: Clock, onJump: () => void = () => {}) {
     this.#clock = clock
+    this.#onJump = onJump
     this.#best = { told: clock.wall(), at: clock.mono(), roundTripMs: Number.POSITIVE_INFINITY }
   }
 
@@ -37,7 +38,7 @@ export class StoreTime {
     const kept = isJump ? [] : this.#samples.filter(({ at }) => receivedAt - at <= longestKeptMs)
     this.#samples = [...kept.slice(1 - samplesKept), sample]
     this.#best = this.#samples.reduce((best, one) => (one.roundTripMs <= best.roundTripMs ? one : best))
-    if (isJump) this.onJump()
+    if (isJump) this.#onJump()
   }
 
   now(): number {

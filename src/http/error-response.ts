@@ -39,7 +39,14 @@ function statusOf(code: ErrorCode): RefusalStatus {
   if (code === 'occurrence.unknown' || code === 'job.unknown' || code === 'definition.unknown') return 404
   if (code === 'occurrence.conflict' || code === 'job.conflict') return 409
   if (code === 'payload.too-large') return 413
-  if (code === 'store.unreachable' || code === 'store.busy' || code === 'store.closed' || code === 'punctual.closed') return 503
+  if (
+    code === 'store.unreachable' ||
+    code === 'store.refused' ||
+    code === 'store.busy' ||
+    code === 'store.closed' ||
+    code === 'punctual.closed'
+  )
+    return 503
   const [noun] = code.split('.')
   return badInput.includes(noun as string) ? 400 : 500
 }

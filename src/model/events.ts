@@ -28,6 +28,8 @@ export type Health = { readonly state: 'ok' | 'degraded' | 'stopped'; readonly r
 
 /** All events, by name. An event is a hint about what this process saw; the store is the truth. */
 export interface Events {
+  /** Work was created by this process. Work of a schedule is counted in `job.planned`. */
+  'occurrence.created': Omit<OccurrenceEvent, 'turn'>
   'occurrence.started': OccurrenceEvent & { readonly latenessMs: number }
   'occurrence.completed': OccurrenceEvent & { readonly report: ExecutionReport }
   'occurrence.failed': OccurrenceEvent & { readonly report: ExecutionReport; readonly error: ErrorRecord | null }
@@ -45,7 +47,10 @@ export interface Events {
   'task.failed': TaskEvent & { readonly error: ErrorRecord; readonly retryInMs: number | null }
   'task.progress': TaskEvent & { readonly done: number; readonly message: string | null }
   'job.planned': { readonly tenant: string; readonly job: string; readonly count: number; readonly through: number }
+  /** A job has a new version, declared by code or made by a person. */
+  'job.updated': { readonly tenant: string; readonly job: string; readonly version: number; readonly by: string | null }
   'job.paused': { readonly tenant: string | null; readonly job: string | null; readonly reason: string | null }
+  'job.resumed': { readonly tenant: string | null; readonly job: string | null }
   'node.gone': { readonly node: string; readonly rescued: number; readonly dead: number }
   'node.fenced': { readonly node: string; readonly reason: string }
   'handler.missing': { readonly job: string; readonly task: string | null; readonly message: string }
@@ -57,6 +62,7 @@ export type EventName = keyof Events
 
 /** Each event's name once, so that none can be forgotten. */
 const named: Readonly<Record<EventName, true>> = {
+  'occurrence.created': true,
   'occurrence.started': true,
   'occurrence.completed': true,
   'occurrence.failed': true,
@@ -71,7 +77,9 @@ const named: Readonly<Record<EventName, true>> = {
   'task.failed': true,
   'task.progress': true,
   'job.planned': true,
+  'job.updated': true,
   'job.paused': true,
+  'job.resumed': true,
   'node.gone': true,
   'node.fenced': true,
   'handler.missing': true,
@@ -82,34 +90,51 @@ export const eventNames = Object.keys(named) as readonly EventName[]
 
 export type Listener<Name extends EventName> = (event: Events[Name]) => void
 
-/** A typed emitter whose listeners cannot hurt the emitting side. */
-export class Emitter {
-  readonly #listeners = new Map<EventName, Set<Listener<EventName>>>()
-  readonly #onThrow: (error: unknown, event: EventName) => void
+/** A typed emitter whose listeners cannot hurt the emitting side. `All` may hold more than what users can listen to. */
+export class Emitter<All extends object = Events> {
+  readonly #listeners = new Map<PropertyKey, Set<(event: never) => void>>()
+  readonly #watchers = new Map<PropertyKey, Set<(event: never) => void>>()
+  readonly #onThrow: (error: unknown, event: string) => void
 
-  constructor(onThrow: (error: unknown, event: EventName) => void) {
+  constructor(onThrow: (error: unknown, event: string) => void) {
     this.#onThrow = onThrow
   }
 
-  on<Name extends EventName>(name: Name, listener: Listener<Name>): () => void {
-    const listeners = this.#listeners.get(name) ?? new Set()
-    this.#listeners.set(name, listeners)
-    listeners.add(listener as Listener<EventName>)
-    return () => listeners.delete(listener as Listener<EventName>)
+  on<Name extends keyof All>(name: Name, listener: (event: All[Name]) => void): () => void {
+    return added(this.#listeners, name, listener)
   }
 
-  /** Whether anybody listens, so that hot paths need not build events for nobody. */
-  has(name: EventName): boolean {
+  /** As `on`, for parts of the scheduler itself: they do not count as listeners of the user. */
+  watch<Name extends keyof All>(name: Name, listener: (event: All[Name]) => void): () => void {
+    return added(this.#watchers, name, listener)
+  }
+
+  /** Whether anybody listens. Hot paths build no events for nobody. */
+  has(name: keyof All): boolean {
+    return this.isHeard(name) || (this.#watchers.get(name)?.size ?? 0) > 0
+  }
+
+  /** Whether the user listens. */
+  isHeard(name: keyof All): boolean {
     return (this.#listeners.get(name)?.size ?? 0) > 0
   }
 
-  emit<Name extends EventName>(name: Name, event: Events[Name]): void {
-    for (const listener of this.#listeners.get(name) ?? []) {
-      try {
-        listener(event)
-      } catch (error) {
-        this.#onThrow(error, name)
-      }
+  emit<Name extends keyof All>(name: Name, event: All[Name]): void {
+    for (const listener of this.#watchers.get(name) ?? []) this.#call(listener, name, event)
+    for (const listener of this.#listeners.get(name) ?? []) this.#call(listener, name, event)
+  }
+
+  #call(listener: (event: never) => void, name: keyof All, event: unknown): void {
+    try {
+      listener(event as never)
+    } catch (error) {
+      this.#onThrow(error, String(name))
     }
   }
+}
+
+function added<Name>(all: Map<Name, Set<(event: never) => void>>, name: Name, listener: (event: never) => void): () => void {
+  const listeners = all.get(name) ?? new Set()
+  all.set(name, listeners.add(listener))
+  return () => listeners.delete(listener)
 }

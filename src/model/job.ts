@@ -1,5 +1,5 @@
 import type { ScheduleJson } from '../schedule/schedule.ts'
-import { type AnyDefinition, tasksOf } from './definition.ts'
+import { type AnyDefinition, Definition, tasksOf } from './definition.ts'
 import { limitsOf } from './limit-keys.ts'
 import { decodePayload } from './payload.ts'
 import type { SettingsDiff } from './settings.ts'
@@ -14,6 +14,12 @@ export interface JobOverride {
   readonly isEnabled?: boolean
 }
 
+/** A task as a version says it: a process that has only its handler runs it by this. */
+export interface TaskSpec extends TaskNode {
+  /** What the task changes against its job; left out where it changes nothing. */
+  readonly settings?: SettingsDiff
+}
+
 /** What a version of a job says. It is stored whole, compared as text, and never changed. */
 export interface JobSpec {
   readonly definition: string
@@ -24,7 +30,7 @@ export interface JobSpec {
   readonly settings: SettingsDiff
   /** What the definition itself declares, so that every node and reader knows the effective settings. */
   readonly defaults: SettingsDiff
-  readonly tasks: readonly TaskNode[]
+  readonly tasks: readonly TaskSpec[]
   /** Whether the definition has `onComplete`; left out for false. */
   readonly isHooked?: true
   /** Which set of tasks of the definition this is: the version of its own job that brought it; left out for the first. */
@@ -76,11 +82,27 @@ export function jobSpec(
     payload: use.payload ?? null,
     settings: { ...(use.schedule && limitsOf(definition, decodePayload(use.payload ?? null))), ...use.settings },
     defaults: definition.settings,
-    tasks: tasksOf(definition).map(({ name, after }) => (after ? { name, after } : { name })),
+    tasks: tasksOf(definition).map(({ name, after, settings }) => ({
+      name,
+      ...(after && { after }),
+      ...(Object.keys(settings).length > 0 && { settings }),
+    })),
     ...(definition.options.onComplete && { isHooked: true as const }),
     isEnabled: true,
     isRetired: false,
   }
+}
+
+/** The definition as the store has it: without schema, hooks and retry functions, which cannot be stored. */
+export function storedDefinition({ definition, defaults, tasks }: JobSpec): AnyDefinition {
+  const stored = tasks.map(({ name, after, settings = {} }) => ({
+    name,
+    after,
+    settings,
+    retryFunction: undefined,
+    handler: undefined,
+  }))
+  return new Definition(definition, {}, defaults, stored)
 }
 
 /** What results from what code declares and what a person has changed. */

@@ -44,6 +44,8 @@ export interface Store {
   readonly abilities: ReadonlySet<Ability>
   /** The most occurrences that one claim or one settle may carry. */
   readonly batchLimit: number
+  /** How another thread of the process opens the same data. Left out by stores that no other thread can open. */
+  readonly reopen?: Reopen
   readonly hints: Hints
 
   /** Checks the schema, the clock and the durability, and makes the store usable. Repeating it is harmless. */
@@ -72,7 +74,7 @@ export interface Store {
 
   /** When a claim of these kinds is worth a try, and the store's time: a hint. */
   peek(query: { kinds: readonly string[] }): Promise<{ now: number; nextDue: number | null }>
-  /** What is due and may be claimed, by tenant, job and priority. */
+  /** The number of due occurrences that may be claimed, by tenant, job and priority. */
   backlog(query: { kinds: readonly string[] }): Promise<readonly BacklogGroup[]>
   /**
    * Takes due occurrences. Claiming again under the same id returns the same members, those already ended left out.
@@ -96,14 +98,23 @@ export interface Store {
 
   get(which: Which): Promise<OccurrenceHistory | null>
   list(filter: OccurrenceFilter): Promise<Page<OccurrenceSummary>>
-  /** Ranges of instants that were passed over and have no records of their own, the newest first. */
+  /** Ranges of passed-over instants without records, the newest first. */
   listRanges(query: { tenant?: string; job?: string; limit: number }): Promise<readonly RangeRecord[]>
   counts(query: { tenant?: string; job?: string }): Promise<JobCounts>
   /** All nodes, the kinds of due work that none of them can run, and whether a rescue is due. */
   nodes(): Promise<NodesAnswer>
 }
 
-/** What a store gets from the engine that opens it. Stores with a clock of their own use this one only for timers. */
+/** The factory of a store and its arguments, all of which can be sent to a thread. */
+export interface Reopen {
+  /** The module's URL. */
+  readonly module: string
+  /** The export that makes the store. */
+  readonly factory: string
+  readonly given: readonly unknown[]
+}
+
+/** The environment of a store. A store on a server uses its clock only for timers. */
 export interface StoreEnv {
   readonly clock: Clock
   readonly random: () => number

@@ -1,7 +1,8 @@
 import { PunctualError } from '../errors.ts'
-import type { Clock } from '../time/clock.ts'
+import { type Clock, sleep, systemClock } from '../time/clock.ts'
 import { type DurationInput, parseDuration } from '../time/duration.ts'
 import { type InstantInput, isoText, parseInstant } from '../time/instant.ts'
+import { RealWork } from './real-work.ts'
 
 /** A clock that stands still until it is moved. */
 export interface ManualClock extends Clock {
@@ -9,7 +10,10 @@ export interface ManualClock extends Clock {
   readonly pending: number
   /** How long until the next timer runs, in ms, polls left out; null when none is set. */
   readonly nextTimerMs: number | null
-  /** Moves both clocks on and runs what comes due, in order, letting promises settle after each timer. */
+  /**
+   * Moves both clocks on and runs what comes due, in order. Time moves on only when promises have settled and started handlers wait for
+   * no real timers or I/O; a handler that takes more than 4 s of real time makes this throw.
+   */
   advance(by: DurationInput): Promise<void>
   /** Moves on until the wall shows this instant. */
   advanceTo(instant: InstantInput | number): Promise<void>
@@ -39,6 +43,8 @@ interface Timer {
 }
 
 const mostTimersAtOnce = 10_000
+/** Nobody moves a clock that has stood still for so much real time. */
+const stillMs = 1000
 
 class SteppedClock implements ManualClock {
   readonly #timers = new Set<Timer>()
@@ -47,6 +53,9 @@ class SteppedClock implements ManualClock {
   #moving: Promise<void> = Promise.resolve()
   #soon = 0
   readonly #outside = new Set<Promise<unknown>>()
+  readonly #work = new RealWork()
+  #movedAt = 0
+  #moves = 0
 
   constructor(wall: number) {
     this.#wall = wall
@@ -82,6 +91,19 @@ class SteppedClock implements ManualClock {
     work.then(over, over)
   }
 
+  run<Value>(name: string, work: () => Value): Value {
+    return this.#work.run(name, work)
+  }
+
+  async stalled(signal: AbortSignal): Promise<void> {
+    const since = systemClock.mono()
+    while (!signal.aborted) {
+      await sleep(systemClock, stillMs / 20)
+      const isStill = this.#moves === 0 && systemClock.mono() - Math.max(since, this.#movedAt) >= stillMs
+      if (isStill && !this.#work.isBusy && this.#outside.size === 0) return
+    }
+  }
+
   get pending(): number {
     return this.#timers.size
   }
@@ -110,13 +132,15 @@ class SteppedClock implements ManualClock {
   }
 
   // A turn of the event loop settles every chain of promises; work that was put off by `soon` gets turns of its own, and one
-  // more turn is for handlers that yield by themselves. What others are to answer is waited for.
-  async settle(): Promise<void> {
-    await turn()
-    do {
-      if (this.#outside.size > 0) await Promise.allSettled(this.#outside)
+  // more turn is for handlers that yield by themselves. Calls to other processes and handlers with real I/O are waited for.
+  settle(): Promise<void> {
+    return this.#work.outside(async (caller) => {
       await turn()
-    } while (this.#soon > 0 || this.#outside.size > 0)
+      do {
+        if (this.#outside.size > 0) await Promise.allSettled(this.#outside)
+        await turn()
+      } while (this.#soon > 0 || this.#outside.size > 0 || (await this.#work.wait(caller)))
+    })
   }
 
   #set(timer: Timer): () => void {
@@ -126,38 +150,45 @@ class SteppedClock implements ManualClock {
 
   /** Moves follow each other, also when they are asked for at once. */
   #move(target: () => number): Promise<void> {
-    const moved = this.#moving.then(() => this.#run(target()))
+    this.#moves += 1
+    const moved = this.#moving
+      .then(() => this.#work.outside(() => this.#run(target())))
+      .finally(() => {
+        this.#moves -= 1
+        this.#movedAt = systemClock.mono()
+      })
     this.#moving = moved.catch(() => {})
     return moved
   }
 
   async #run(target: number): Promise<void> {
     await this.settle()
-    let ranHere = 0
-    for (let next = this.#next(); next && next.at <= target; next = this.#next()) {
-      ranHere = next.at > this.#mono ? 0 : ranHere + 1
+    for (let ranHere = 0; ; await this.settle()) {
+      const next = this.#next()
+      const stop = next && next.at <= target ? next.at : target
+      // Just before the stop, not at it: a node that has beaten by then was there when the work of that instant came due.
+      const eve = Math.max(this.#mono, next === null || next.at > target ? stop : stop - 1)
+      ranHere = eve > this.#mono || stop > this.#mono ? 0 : ranHere + 1
       if (ranHere > mostTimersAtOnce)
         throw new PunctualError(
           'option.invalid',
           `More than ${mostTimersAtOnce} timers at one instant: something sets a timer of 0 ms again and again`,
         )
-      this.#passTo(next.at)
-      this.#runPolls()
+      if (this.#runPolls(eve)) continue
+      this.#passTo(stop)
+      if (!next || next.at > target) return
       this.#timers.delete(next)
       next.fn()
-      await this.settle()
     }
-    this.#passTo(target)
-    this.#runPolls()
-    await this.settle()
   }
 
-  #runPolls(): void {
-    for (const timer of [...this.#timers]) {
-      if (!timer.isPoll || timer.at > this.#mono) continue
-      this.#timers.delete(timer)
-      timer.fn()
-    }
+  /** Moves to `mono` and runs the polls that have come due by then; false when there are none, and nothing has moved. */
+  #runPolls(mono: number): boolean {
+    const due = [...this.#timers].filter((timer) => timer.isPoll && timer.at <= mono)
+    if (due.length === 0) return false
+    this.#passTo(mono)
+    for (const timer of due) if (this.#timers.delete(timer)) timer.fn()
+    return true
   }
 
   #passTo(mono: number): void {

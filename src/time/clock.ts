@@ -10,14 +10,18 @@ export interface Clock {
   /** Calls `fn` once after `ms`; the returned function takes the timer back. Any length is allowed. */
   timer(ms: number, fn: () => void): () => void
   /**
-   * A timer for having a look in case something happened that nobody told of. A manual clock does not stop at each of these
-   * when it is advanced: it runs them when it stops anyway.
+   * A timer for work that recurs whether or not anything has changed: a beat, a look for missed hints. A manual clock does not stop
+   * at each of these: it runs those that have come due just before it stops anyway.
    */
   poll(ms: number, fn: () => void): () => void
   /** Calls `fn` once the current burst of work is done. This takes no time, so that no clock has to be advanced for it. */
   soon(fn: () => void): void
-  /** Tells a clock that is moved by hand of work outside of this process: it does not move in the middle of it. */
+  /** A clock that is moved by hand does not move in the middle of this work, which is done outside of the process. */
   waitFor?(work: Promise<unknown>): void
+  /** Calls user code. A clock that is moved by hand does not move while that code waits for real timers or real I/O. */
+  run?<Value>(name: string, work: () => Value): Value
+  /** Resolves when nobody moves a clock that is moved by hand, and no user code makes progress: what waits for it waits in vain. */
+  stalled?(signal: AbortSignal): Promise<void>
 }
 
 const longestTimerMs = 2 ** 31 - 1
@@ -40,6 +44,11 @@ export const systemClock: Clock = {
   },
   poll: (ms, fn) => systemClock.timer(ms, fn),
   soon: (fn) => void setImmediate(fn),
+}
+
+/** Milliseconds on a monotonic clock that all threads of the process share. */
+export function processMono(): number {
+  return Number(process.hrtime.bigint() / 1_000_000n)
 }
 
 /** Waits `ms` on the clock, or less when `signal` aborts; never rejects. */

@@ -24,10 +24,20 @@ export const hold = defineJob('hold').task('only', ({ signal, attempt }) =>
 /** Holds up its whole process until the file named by the payload is there, and then waits to be told; on its first try. */
 export const block = defineJob<string>('block').task('only', ({ attempt, signal, payload }) => {
   if (attempt > 1) return Promise.resolve(attempt)
-  const never = new Int32Array(new SharedArrayBuffer(4))
-  while (!existsSync(payload)) Atomics.wait(never, 0, 0, 10)
+  blockUntil(payload)
   return untilTold(signal)
 })
+
+/** Holds up its whole process until the file named by the payload is there. */
+export const crunch = defineJob<string>('crunch').task('only', ({ attempt, payload }) => {
+  blockUntil(payload)
+  return attempt
+})
+
+function blockUntil(path: string): void {
+  const never = new Int32Array(new SharedArrayBuffer(4))
+  while (!existsSync(path)) Atomics.wait(never, 0, 0, 10)
+}
 
 /** Goes on when it is told to stop, and reports what it did as if nothing were; on its first try. */
 export const stubborn = defineJob('stubborn').task('only', async ({ attempt, signal, progress }) => {

@@ -30,7 +30,7 @@ it('nodes lists processes on PostgreSQL with load, version and handlers; one tha
   // Both have four slots.
   await expect.poll(load, { timeout: 60_000 }).toEqual(['first 4', 'second 4'])
 
-  const handlers = ['block', 'hold', 'limited', 'share', 'steps', 'stubborn']
+  const handlers = ['block', 'crunch', 'hold', 'limited', 'share', 'steps', 'stubborn']
   const nodes = (await client.nodes()).toSorted((a, b) => (a.name < b.name ? -1 : 1))
   expect(nodes).toMatchObject([
     { name: 'first', pid: first.child.pid, running: 4, concurrency: 4, version },

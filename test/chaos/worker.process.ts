@@ -1,20 +1,21 @@
-// A node on a store: worker.process.ts URL NAME. It tells each task it starts, and what its handlers are told.
+// A node on a store: worker.process.ts URL NAME [EXECUTION_TIMEOUT]. It tells each task it starts, and what its handlers are told.
 import { openStoreUrl } from '../../src/cli/store-url.ts'
 import { createPunctual } from '../../src/client/punctual.ts'
-import { block, hold, limited, share, steps, stubborn } from './jobs.ts'
+import { block, crunch, hold, limited, share, steps, stubborn } from './jobs.ts'
 import { say } from './say.ts'
 
-const [url = '', name = ''] = process.argv.slice(2)
+const [url = '', name = '', executionTimeout] = process.argv.slice(2)
 // A second for what takes fifteen by default, so that tests do not take minutes.
 const punctual = createPunctual({
   store: await openStoreUrl(url),
-  jobs: [steps, share, hold, block, stubborn, limited],
+  jobs: [steps, share, hold, block, crunch, stubborn, limited],
   name,
   beat: 100,
   ttl: 1000,
   watch: 50,
   grace: '5s',
   concurrency: 4,
+  ...(executionTimeout && { executionTimeout, writeOff: 100 }),
 })
 
 punctual.on('task.started', ({ id, job, task, attempt }) => say('started', { id, job, task, attempt, name }))

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { defineJob } from '../../src/model/definition.ts'
 import type { Clock } from '../../src/time/clock.ts'
-import { newCluster, occurrence } from '../support/cluster.ts'
+import { type Node, newCluster, occurrence } from '../support/cluster.ts'
 import { onEachStore } from '../support/each-store.ts'
 import { untilAborted } from '../support/until-aborted.ts'
 
@@ -77,32 +77,33 @@ onEachStore('F17, F20 a node that cannot beat', (newDatabase) => {
     expect(await punctual.counts({ job })).toMatchObject({ completed: 2 })
   })
 
-  it('F02 starts nothing right after its loop was blocked, before any timer could fence it', async () => {
+  it('F02 starts nothing after its loop was blocked until a beat is acknowledged, and goes on then', async () => {
     const { node, clock } = newCluster({ connect: newDatabase() })
-    let blockedMs = 0
-    const stalling: Clock = {
-      wall: () => clock.wall() + blockedMs,
-      mono: () => clock.mono() + blockedMs,
-      timer: (ms, fn) => clock.timer(ms, fn),
-      poll: (ms, fn) => clock.poll(ms, fn),
-      soon: (fn) => clock.soon(fn),
-      waitFor: (call) => clock.waitFor?.(call),
-    }
+    const stalling = blockable(clock)
     const work = Promise.withResolvers<void>()
     const ran: unknown[] = []
-    const job = defineJob('queue').task('only', async ({ payload }) => {
-      ran.push(payload)
+    const job = defineJob('queue').task('only', async ({ payload, attempt }) => {
+      ran.push([payload, attempt])
+      if (payload === 'second') return
       await work.promise
-      blockedMs = 13_000
+      stalling.block(13_000)
     })
-    const { punctual, probe } = await node({ jobs: [job], concurrency: 1, clock: stalling })
+    const { punctual, probe, store } = await node({ jobs: [job], concurrency: 1, clock: stalling })
     await punctual.enqueueMany(['first', 'second'].map((payload) => ({ job, payload })))
     await probe.next('task.started')
     await clock.advance('500ms')
     expect(punctual.depth).toEqual({ running: 1, queued: 1 })
+    const acknowledge = store.hold('beat')
     work.resolve()
+    await clock.advance('2s')
+    expect(ran).toEqual([['first', 1]])
+    acknowledge()
     await clock.settle()
-    expect(ran).toEqual(['first'])
+    expect(ran).toEqual([
+      ['first', 1],
+      ['second', 1],
+    ])
+    expect(probe.seen('node.fenced')).toEqual([])
   })
 
   it('F01 every late write of the old owner is refused and counted, and the record is the new owner’s', async () => {
@@ -200,3 +201,45 @@ onEachStore('F17, F20 a node that cannot beat', (newDatabase) => {
     expect(await occurrence(punctual, id)).toMatchObject({ state: 'completed', turns: [{ end: 'lost' }, { end: 'completed' }] })
   })
 })
+
+onEachStore('F02 a handler that blocks the event loop for longer than the ttl', (newDatabase) => {
+  it.each([1, 2])('runs once where %i nodes share the process', async (nodes) => {
+    const { node, clock, pass } = newCluster({ connect: newDatabase() })
+    const stalling = blockable(clock)
+    const attempts: number[] = []
+    const rest = Promise.withResolvers<void>()
+    const job = defineJob('crunch').task('only', async ({ attempt }) => {
+      attempts.push(attempt)
+      stalling.block(20_000)
+      await rest.promise
+      return 'done'
+    })
+    const all = []
+    for (let n = 0; n < nodes; n++) all.push(await node({ jobs: [job], clock: stalling, name: `node-${n}` }))
+    const { punctual } = all[0] as Node
+    const { id } = await punctual.enqueue(job, undefined)
+    await clock.settle()
+    await pass(20)
+    rest.resolve()
+    await pass(2)
+    expect(attempts).toEqual([1])
+    expect(await occurrence(punctual, id)).toMatchObject({ state: 'completed', result: 'done', turns: [{ end: 'completed' }] })
+    for (const { probe } of all) expect([...probe.seen('node.gone'), ...probe.seen('node.fenced')]).toEqual([])
+  })
+})
+
+/** A clock that moves with another, and on by itself while the process does nothing else. */
+function blockable(clock: Clock): Clock & { block(ms: number): void } {
+  let blockedMs = 0
+  return {
+    wall: () => clock.wall() + blockedMs,
+    mono: () => clock.mono() + blockedMs,
+    timer: (ms, fn) => clock.timer(ms, fn),
+    poll: (ms, fn) => clock.poll(ms, fn),
+    soon: (fn) => clock.soon(fn),
+    waitFor: (call) => clock.waitFor?.(call),
+    block(ms) {
+      blockedMs += ms
+    },
+  }
+}

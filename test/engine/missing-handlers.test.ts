@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import type { Context } from '../../src/model/context.ts'
 import { defineJob } from '../../src/model/definition.ts'
 import { newCluster, occurrence } from '../support/cluster.ts'
 import { onEachStore } from '../support/each-store.ts'
@@ -24,12 +25,74 @@ onEachStore('TM-6 missing handlers', (newDatabase) => {
     const job = defineJob('known').task('only', () => 1)
     const { punctual, probe, log } = await node({ jobs: [job], handlers: { stranger: () => 1, known: { other: () => 1 } } })
     expect(probe.seen('handler.missing').map(({ job: name, task }) => [name, task])).toEqual([
-      ['stranger', null],
       ['known', 'other'],
+      ['stranger', null],
     ])
     expect(log.filter(({ level }) => level === 'warn')).toHaveLength(2)
     await punctual.enqueue(job, undefined)
     await probe.next('occurrence.completed')
+  })
+
+  it('TM-2 a node that has only handlers runs what another process has declared, whichever comes first', async () => {
+    for (const isFirst of [true, false]) {
+      const { node, clock } = newCluster({ connect: newDatabase() })
+      const declarer = () =>
+        node({
+          jobs: [
+            defineJob('invoice', { retry: { max: 0 } })
+              .task('render', { retry: { max: 2, interval: '1s', factor: 1, jitter: 0 } })
+              .task('send', { timeout: '3s' }),
+            defineJob('ping'),
+          ],
+          name: 'declarer',
+        })
+      const attempts: number[] = []
+      const handlers = {
+        invoice: {
+          render: ({ attempt, fail, payload }: Context) => {
+            attempts.push(attempt)
+            return attempt < 3 ? fail('not yet') : `page for ${payload}`
+          },
+          send: ({ results }: Context) => `sent ${results.render}`,
+        },
+        ping: () => 'pong',
+      }
+      const worker = () => node({ handlers, name: 'worker' })
+      const first = isFirst ? await worker() : await declarer()
+      const second = isFirst ? await declarer() : await worker()
+      await clock.advance('1s')
+      const [runner, owner] = isFirst ? [first, second] : [second, first]
+      const { id } = await owner.punctual.enqueue('invoice', 'acme')
+      const ping = await owner.punctual.enqueue('ping')
+      await clock.advance('10s')
+      expect(await occurrence(owner.punctual, id)).toMatchObject({ state: 'completed', result: 'sent page for acme' })
+      expect(await occurrence(owner.punctual, ping.id)).toMatchObject({ state: 'completed', result: 'pong' })
+      expect(attempts).toEqual([1, 2, 3])
+      expect(runner.probe.seen('occurrence.completed')).toHaveLength(2)
+      expect((await owner.punctual.versions('invoice')).length).toBe(1)
+    }
+  })
+
+  it('TM-2 a node that has only handlers follows a new edition, and runs none that it lacks a handler for', async () => {
+    const { node, clock } = newCluster({ connect: newDatabase() })
+    const v1 = defineJob('steps').task('one')
+    const old = await node({ jobs: [v1], name: 'old' })
+    const worker = await node({ handlers: { steps: { one: () => 1, two: () => 2 } }, name: 'worker' })
+    await old.punctual.enqueue('steps')
+    await clock.advance('5s')
+    expect((await worker.probe.next('occurrence.completed')).report.tasks).toHaveLength(1)
+    await old.punctual.close()
+    const newer = await node({ jobs: [v1.task('two')], name: 'newer' })
+    await clock.advance('5s')
+    await newer.punctual.enqueue('steps')
+    await clock.advance('5s')
+    expect((await worker.probe.next('occurrence.completed')).report.tasks).toHaveLength(2)
+    await newer.punctual.close()
+    const newest = await node({ jobs: [v1.task('two').task('three')], name: 'newest' })
+    await clock.advance('5s')
+    const { id } = await newest.punctual.enqueue('steps')
+    await clock.advance('1m')
+    expect((await occurrence(newest.punctual, id)).state).toBe('pending')
   })
 
   it('a handler that is registered later makes waiting work run', async () => {

@@ -33,9 +33,12 @@ describe('the keys an occurrence needs', () => {
   it('JB-15 let catch-up runs of one job go one after another under every policy, within the cap of the cluster', () => {
     for (const overlap of overlapPolicies) {
       const limits = of('recovery', { overlap, catchUp: 7 }) ?? []
-      const own = limits.find(({ key }) => key.includes('report'))
-      expect([own?.limit, own?.policy], overlap).toEqual([1, overlap === 'allow' ? undefined : 'queue'])
-      expect(limits.at(-1)).toEqual({ kind: 'catch-up', key: '["catch-up"]', limit: 7 })
+      const catchUp = [
+        { kind: 'catch-up', key: '["catch-up","default","report"]', limit: 1 },
+        { kind: 'catch-up-total', key: '["catch-up"]', limit: 7 },
+      ]
+      const own = { kind: 'overlap', key: '["overlap","default","report"]', limit: 1, policy: 'queue' }
+      expect(limits, overlap).toEqual(overlap === 'allow' ? catchUp : [...catchUp, own])
     }
   })
 
@@ -45,7 +48,7 @@ describe('the keys an occurrence needs', () => {
     expect(of('schedule', { concurrency, rate }, 'acme')).toEqual([
       { kind: 'overlap', key: '["overlap","acme","report"]', limit: 1, policy: 'skip' },
       { kind: 'concurrency', key: '["concurrency","acme","api"]', limit: 3 },
-      { kind: 'rate', key: '["rate","acme","api"]', limit: 5, perMs: 1000 },
+      { kind: 'rate', key: '["rate","acme","api","1000"]', limit: 5, perMs: 1000 },
     ])
     expect(of('deferred', { concurrency })).toEqual([{ kind: 'concurrency', key: '["concurrency","default","api"]', limit: 3 }])
   })

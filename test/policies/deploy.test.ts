@@ -101,6 +101,31 @@ onStores('JB-20 rolling deployments', (scene) => {
     expect(await text(back.punctual)).toEqual([3, '0 18 * * *'])
   })
 
+  it.each([
+    ['closes', {}, {}],
+    ['closes before anybody has seen it', {}, {}],
+    ['crashes', {}, {}],
+    ['of a later release closes', { release: 1 }, { release: 2 }],
+  ])('an aborted deployment: the canary %s, and the old nodes declare and run their job again', async (how, older, newer) => {
+    const { node, clock, crash } = scene()
+    const ran: string[] = []
+    const v1 = defineJob('hourly', { schedule: at('*') }).task('old', ({ source }) => void ran.push(source))
+    const v2 = defineJob('hourly', { schedule: at('12') }).task('new', () => 1)
+    const old = await node({ jobs: [v1], ...older })
+    await clock.advance('10s')
+    const canary = await node({ jobs: [v2], ...newer })
+    if (how !== 'closes before anybody has seen it') await clock.advance('10s')
+    expect(await text(old.punctual)).toEqual([2, '0 12 * * *'])
+    const { id } = await canary.punctual.enqueue('hourly', undefined, { delay: '30m' })
+    if (how === 'crashes') crash(canary)
+    else await canary.punctual.close()
+    await clock.advance('2m')
+    expect(await text(old.punctual)).toEqual([3, '0 * * * *'])
+    await clock.advance('1h')
+    expect(ran).toEqual(['deferred', 'schedule'])
+    expect((await old.punctual.get(id))?.state).toBe('completed')
+  })
+
   it('release orders: code of an earlier release declares nothing while a later one lives, new text or old', async () => {
     const { node, clock } = scene()
     const later = await node({ jobs: [code('9')], release: 20 })

@@ -84,7 +84,7 @@ const situations: Record<ReasonCode, (scene: Scene) => Promise<unknown>> = {
     const { id } = await punctual.enqueue(work, 1, limit)
     await clock.advance('1s')
     const reason = await first(punctual, id)
-    expect(reason?.details.until).toBe('2026-01-01T01:00:00.000Z')
+    expect(reason?.details.until).toBe('2026-01-01T01:00:00.020Z')
     return reason
   },
   async 'catch-up'({ node, clock }) {

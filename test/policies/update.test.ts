@@ -211,7 +211,7 @@ onStores('TM-8 a person overrides what code declares', (scene) => {
     await clock.advance('1h')
     await first.punctual.stop()
     const telling = await slowNode({ jobs: [other] })
-    await clock.advance('1h')
+    await clock.advance('61m')
     expect(telling.log.map(({ message }) => message)).toContainEqual(expect.stringContaining('no longer declared'))
     expect((await telling.punctual.jobs()).find(({ name }) => name === 'daily')).toMatchObject({ orphaned: true, retired: false })
     await telling.punctual.stop()

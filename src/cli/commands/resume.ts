@@ -1,5 +1,5 @@
 import { Argument, type Command, Option } from 'commander'
-import { defaultTenant } from '../../engine/engine.ts'
+import { defaultTenant } from '../../model/job.ts'
 import { covers } from '../../model/pause.ts'
 import { withClient } from '../client.ts'
 import { example, jsonOption, storeOption } from '../options.ts'

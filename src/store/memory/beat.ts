@@ -8,6 +8,11 @@ export function beat(state: State, { node, claims, inFlight, long, phase }: Beat
   const { now } = state
   const known = state.nodes.get(node.boot)
   if (!known && phase !== 'join') return { now, aliveSince: state.aliveSince, known: false, lost: claims, cancels: [] }
+  if (known && phase === 'pulse') {
+    state.lastAliveAt = now
+    state.putNode({ ...known, beatAt: now, beats: known.beats + 1 })
+    return { now, aliveSince: state.aliveSince, known: true, lost: [], cancels: [] }
+  }
   const isAlive = [...state.nodes.values()].some((other) => other.beatAt + other.ttlMs >= now)
   if (!isAlive) noteBreak(state, now)
   const own = [...state.claims.values()].filter((claim) => claim.node === node.boot)

@@ -42,7 +42,7 @@ function take(state: State, { id, kinds, pick, limit, clusterLimit, dueBy }: Cla
   for (const { record, ref } of taken)
     for (const release of releasesAtClaim(record.limits, state.now)) state.releases.push({ ...release, ref })
   // Work let in that this node has no room for, or cannot run, is another's to take.
-  if (state.ready.first([...state.served], state.now)) state.hint({ kind: 'due', at: state.now })
+  if (door.granted.some(({ place }) => place === 'ready')) state.hint({ kind: 'due', at: state.now })
   return { taken, passed: door.passed }
 }
 
@@ -96,7 +96,7 @@ function member(state: State, entry: Entry): ClaimMember {
   }
 }
 
-/** What the job says for this occurrence: a planned one keeps the version of its instant, enqueued work goes by what is in force. */
+/** The job's spec for an occurrence: planned work keeps the version of its instant, enqueued work uses the one in force. */
 export function specOf(state: State, { tenant, job, version, source }: OccurrenceRecord): JobSpec | undefined {
   const versions = state.versions.get(jobKey(tenant, job))
   if (!versions) return undefined

@@ -39,7 +39,7 @@ function idFor(state: State, row: NewOccurrence): readonly [id: string, existing
   }
 }
 
-/** What the job says of work of this version; where the tenant has no such job, what the definition's own job says now. */
+/** The job's spec of this version; for a job that the tenant lacks, the current spec of the definition's own job. */
 function specFor(state: State, row: NewOccurrence, version: number): JobSpec | undefined {
   const known = state.versions.get(jobKey(row.tenant, row.job))?.find((one) => one.version === version)
   if (known) return known.spec

@@ -28,7 +28,7 @@ function waitOf(state: State, { wait }: Entry): WaitRecord | null {
   return { ...wait, wakeAt: frees.length === 0 ? null : Math.min(...frees) }
 }
 
-/** Of those that have been granted the key it waits for, at most ten ids. Slots of rates are nobody's. */
+/** Of those that have been granted the key it waits for, at most ten ids. Slots of rates have no holder. */
 function blockers(state: State, { wait }: Entry): readonly string[] {
   if (wait?.key == null || wait.reason === 'rate') return []
   const holders = [...state.entries.values()].filter(({ limits, granted }) =>

@@ -23,13 +23,14 @@ export class Lines {
     return this.#lines.get(key)?.[0]
   }
 
-  /** The line as it is now, however it changes while it is read. */
+  /** The line in order. Rows that were read may leave it meanwhile. */
   *of(key: string): Generator<Entry, void, undefined> {
-    yield* [...(this.#lines.get(key) ?? [])]
-  }
-
-  *all(): Generator<Entry, void, undefined> {
-    for (const line of [...this.#lines.values()]) yield* [...line]
+    const line = this.#lines.get(key) ?? []
+    for (let at = 0; at < line.length; ) {
+      const entry = line[at] as Entry
+      yield entry
+      if (line[at] === entry) at += 1
+    }
   }
 
   /** Whether any of these kinds waits for the key. */

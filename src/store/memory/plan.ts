@@ -45,7 +45,7 @@ function planJob(state: State, plan: JobPlan): PlanAnswer {
   for (const range of plan.ranges)
     state.ranges.push({ ...range, tenant: job.tenant, job: job.name, version: plan.version, recordedAt })
   for (const entry of stranded(state, job.tenant, job.name)) decide(state, entry, plan)
-  // What the plan knows nothing of must not wait for the next instant.
+  // Instants that the plan does not know of must not wait for the next one.
   if (stranded(state, job.tenant, job.name).length > 0) planSoon(state, key)
   const first = plan.rows.find((row) => row.end === null)
   if (first) state.hint({ kind: 'due', at: first.dueAt })
@@ -62,7 +62,7 @@ function addPlanned(state: State, job: JobRecord, row: PlannedOccurrence): boole
   return true
 }
 
-/** The planner's word on an instant that came due while nobody was there. */
+/** Applies the planner's decision on an instant that came due while no node was alive. */
 function decide(state: State, entry: Entry, { revive, drop }: JobPlan): void {
   const { scheduledAt } = entry.record
   const revived = revive.find(({ at }) => at === scheduledAt)

@@ -1,4 +1,4 @@
-/** What a queue needs to know of its values. A new ticket makes older places of the same value void. */
+/** A value of the queue. A new ticket makes its older places void. */
 interface Queued {
   readonly ref: number
   readonly ticket: number
@@ -81,7 +81,7 @@ function stands(item: Item<Queued>): boolean {
   return item.ticket === item.value.ticket
 }
 
-/** The head of a heap, after dropping heads that no longer stand. */
+/** The head of a heap, after dropping void ones. */
 function standingHead<T extends Queued>(heap: Item<T>[]): Item<T> | undefined {
   while (heap[0] && !stands(heap[0])) down(heap)
   return heap[0]

@@ -84,7 +84,7 @@ function expire(state: State): PassedOccurrence[] {
   })
 }
 
-/** Gives hooks that nobody has run to the node that asks, and keeps others from them for a while. */
+/** Gives hooks that have not run to the rescuer, and keeps other nodes from them for a while. */
 function handOutHooks(state: State, { kinds, hookMs, limit }: RescueRequest): RescueAnswer['unheard'] {
   const { now } = state
   const free = [...state.unheard].filter(

@@ -13,9 +13,9 @@ export interface NodeInfo {
   readonly ttlMs: number
   /** Orders deployments, where given. */
   readonly release: number | null
-  /** What the node's code declares: a hash by job id. */
+  /** A hash of each job that the node's code declares, by job id. */
   readonly declares: Readonly<Record<string, string>>
-  /** Whether the node claims by `pick`, so that a store may keep its kinds in an order that suits it. */
+  /** Whether the node claims by `pick`: a store may keep an index for it. */
   readonly picks: boolean
 }
 
@@ -43,8 +43,11 @@ export interface Beat {
   readonly inFlight: readonly string[]
   /** Turns that have run for longer than a beat, with their deadline. */
   readonly long: readonly { ref: number; turn: number; startedAt: number; deadlineAt: number }[]
-  /** `join` makes the node known; `leave` is the last beat of a node that stops, and what it still holds is left to rescue. */
-  readonly phase: 'join' | 'stay' | 'leave'
+  /**
+   * `join` makes the node known; `leave` is the last beat of a node that stops, and rescue takes what it still holds. `pulse` comes from a
+   * thread while the process is blocked: it says only that a known node lives, and claims and turns are not looked at.
+   */
+  readonly phase: 'join' | 'stay' | 'pulse' | 'leave'
 }
 
 export interface BeatAnswer {
@@ -52,7 +55,7 @@ export interface BeatAnswer {
   readonly aliveSince: number
   /** False: the node was declared gone, limits nothing any more and must come back under a new boot id. */
   readonly known: boolean
-  /** Of the listed claims, those that no longer stand. */
+  /** The listed claims that are gone. */
   readonly lost: readonly string[]
   readonly cancels: readonly CancelNotice[]
 }
@@ -66,9 +69,9 @@ export interface CancelNotice {
 export interface RescueRequest {
   /** Nodes whose beats have stood still for their ttl by the observer's clock; the store checks by its own. */
   readonly gone: readonly { boot: string; beats: number }[]
-  /** What the rescuer's scheduler changes in the settings: the lowest level of the cascade, below what jobs declare. */
+  /** The settings of the rescuer's scheduler: the lowest level of the cascade, below those of jobs. */
   readonly settings: SettingsDiff
-  /** An occurrence that was lost with its node more often than this becomes dead. */
+  /** An occurrence that is lost with its node once more after so many recoveries is dead. */
   readonly mostRecoveries: number
   /** Claims to work off in one call. */
   readonly limit: number
@@ -89,9 +92,9 @@ export interface RescueAnswer {
   readonly removed: readonly string[]
   /** Whether claims of gone nodes are left for another call. */
   readonly more: boolean
-  /** What was not started in time, on any node. */
+  /** Work that was not started in time, on any node. */
   readonly expired: readonly PassedOccurrence[]
-  /** Ended work of `kinds` whose `onComplete` nobody has run: it is this node's to run, and to report as `heard` to `settle`. */
+  /** Ended work of `kinds` whose `onComplete` has not run. The rescuer runs it and reports it as `heard` to `settle`. */
   readonly unheard: readonly { readonly ref: number; readonly id: string }[]
 }
 

@@ -10,14 +10,14 @@ export interface ClaimRef {
 
 export interface ClaimRequest extends ClaimRef {
   readonly node: string
-  /** What this node has all handlers for: see `kindOf`. */
+  /** The kinds that this node has all handlers for: see `kindOf`. */
   readonly kinds: readonly string[]
   readonly limit: number
   /** Takes only what was due by then; can only lower the store's now. */
   readonly dueBy?: number
   /** The most occurrences that may run at once in the whole cluster. */
   readonly clusterLimit?: number
-  /** What is taken first of all that is due. Default: by priority, then due, then age. */
+  /** The order in which due work is taken. Default: by priority, then due, then age. */
   readonly pick?: ClaimPick
 }
 
@@ -66,7 +66,7 @@ export interface ClaimMember {
   readonly dueAt: number
   /** How often it was lost with its node, or overran. */
   readonly recoveries: number
-  /** What the occurrence's version of the job changes in the settings, the newest for enqueued work; null when the job is unknown. */
+  /** The settings of the job, of the occurrence's version or, for enqueued work, the newest; null when the job is unknown. */
   readonly jobSettings: SettingsDiff | null
   /** When the latest run of the job that has ended began; never an earlier turn of this occurrence. */
   readonly lastRunAt: number | null
@@ -111,7 +111,7 @@ export interface SettleItem extends MemberWrite {
 }
 
 export interface SettleOptions {
-  /** Claims none of whose members is left. One that has some after all stands on. */
+  /** Claims without members left. One that still has some is kept. */
   readonly done?: readonly ClaimRef[]
   /** Ends whose `onComplete` has run on this node: their notes are removed. */
   readonly heard?: readonly number[]

@@ -45,7 +45,7 @@ export interface CreateOptions {
 
 export interface CreateAnswer {
   readonly rows: readonly CreatedRow[]
-  /** The answer to `claim`; null when none was asked for, or the store leaves it to a claim of its own. */
+  /** The answer to `claim`; null when none was asked for, or the store could not claim in the same commit. */
   readonly claimed: ClaimAnswer | null
 }
 

@@ -38,7 +38,7 @@ export interface JobPlan {
   readonly rows: readonly PlannedOccurrence[]
   /** Instants that were passed over, many at a time. */
   readonly ranges: readonly Passed[]
-  /** Stranded instants that are to run after all, as recovery. */
+  /** Stranded instants that run after all, as recovery. */
   readonly revive: readonly { readonly at: number; readonly limits: readonly Limit[] | null; readonly span: Span | null }[]
   /** Stranded instants that end here. */
   readonly drop: readonly { readonly at: number; readonly state: 'missed' | 'skipped'; readonly reason: string }[]

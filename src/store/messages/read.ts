@@ -1,7 +1,7 @@
 import type { OccurrenceState } from '../../model/lifecycle.ts'
 import type { Passed } from '../../model/recovery.ts'
 
-/** How many occurrences stand where, and when the latest run that has ended began, however long ago it was pruned. */
+/** The number of occurrences in each state, and the start of the latest run that has ended, pruned or not. */
 export interface JobCounts {
   readonly states: Readonly<Record<OccurrenceState, number>>
   readonly lastRunAt: number | null

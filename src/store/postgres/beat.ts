@@ -30,6 +30,7 @@ export async function beat(context: Context, one: Beat): Promise<Beaten> {
   const { db, dictionary } = context
   const { node, claims, phase } = one
   const boot = await dictionary.addBoot(node.boot)
+  if (phase === 'pulse') return { answer: await pulse(context, boot, claims), hints: [] }
   if (node.picks) {
     await dictionary.addKinds(node.kinds.map((kind) => ({ kind, priority: 5 })))
     await layLanes(context, node.kinds)
@@ -84,6 +85,18 @@ async function beatQuietly(context: Context, boot: number, node: NodeInfo): Prom
   const [now, aliveSince] = row
   context.noteNow(now)
   return { now, aliveSince, known: true, lost: [], cancels: [] }
+}
+
+/** Says only that the node lives. */
+async function pulse(context: Context, boot: number, claims: readonly string[]): Promise<BeatAnswer> {
+  const [row] = await context.db.all<[now: number, aliveSince: number, isKnown: boolean]>(
+    `WITH beaten AS (UPDATE punctual.node SET beat_at = ${storeNow}, beats = beats + 1 WHERE boot = $2 RETURNING boot)
+      SELECT ${storeNow}, m.alive_since, EXISTS (SELECT 1 FROM beaten) FROM punctual.meta m`,
+    [context.now(), boot],
+  )
+  const [now, aliveSince, known] = row as [number, number, boolean]
+  context.noteNow(now)
+  return { now, aliveSince, known, lost: known ? [] : claims, cancels: [] }
 }
 
 /** Whether nobody was there until now. */

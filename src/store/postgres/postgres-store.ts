@@ -1,3 +1,4 @@
+import { extname } from 'node:path'
 import { PunctualError } from '../../errors.ts'
 import { type Clock, systemClock } from '../../time/clock.ts'
 import type { Ability } from '../abilities.ts'
@@ -17,6 +18,7 @@ import type {
   PauseRequest,
   PruneRequest,
   Queryable,
+  Reopen,
   RescueRequest,
   SettleItem,
   Store,
@@ -79,6 +81,7 @@ export class PostgresStore implements Store {
   readonly name = 'postgres'
   readonly abilities: ReadonlySet<Ability> = new Set(['tx', 'join', 'durable', 'many-processes'])
   readonly batchLimit = 2000
+  readonly reopen?: Reopen
   readonly #source: Source
   readonly #options: ReturnType<typeof checkPostgresOptions>
   /** Who listens, and how to take that back. */
@@ -90,6 +93,8 @@ export class PostgresStore implements Store {
   constructor(source: Source, options: PostgresOptions) {
     this.#options = checkPostgresOptions(options)
     this.#source = checkSource(source)
+    const module = new URL(`index${extname(import.meta.url)}`, import.meta.url).href
+    if (typeof source === 'string') this.reopen = { module, factory: 'postgres', given: [source, options] }
   }
 
   async open(env: StoreEnv) {

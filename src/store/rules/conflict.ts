@@ -1,4 +1,4 @@
-// What it means that the id or the key of a new row is taken.
+// Rules for a new row whose id or key is taken.
 import { keyedId } from '../../model/ids.ts'
 import type { OccurrenceState } from '../../model/lifecycle.ts'
 import type { CreatedRow, NewOccurrence } from '../messages/create.ts'
@@ -25,7 +25,7 @@ export function isRemembered({ key, unique }: Pick<NewOccurrence, 'key' | 'uniqu
   return key !== null && unique === 'ever'
 }
 
-/** What a row changes of the existing one, if anything: work that has begun or ended stays as it is. */
+/** The change that a row makes to the existing one, if any: work that has begun or ended stays as it is. */
 export function changeOf({ state, hasBegun }: Existing, { onConflict }: NewOccurrence): 'reschedule' | 'replace' | null {
   const isMovable = (state === 'pending' || state === 'waiting') && !hasBegun
   return isMovable && onConflict !== 'keep' ? onConflict : null

@@ -22,7 +22,7 @@ export interface AtDoor {
   readonly granted: number
 }
 
-/** What becomes of due work that may not even ask for a key: it ends, or waits for something else than a key. */
+/** The fate of due work that may not ask for a key: it ends, or waits for something else than a key. */
 export type Verdict = Pick<PassedOccurrence, 'state' | 'reason'> | WaitRecord
 
 /** The counts and lines of a store, as the doorman reads and changes them. */
@@ -199,7 +199,7 @@ export interface Release {
 /** Windows are longer by this much, since a handler starts a little later than its claim. */
 const rateSlackMs = 20
 
-/** What claimed work releases by itself: the slot of a rate, when its window has passed. */
+/** The releases that a claim appends: the slots of rates, for the end of their windows. */
 export function releasesAtClaim(limits: readonly Limit[] | null, now: number): readonly Release[] {
   if (limits === null) return []
   return limits.flatMap(({ key, perMs }) => (perMs === undefined ? [] : [{ key, slots: 1, freeAt: now + perMs + rateSlackMs }]))

@@ -1,4 +1,4 @@
-// What a new occurrence looks like.
+// The records of new occurrences.
 import { defaultTenant, type JobSpec, kindOf, type VersionRecord, versionAt } from '../../model/job.ts'
 import { declaredLimits, inDoorOrder } from '../../model/limit.ts'
 import type { OccurrenceRecord } from '../../model/occurrence.ts'

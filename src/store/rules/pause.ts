@@ -6,7 +6,7 @@ export function isOpen({ to }: Pick<PauseRecord, 'to'>, now: number): boolean {
   return to === null || to > now
 }
 
-/** What a request makes of the open pause of its scope, if there is one. `id`: for a new pause. `until`: the instant asked for. */
+/** Applies a request to the open pause of its scope, if there is one. `id`: for a new pause. `until`: its requested end. */
 export function pauseRule(
   current: PauseRecord | undefined,
   { tenant, job, open }: PauseRequest,

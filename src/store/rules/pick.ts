@@ -1,6 +1,6 @@
 import type { BacklogGroup, ClaimPick, Quota } from '../messages/claim.ts'
 
-/** What a pick sees of due work. */
+/** The fields of due work that a pick goes by. */
 export interface Pickable {
   readonly tenant: string
   readonly job: string

@@ -8,7 +8,7 @@ export interface PutResult extends JobPutAnswer {
   readonly version: VersionRecord | null
 }
 
-/** What a put makes of a job. `unchanged` may still change what code declares and what a person overrides. */
+/** Applies a put to a job. `unchanged` may still change the declaration and the override. */
 export function putJobRule(known: JobRecord | null, put: JobPut, now: number): PutResult {
   const { tenant, name, spec, declared, override, expectedVersion } = put
   if (known && specText(known.spec) === specText(spec))

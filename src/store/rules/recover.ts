@@ -1,4 +1,4 @@
-// What a turn becomes whose node is gone, or which is past its deadline.
+// The end of a turn whose node is gone, or which is past its deadline.
 import { goesToDeadLetters } from '../../model/dead-letter.ts'
 import type { Source, TurnEnd } from '../../model/lifecycle.ts'
 import type { TurnRecord } from '../../model/occurrence.ts'

@@ -1,4 +1,4 @@
-// What may run: the rules on due work that come before any limit.
+// Rules on due work that come before any limit: deadlines, pauses, downtime.
 import type { Source } from '../../model/lifecycle.ts'
 import { isPausedAt, type PauseRecord } from '../../model/pause.ts'
 import type { Verdict } from './door.ts'

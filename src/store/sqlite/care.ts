@@ -17,6 +17,10 @@ export function beat(tx: Transaction, known: KnownClaims, { node, claims, inFlig
   const { now } = tx
   const before = tx.one<[number, number]>('SELECT started_at, beats FROM punctual_node WHERE boot = ?', node.boot)
   if (!before && phase !== 'join') return { now, aliveSince: aliveSince(tx), known: false, lost: claims, cancels: [] }
+  if (phase === 'pulse') {
+    tx.run('UPDATE punctual_node SET beat_at = ?, beats = beats + 1 WHERE boot = ?', now, node.boot)
+    return { now, aliveSince: aliveSince(tx), known: true, lost: [], cancels: [] }
+  }
   if (!tx.one('SELECT 1 FROM punctual_node WHERE beat_at + ttl_ms >= ?', now)) noteBreak(tx)
   const own: StandingClaim[] = []
   for (const claim of claimsOf(tx, known, node.boot)) {

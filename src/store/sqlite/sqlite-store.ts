@@ -1,3 +1,4 @@
+import { extname } from 'node:path'
 import { PunctualError } from '../../errors.ts'
 import type { Ability } from '../abilities.ts'
 import type { OccurrenceFilter } from '../query.ts'
@@ -15,6 +16,7 @@ import type {
   NewOccurrence,
   PauseRequest,
   PruneRequest,
+  Reopen,
   RescueRequest,
   SettleItem,
   Store,
@@ -52,6 +54,7 @@ export class SqliteStore implements Store {
   readonly isHearing = true
   readonly abilities: ReadonlySet<Ability>
   readonly batchLimit = 1000
+  readonly reopen?: Reopen
   readonly #path: string
   readonly #options: Required<SqliteOptions>
   readonly #claims = new KnownClaims()
@@ -64,6 +67,12 @@ export class SqliteStore implements Store {
   constructor(path: string, options: SqliteOptions) {
     this.#options = checkSqliteOptions(path, options)
     this.#path = path
+    if (path !== ':memory:' && !this.#options.exclusive)
+      this.reopen = {
+        module: new URL(`index${extname(import.meta.url)}`, import.meta.url).href,
+        factory: 'sqlite',
+        given: [path, options],
+      }
     this.abilities = new Set<Ability>(
       path === ':memory:' ? ['tx'] : this.#options.exclusive ? ['tx', 'durable'] : ['tx', 'durable', 'many-processes'],
     )

@@ -42,8 +42,17 @@ export const beatCases = topic('beat', {
       assert.equal((await scene.store.nodes()).nodes[0]?.beats, i)
     }
   },
+  'a pulse keeps a node alive, and touches neither its claims nor what it says of itself': async (scene) => {
+    const holding = await scene.running()
+    const [before] = (await scene.store.nodes()).nodes
+    await scene.clock.advance(1000)
+    const answer = await scene.beat({ phase: 'pulse', claims: [] })
+    assert.deepEqual([answer.known, answer.lost, answer.cancels], [true, [], []])
+    assert.deepEqual((await scene.store.nodes()).nodes, [{ ...before, beatAt: scene.now, beats: (before?.beats ?? 0) + 1 }])
+    assert.deepEqual((await scene.beat({ claims: [holding.claim.id] })).lost, [])
+  },
   'a boot that never joined is unknown, and stays so': async (scene) => {
-    for (const phase of ['stay', 'leave'] as const) {
+    for (const phase of ['stay', 'pulse', 'leave'] as const) {
       const answer = await scene.beat({ boot: 'ghost', claims: ['c'], phase })
       assert.deepEqual([answer.known, answer.lost, answer.cancels], [false, ['c'], []])
     }

@@ -15,6 +15,7 @@ export class MemoryDoor implements Door<Entry> {
   readonly #dueBy: number
   readonly #pauses: readonly PauseRecord[]
   readonly passed: PassedOccurrence[] = []
+  readonly granted: Entry[] = []
 
   constructor(state: State, dueBy: number) {
     this.state = state
@@ -95,6 +96,7 @@ export class MemoryDoor implements Door<Entry> {
 
   grant(entry: Entry): void {
     this.state.makeReady(entry, entry.dueAt)
+    this.granted.push(entry)
   }
 
   pass(entry: Entry, verdict: Verdict): void {
