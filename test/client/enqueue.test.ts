@@ -62,7 +62,7 @@ onEachStore('BL-1 enqueue', (newDatabase) => {
     expect(await punctual.enqueue(job, 4, { key: 'k', onConflict: 'replace' })).toMatchObject({
       id,
       outcome: 'existing',
-      state: 'pending',
+      state: 'completed',
       differs: true,
     })
     expect(await occurrence(punctual, id)).toMatchObject({ state: 'completed', result: 3 })
