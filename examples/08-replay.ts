@@ -14,7 +14,7 @@ const rates = defineJob('rates', { schedule: cron('0 6 * * *'), retry: { max: 0 
     return `${source}: ${results.fetch}`
   })
 
-const punctual = createPunctual({ store: memory(), jobs: [rates], clock, beat: '10m', ttl: '30m' })
+const punctual = createPunctual({ store: memory(), jobs: [rates], clock, node: { heartbeat: '10m', timeout: '30m' } })
 await punctual.start()
 
 // Two days fail, since the source answers 0.

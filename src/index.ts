@@ -21,7 +21,7 @@ export type {
   WaitView,
 } from './client/occurrence-view.ts'
 export type { BackfillMode, BackfillOptions, BackfillPreview, ReplayOptions } from './client/operations.ts'
-export type { PunctualOptions } from './client/options.ts'
+export type { NodeOptions, PunctualOptions } from './client/options.ts'
 export type { PauseOptions, PauseTarget, PauseView } from './client/pauses.ts'
 export { createPunctual, type Punctual } from './client/punctual.ts'
 export type { Counts, JobFilter, JobStatus, ListFilter, RangeView } from './client/reads.ts'

@@ -351,7 +351,7 @@ export class Punctual implements AsyncDisposable {
   }
 
   /** The jobs by name and tenant, those that never ran included, a page at a time. */
-  async jobs(filter?: JobFilter): Promise<readonly JobView[]> {
+  async jobs(filter?: JobFilter): Promise<Page<JobView>> {
     this.#checkOpen()
     return this.#reads.jobs(filter)
   }

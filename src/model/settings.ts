@@ -179,7 +179,7 @@ function changed<T extends object>(value: T, base: T): Partial<T> | null {
   return entries.length === 0 ? null : (Object.fromEntries(entries) as Partial<T>)
 }
 
-function checkBoolean(value: unknown, field: string): boolean {
+export function checkBoolean(value: unknown, field: string): boolean {
   if (typeof value === 'boolean') return value
   throw new PunctualError('option.invalid', `${field} must be true or false; got ${shown(value)}`, { field, given: shown(value) })
 }

@@ -108,11 +108,16 @@ const sharedRules: CronRules[] = []
 /** Equal rules are one object, so that a schedule pays one pointer for them. */
 function cronRules(pattern: CronPattern, options: CronOptions): CronRules {
   const skippedTime = options.skippedTime === undefined ? 'run' : checkChoice('skippedTime', options.skippedTime, skippedTimes)
-  const repeatedTime = options.repeatedTime === undefined ? 'auto' : checkChoice('repeatedTime', options.repeatedTime, repeatedTimes)
+  const repeatedTime =
+    options.repeatedTime === undefined ? 'auto' : checkChoice('repeatedTime', options.repeatedTime, repeatedTimes)
   const counted = repeatedTime === 'auto' ? (pattern.isInterval ? passes.both : passes.first) : passes[repeatedTime]
   const makesUp = skippedTime === 'run' && pattern.hours !== everyHour
   const known = sharedRules.find(
-    (rules) => rules.passes === counted && rules.makesUp === makesUp && rules.skippedTime === skippedTime && rules.repeatedTime === repeatedTime,
+    (rules) =>
+      rules.passes === counted &&
+      rules.makesUp === makesUp &&
+      rules.skippedTime === skippedTime &&
+      rules.repeatedTime === repeatedTime,
   )
   if (known) return known
   const rules = { skippedTime, repeatedTime, passes: counted, makesUp }

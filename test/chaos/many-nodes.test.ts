@@ -81,7 +81,9 @@ it('F59 eight nodes that prune, work and beat at once are never in a deadlock, a
     defineJob('plain').task('only', () => {}),
     defineJob('single', { concurrency: { key: 'single', limit: 1 } }).task('only', () => {}),
   ]
-  const nodes = Array.from({ length: 8 }, () => createPunctual({ store: postgres(url, { schema }), jobs, beat: 50, watch: 50 }))
+  const nodes = Array.from({ length: 8 }, () =>
+    createPunctual({ store: postgres(url, { schema }), jobs, node: { heartbeat: 50, checkInterval: 50 } }),
+  )
   onTestFinished(async () => {
     await Promise.all(nodes.map((node) => node.close()))
   })

@@ -10,7 +10,7 @@ import { loneNode } from '../support/lone-node.ts'
 import { freshSchemaName, sharedPostgresUrl } from '../support/postgres-database.ts'
 import { TcpProxy } from '../support/servers/tcp-proxy.ts'
 
-const quick = { beat: 100, ttl: 1500, watch: 100 }
+const quick = { node: { heartbeat: 100, timeout: 1500, checkInterval: 100 } }
 
 /** A schema, and schedulers on it that are closed with the test. */
 async function newCluster() {

@@ -16,7 +16,7 @@ async function newPlant() {
   const start = (name: string, code: 'old' | 'new', release: number) => startWorker(file, store, name, code, String(release))
   /** What the job `report` says: its version, when it fires and its tasks. */
   const report = async () => {
-    const job = (await client.jobs()).find(({ name }) => name === 'report')
+    const job = (await client.jobs()).items.find(({ name }) => name === 'report')
     const versions = await client.versions('report')
     return [job?.version, (job?.schedule as { text: string } | undefined)?.text, versions.at(-1)?.spec.tasks.length]
   }

@@ -166,7 +166,7 @@ onEachStore('JS-4 reads', (newDatabase) => {
     work.resolve()
     await probe.next('occurrence.completed')
     expect(await punctual.status(daily)).toMatchObject({ running: false, lastRun: new Date('2026-03-01T12:15:00Z') })
-    expect(await punctual.jobs()).toMatchObject([
+    expect((await punctual.jobs()).items).toMatchObject([
       {
         name: 'daily',
         definition: 'daily',
@@ -177,9 +177,8 @@ onEachStore('JS-4 reads', (newDatabase) => {
       },
       { name: 'plain', schedule: null, scheduleText: null, nextRun: null, tasks: [{ name: 'a' }, { name: 'b' }] },
     ])
-    expect((await punctual.jobs({ after: { name: 'daily', tenant: 'default' }, limit: 1 })).map(({ name }) => name)).toEqual([
-      'plain',
-    ])
+    const { cursor } = await punctual.jobs({ limit: 1 })
+    expect((await punctual.jobs({ cursor: cursor as string, limit: 1 })).items.map(({ name }) => name)).toEqual(['plain'])
   })
 
   it('nodes tells who is there', async () => {

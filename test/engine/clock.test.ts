@@ -81,7 +81,7 @@ describe('F50, F53 timers of 400 days', () => {
     const { node, clock } = newCluster()
     const started: Date[] = []
     const job = defineJob('far').task('only', ({ startedAt }) => void started.push(startedAt))
-    const { punctual } = await node({ jobs: [job], beat: '12h', ttl: '36h' })
+    const { punctual } = await node({ jobs: [job], node: { heartbeat: '12h', timeout: '36h' } })
     const { id } = await punctual.enqueue(job, undefined, { delay: '400d' })
     const dueAt = (await occurrence(punctual, id)).dueAt
     await punctual.stop()

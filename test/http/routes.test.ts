@@ -64,7 +64,7 @@ describe('jobs', () => {
       const { body } = await ask(`/api/v1/jobs?limit=1${after}`)
       seen.push(...body.items.map((job: { name: string; tenant: string }) => `${job.tenant}/${job.name}`))
       if (body.cursor === null) break
-      after = `&after=${body.cursor}`
+      after = `&cursor=${body.cursor}`
     }
     expect(seen).toEqual(['default/broken', 'acme/echo', 'default/echo', 'default/later'])
   })

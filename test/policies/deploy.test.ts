@@ -7,8 +7,10 @@ const at = (hours: string) => cron(`0 ${hours} * * *`, { timezone: 'UTC' })
 const code = (schedule: string) => defineJob('daily', { schedule: at(schedule) }).task('only', () => 1)
 
 onStores('JB-20 rolling deployments', (scene) => {
-  const text = async (punctual: { jobs(): Promise<readonly { version: number; schedule: unknown }[]> }) => {
-    const [job] = await punctual.jobs()
+  const text = async (punctual: { jobs(): Promise<{ items: readonly { version: number; schedule: unknown }[] }> }) => {
+    const {
+      items: [job],
+    } = await punctual.jobs()
     return job && [job.version, (job.schedule as { text: string }).text]
   }
 

@@ -36,7 +36,9 @@ export function addJobsShow(jobs: Command): void {
 }
 
 async function readFacts(punctual: Punctual, name: string, tenant = defaultTenant): Promise<JobFacts> {
-  const [job] = await punctual.jobs({ name, tenant })
+  const {
+    items: [job],
+  } = await punctual.jobs({ name, tenant })
   if (!job) {
     const message = `There is no job ${JSON.stringify(name)} in tenant ${JSON.stringify(tenant)}`
     throw new PunctualError('job.unknown', message, { job: name, tenant })
