@@ -241,10 +241,10 @@ export class Engine {
     return null
   }
 
-  async #planOnce(): Promise<Wait> {
+  async #planOnce(isPass = false): Promise<Wait> {
     await this.#wakeUp()
     await this.#declarer.runOnce()
-    const wait = await this.#planner.runOnce()
+    const wait = await this.#planner.runOnce(isPass)
     // What was left to others is looked at as often as they beat: one of them that only starts anew is then seen to be back.
     return this.#declarer.isUndeclared ? noLaterThan(wait, this.env.options.beatMs) : wait
   }
@@ -260,7 +260,7 @@ export class Engine {
   }
 
   async #planAll(): Promise<void> {
-    while ((await this.#planOnce()) === 0);
+    while ((await this.#planOnce(this.#phase === 'stopped')) === 0);
   }
 
   async #beatOnce(): Promise<Wait> {
