@@ -124,15 +124,21 @@ function letIn<Row extends AtDoor>(door: Door<Row>, arrivals: Arrivals<Row>, row
 function refuse<Row extends AtDoor>(door: Door<Row>, row: Row, limit: Limit): void {
   // Work that has begun was let in before or is retried on a person's request: it waits for its turn.
   const policy = row.hasBegun ? 'queue' : (limit.policy ?? 'queue')
-  if (policy === 'cancel-previous') door.cancelHolder(limit.key, row)
-  const rival = policy === 'queue' ? null : rivalOf(door, limit.key, policy)
+  // Work that has just given up the key may still be its holder: no one gives way to itself.
+  const holder = policy === 'queue' ? null : door.holder(limit.key)
+  const other = holder?.id === row.id ? null : holder
+  if (other && policy === 'cancel-previous') door.cancelHolder(limit.key, row)
+  const rival = policy === 'queue' ? null : rivalOf(door, limit.key, policy === 'skip' ? other : null)
   if (rival) door.pass(row, { state: 'skipped', reason: `overlap: ${rival.id}` })
   else door.wait(row, limit)
 }
 
 /** The occurrence to which a newcomer gives way. Recovery runs are no rivals: live work waits for them, one at a time. */
-function rivalOf<Row extends AtDoor>(door: Door<Row>, key: string, policy: Limit['policy']): { readonly id: string } | null {
-  const holder = policy === 'skip' ? door.holder(key) : null
+function rivalOf<Row extends AtDoor>(
+  door: Door<Row>,
+  key: string,
+  holder: ReturnType<Door<Row>['holder']>,
+): { readonly id: string } | null {
   if (holder && !holder.isRecovery) return holder
   for (const row of door.line(key)) if (!row.isRecovery) return row
   return null

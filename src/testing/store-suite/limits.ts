@@ -177,6 +177,15 @@ export const limitCases = topic('limits', {
     assert.equal(await scene.state(first as string), 'canceled')
     assert.equal((await scene.store.counts({})).states.running, 1)
   },
+  'work that gave up its key before the clock was set back is not canceled by itself': async (scene) => {
+    const holding = await scene.running({ limits: overlap('cancel-previous'), due: scene.now - minute })
+    await scene.settle(holding, 'released')
+    scene.clock.jump(-1000)
+    assert.deepEqual(await scene.claimedIds(), [])
+    assert.equal(await scene.state(holding.id), 'waiting')
+    await scene.clock.advance(1000)
+    assert.deepEqual(await scene.claimedIds(), [holding.id])
+  },
   'TS-10 keys are what they say: other keys of other tenants are not in the way': async (scene) => {
     await scene.running({ limits: overlap('skip', 'a') })
     const other = await scene.create({ tenant: 'acme', limits: overlap('skip', 'b') })

@@ -86,7 +86,7 @@ export class SqliteDoor implements Door<Entry> {
       const rows = tx.all<WorkRow>(selectArrivals, row.kind, this.#dueBy, mostArrivals)
       for (const one of rows) due.push(entryOf(tx, one, 'arrival'))
     }
-    const taken = due.length > mostArrivals ? due.sort(byDue).slice(0, mostArrivals) : due
+    const taken = due.sort(byDue).slice(0, mostArrivals)
     for (const entry of taken) {
       leave(tx, entry)
       this.#inHand.set(entry.ref, entry)
