@@ -144,25 +144,26 @@ function rivalOf<Row extends AtDoor>(
   return null
 }
 
-/** Newcomers and the rows of a line together, in order. */
+/** Newcomers and the rows of a line together, in order. The line is read no further than it is walked. */
 class Line<Row extends AtDoor> {
   readonly #newcomers: readonly Row[]
   readonly #waiting: Iterator<Row>
   #at = 0
-  #head: Row | null = null
+  /** The next row of the line; undefined while it has not been read. */
+  #head: Row | null | undefined
 
   constructor(newcomers: readonly Row[], waiting: Iterable<Row>) {
     this.#newcomers = newcomers
     this.#waiting = waiting[Symbol.iterator]()
-    this.#head = this.#read()
   }
 
   /** Of a line that is closed only the newcomers are of interest. */
   next(isOpen: boolean): { readonly row: Row; readonly isNew: boolean } | null {
     const newcomer = this.#newcomers[this.#at]
+    if (isOpen && this.#head === undefined) this.#head = this.#read()
     const head = isOpen ? this.#head : null
     if (head && (!newcomer || inLine(head, newcomer) < 0)) {
-      this.#head = this.#read()
+      this.#head = undefined
       return { row: head, isNew: false }
     }
     this.#at += 1

@@ -1,6 +1,6 @@
 import type { TurnEnd } from '../../model/lifecycle.ts'
 import { endToWrite, goesOn, isSameEnd, nextTurnDue } from '../rules/settle.ts'
-import type { SettleAnswer, SettleItem, SettleOptions, WriteAnswer } from '../store.ts'
+import type { ClaimRef, SettleAnswer, SettleItem, SettleOptions, WriteAnswer } from '../store.ts'
 import { Fence } from './checkpoint.ts'
 import { deleteClaim, findClaim, unended } from './claim/claim-row.ts'
 import { entryOfMember } from './claim/members.ts'
@@ -11,12 +11,23 @@ import { addAttempts, cancelOf, endTurn, nextTurn, noteEnd } from './occurrence/
 export function settle(tx: Transaction, items: readonly SettleItem[], options: SettleOptions = {}): SettleAnswer {
   const fence = new Fence(tx)
   const answers = items.map((item) => settleOne(tx, fence, item))
-  for (const { id, token } of options.done ?? []) {
-    const standing = findClaim(tx, id)
-    if (standing?.token === token && unended(tx, standing).length === 0) deleteClaim(tx, id)
-  }
+  if (options.done)
+    deleteDone(
+      tx,
+      options.done,
+      items.filter((_, i) => answers[i] === 'ok'),
+    )
   for (const ref of options.heard ?? []) tx.run('DELETE FROM punctual_unheard WHERE ref = ?', ref)
   return { items: answers, claimed: options.claim ? claim(tx, options.claim) : null }
+}
+
+/** Deletes claims none of whose members is left. */
+function deleteDone(tx: Transaction, done: readonly ClaimRef[], ended: readonly SettleItem[]): void {
+  const turns = new Map(ended.map(({ member }) => [member.ref, member.turn]))
+  for (const { id, token } of done) {
+    const standing = findClaim(tx, id)
+    if (standing?.token === token && unended(tx, standing, turns).length === 0) deleteClaim(tx, id)
+  }
 }
 
 function settleOne(tx: Transaction, fence: Fence, item: SettleItem): WriteAnswer {

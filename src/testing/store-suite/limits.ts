@@ -179,7 +179,7 @@ export const limitCases = topic('limits', {
   },
   'work that gave up its key before the clock was set back is not canceled by itself': async (scene) => {
     const holding = await scene.running({ limits: overlap('cancel-previous'), due: scene.now - minute })
-    await scene.settle(holding, 'released')
+    await scene.settleAll([{ ...scene.settleItem(holding, 'released'), end: scene.end('released', { startedAt: null }) }])
     scene.clock.jump(-1000)
     assert.deepEqual(await scene.claimedIds(), [])
     assert.equal(await scene.state(holding.id), 'waiting')

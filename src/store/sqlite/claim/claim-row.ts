@@ -40,9 +40,13 @@ export function deleteClaim(tx: Transaction, id: string): void {
   tx.run('DELETE FROM punctual_claim WHERE id = ?', id)
 }
 
-/** The members whose turn has no end row yet. */
-export function unended(tx: Transaction, { members }: Pick<ClaimRow, 'members'>): StoredMember[] {
-  return membersIn(members).filter((member) => isUnended(tx, member))
+/** The members whose turn has no end row yet. `ended`: turns by ref that are known to have one. */
+export function unended(
+  tx: Transaction,
+  { members }: Pick<ClaimRow, 'members'>,
+  ended?: ReadonlyMap<number, number>,
+): StoredMember[] {
+  return membersIn(members).filter((member) => ended?.get(member.ref) !== member.turn && isUnended(tx, member))
 }
 
 export function isUnended(tx: Transaction, { series, ref, turn }: Pick<StoredMember, 'series' | 'ref' | 'turn'>): boolean {

@@ -124,7 +124,7 @@ export class SqliteDoor implements Door<Entry> {
   *line(key: string): Generator<Entry, void, undefined> {
     const tx = this.#tx
     let last: LineRow = { priority: -1, recovery: 0, due_at: 0, ref: 0 }
-    for (let size = 8; ; size *= 8) {
+    for (let size = 2; ; size *= 8) {
       const rows = tx.all<WorkRow & LineRow & { readonly reason: LimitKind }>(
         selectLine,
         key,
