@@ -91,7 +91,7 @@ export class SqliteStore implements Store {
     if (this.#users.size > 0) return
     this.#env = null
     this.hints.stop()
-    this.#disconnect()
+    await this.#disconnect()
   }
 
   async putJob(put: JobPut) {
@@ -189,7 +189,7 @@ export class SqliteStore implements Store {
       return await waitForLock(env, deadlineMs, act)
     } catch (error) {
       const failure = storeFailure(error, this.#path)
-      if (failure !== error || this.#connection?.db.isOpen === false) this.#disconnect()
+      if (failure !== error || this.#connection?.db.isOpen === false) await this.#disconnect()
       throw failure
     }
   }
@@ -205,11 +205,12 @@ export class SqliteStore implements Store {
     return this.#connection
   }
 
-  #disconnect(): void {
+  async #disconnect(): Promise<void> {
     // A database in memory is its connection: it ends only with the store.
     if (this.#path === ':memory:' && this.#env) return
-    this.#connection?.close()
+    const connection = this.#connection
     this.#connection = null
+    await connection?.close()
   }
 }
 

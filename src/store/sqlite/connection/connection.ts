@@ -10,6 +10,7 @@ import type { SqliteOptions } from '../options.ts'
 import { BlockMemo } from '../schema/blocks.ts'
 import { migrate } from '../schema/migrate.ts'
 import { Names } from '../schema/names.ts'
+import { Log } from './log.ts'
 import { Transaction } from './transaction.ts'
 
 export interface Written<Answer> {
@@ -28,6 +29,7 @@ export class Connection {
   /** Whether other processes can open the file as well. */
   readonly isShared: boolean
   readonly names = new Names(this)
+  readonly #log: Log | null
   readonly blocks = new BlockMemo()
   /** Specs by series and version: versions never change. */
   readonly specs = new Map<string, JobSpec>()
@@ -55,8 +57,10 @@ export class Connection {
         )
       this.db.exec(
         `PRAGMA synchronous = ${durability}; PRAGMA cache_size = -32000; PRAGMA temp_store = MEMORY;
-          PRAGMA wal_autocheckpoint = 4000; PRAGMA journal_size_limit = 67108864`,
+          PRAGMA wal_autocheckpoint = ${this.isShared ? 0 : 4000}; PRAGMA journal_size_limit = 67108864`,
       )
+      // No thread can open a file that this connection keeps to itself.
+      this.#log = this.isShared ? new Log(this) : null
       checkWhole(this)
       migrate(this)
     } catch (error) {
@@ -100,6 +104,7 @@ export class Connection {
       tx.flush()
       this.run('COMMIT')
       tx.committed()
+      this.#log?.committed()
       return { answer, hints: tx.hints }
     } catch (error) {
       this.#undo()
@@ -117,7 +122,8 @@ export class Connection {
     }
   }
 
-  close(): void {
+  async close(): Promise<void> {
+    await this.#log?.close()
     if (this.db.isOpen) this.db.close()
   }
 
