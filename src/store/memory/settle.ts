@@ -6,7 +6,10 @@ import type { State } from './state.ts'
 
 export function settle(state: State, items: readonly SettleItem[], options: SettleOptions = {}): SettleAnswer {
   if (options.claim) checkClaim(state, options.claim)
+  // A claim that is repeated under its id finds what it found before.
+  state.isClaimNext = options.claim !== undefined && !state.claims.has(options.claim.id)
   const answers = items.map((item) => settleOne(state, item))
+  state.isClaimNext = false
   for (const { id, token } of options.done ?? []) {
     const standing = state.claims.get(id)
     if (standing?.token === token && unended(state, standing).length === 0) state.claims.delete(id)

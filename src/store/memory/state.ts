@@ -39,6 +39,8 @@ export class State {
 
   readonly claims = new Map<string, Claim>()
   running = 0
+  /** A claim follows in the same commit: it takes what a freed key lets in, or hints at it. */
+  isClaimNext = false
   /** A claim found the cluster's limit reached: the next end is news. */
   isClusterFull = false
 
@@ -233,7 +235,7 @@ export class State {
 
   release(key: string, slots: 0 | 1): void {
     this.releases.push({ key, slots, freeAt: this.now, ref: null })
-    if (this.lines.first(key)) this.hint({ kind: 'due', at: this.now })
+    if (!this.isClaimNext && this.lines.first(key)) this.hint({ kind: 'due', at: this.now })
   }
 
   /** A start that did not happen takes no part in its rates. */
