@@ -1,4 +1,4 @@
-// The events of a turn. None is made that nobody listens to, and a report only when it is read: at full speed most are not.
+// The events of a turn. An event without a listener is not made, and a report only when it is read: at full speed most are not.
 import type { OccurrenceEvent } from '../../model/events.ts'
 import type { Source, TurnEnd } from '../../model/lifecycle.ts'
 import type { ErrorRecord, ExecutionReport } from '../../model/report.ts'
