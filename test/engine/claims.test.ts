@@ -217,4 +217,18 @@ onEachStore('TM-5, JB-17 claims', (newDatabase) => {
     expect(await punctual.runDue({ limit: 2 })).toMatchObject({ claimed: 2, succeeded: 2 })
     expect(await punctual.counts({ job })).toMatchObject({ completed: 2, pending: 3 })
   })
+
+  it('that travel with ends leave room for timers, also where the store answers at once', async () => {
+    const { client } = newCluster({ connect: newDatabase() })
+    let done = 0
+    const job = defineJob('work').task('only', () => void done++)
+    await client().punctual.enqueueMany(Array.from({ length: 2000 }, () => ({ job })))
+    const { punctual } = client({ jobs: [job], concurrency: 1 })
+    await punctual.start()
+    while (done === 0) await new Promise(setImmediate)
+    await new Promise(setImmediate)
+    expect(done).toBeLessThan(2000)
+    await punctual.idle()
+    expect(done).toBe(2000)
+  })
 })

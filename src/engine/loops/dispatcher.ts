@@ -140,10 +140,11 @@ export class Dispatcher implements TurnHost, RideSource {
   }
 
   #takeRide(claimed: Claimed | null): void {
-    const { events, time } = this.env
+    const { clock, events, time } = this.env
     if (!claimed) return this.#signalRoom()
     this.#enqueue(claimed, true)
-    this.#fill()
+    // A fresh burst: a store that answers at once would leave no room for timers and beats.
+    clock.soon(() => this.#fill())
     if (claimed.isFull && this.#room() > 0) this.#signalRoom()
     else if (claimed.nextDue !== null) events.emit('signal.due', Math.max(1, time.until(claimed.nextDue)))
   }
