@@ -176,7 +176,7 @@ onEachStore('TM-5, JB-17 claims', (newDatabase) => {
     const claims: number[] = []
     const job = defineJob('work').task('only', () => void claims.push(store.calls('claim')))
     const { punctual, store } = client({ jobs: [job], concurrency: 1 })
-    await client().punctual.enqueue(Array.from({ length: 5 }, () => ({ job })))
+    await client().punctual.enqueueMany(Array.from({ length: 5 }, () => ({ job })))
     await punctual.start()
     while (claims.length < 5) await clock.settle()
     expect(claims.map((count) => count - (claims[0] as number))).toEqual([0, 0, 0, 0, 0])
@@ -190,7 +190,7 @@ onEachStore('TM-5, JB-17 claims', (newDatabase) => {
       () => void claims.push(store.calls('claim')),
     )
     const { punctual, store } = client({ jobs: [job] })
-    await client({ jobs: [job] }).punctual.enqueue(Array.from({ length: 5 }, () => ({ job })))
+    await client({ jobs: [job] }).punctual.enqueueMany(Array.from({ length: 5 }, () => ({ job })))
     await punctual.start()
     while (claims.length < 5) await clock.settle()
     expect(claims.map((count) => count - (claims[0] as number))).toEqual([0, 0, 0, 0, 0])
@@ -213,7 +213,7 @@ onEachStore('TM-5, JB-17 claims', (newDatabase) => {
     const { client } = newCluster({ connect: newDatabase() })
     const job = defineJob('work').task('only', () => 1)
     const { punctual } = client({ jobs: [job] })
-    await punctual.enqueue(Array.from({ length: 5 }, () => ({ job })))
+    await punctual.enqueueMany(Array.from({ length: 5 }, () => ({ job })))
     expect(await punctual.runDue({ limit: 2 })).toMatchObject({ claimed: 2, succeeded: 2 })
     expect(await punctual.counts({ job })).toMatchObject({ completed: 2, pending: 3 })
   })

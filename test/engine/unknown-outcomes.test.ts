@@ -61,7 +61,7 @@ onEachStore('F14, F15 the store commits and its answer is lost', (newDatabase) =
     const { node, client, clock } = newCluster({ connect: newDatabase() })
     let runs = 0
     const job = defineJob('work').task('only', () => ++runs)
-    await client().punctual.enqueue(Array.from({ length: 20 }, () => ({ job })))
+    await client().punctual.enqueueMany(Array.from({ length: 20 }, () => ({ job })))
     const { punctual, store } = await node({ jobs: [job], concurrency: 1 })
     store.loseAnswer('settle', 3)
     await clock.advance('10s')
@@ -73,7 +73,7 @@ onEachStore('F14, F15 the store commits and its answer is lost', (newDatabase) =
     const { client, clock, pass } = newCluster({ connect: newDatabase() })
     const runs: unknown[] = []
     const job = defineJob('work').task('only', ({ payload }) => void runs.push(payload))
-    await client().punctual.enqueue([1, 2, 3].map((payload) => ({ job, payload })))
+    await client().punctual.enqueueMany([1, 2, 3].map((payload) => ({ job, payload })))
     const { punctual, probe, store } = client({ jobs: [job], concurrency: 1 })
     store.loseAnswer('settle', 1000)
     await punctual.start()
@@ -92,7 +92,7 @@ onEachStore('F14, F15 the store commits and its answer is lost', (newDatabase) =
     const { client, clock } = newCluster({ connect: newDatabase() })
     const runs: unknown[] = []
     const job = defineJob('work').task('only', ({ payload }) => void runs.push(payload))
-    await client().punctual.enqueue([1, 2].map((payload) => ({ job, payload })))
+    await client().punctual.enqueueMany([1, 2].map((payload) => ({ job, payload })))
     const { punctual, store } = client({ jobs: [job], concurrency: 1 })
     const answer = store.holdAnswer('settle')
     await punctual.start()
