@@ -201,7 +201,7 @@ export class Engine {
       const { now, nextDue } = await store.peek({
         kinds: isStarted ? registry.kinds() : registry.names,
       })
-      // What a claim under way has taken is due no more, and not here yet.
+      // Work that a claim in flight has taken is no longer due and has not arrived yet.
       await this.#dispatcher.claimed()
       const isUninformed = isStarted && !registry.isInformed
       if (!isUninformed && (nextDue === null || nextDue > now) && this.#dispatcher.isIdle) return
@@ -213,7 +213,7 @@ export class Engine {
     }
   }
 
-  /** Makes the node look for ended work whose `onComplete` nobody has run. */
+  /** Makes the node look for ended work whose `onComplete` has not run. */
   wakeWatch(): void {
     this.#loops.watch.wake()
   }
@@ -223,7 +223,7 @@ export class Engine {
     this.#loops.planner.wake()
   }
 
-  /** A definition or handler was added: its job is to be declared, and it may be claimed. */
+  /** A definition or handler was added: the node declares its job and may claim its work. */
   noteRegistration(): void {
     this.#declarer.noteRegistration()
     this.#loops.planner.wake()
@@ -245,7 +245,7 @@ export class Engine {
     await this.#wakeUp()
     await this.#declarer.runOnce()
     const wait = await this.#planner.runOnce()
-    // What was left to others is looked at as often as they beat: one of them that only starts anew is then seen to be back.
+    // A declaration that was left to another node is checked as often as nodes beat: a node that only restarts is back by then.
     return this.#declarer.isUndeclared ? noLaterThan(wait, this.env.options.beatMs) : wait
   }
 
