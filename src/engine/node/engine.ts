@@ -11,7 +11,7 @@ import { type Loop, noLaterThan, type Wait } from '../loops/loop.ts'
 import { Planner } from '../loops/planner.ts'
 import { UnheardEnds } from '../loops/unheard-ends.ts'
 import { Recorder } from '../record/recorder.ts'
-import { type DueSummary, runDue } from './due-work.ts'
+import { type DueSummary, runDue, whenIdle } from './due-work.ts'
 import { logFinalFailures } from './failure-log.ts'
 import { HealthBook } from './health-book.ts'
 import { Session } from './session.ts'
@@ -192,25 +192,16 @@ export class Engine {
     }
   }
 
-  /** Resolves when nothing is due any more that this node could run. */
-  async idle(): Promise<void> {
-    const { store, registry, clock } = this.env
-    const isStarted = this.#phase === 'started'
-    for (;;) {
-      await this.#dispatcher.idle()
-      const { now, nextDue } = await store.peek({
-        kinds: isStarted ? registry.kinds() : registry.names,
-      })
-      // Work that a claim in flight has taken is no longer due and has not arrived yet.
-      await this.#dispatcher.claimed()
-      const isUninformed = isStarted && !registry.isInformed
-      if (!isUninformed && (nextDue === null || nextDue > now) && this.#dispatcher.isIdle) return
-      if (this.#phase !== 'started')
-        throw new PunctualError('punctual.stopped', 'Work is due and this scheduler is not started; call start() first', {})
-      if (isUninformed) this.#loops.planner.wake()
-      this.#loops.dispatcher.wake()
-      await new Promise<void>((resolve) => clock.soon(resolve))
-    }
+  /** Resolves when no due work is left that this node could run. */
+  idle(): Promise<void> {
+    const { planner, dispatcher } = this.#loops
+    return whenIdle(this.env, this.#dispatcher, {
+      isStarted: () => this.#phase === 'started',
+      wake: (isUninformed) => {
+        if (isUninformed) planner.wake()
+        dispatcher.wake()
+      },
+    })
   }
 
   /** Makes the node look for ended work whose `onComplete` has not run. */
