@@ -14,6 +14,7 @@ import { Recorder } from '../record/recorder.ts'
 import { type DueSummary, runDue, whenIdle } from './due-work.ts'
 import { logFinalFailures } from './failure-log.ts'
 import { HealthBook } from './health-book.ts'
+import { OpenStore } from './open-store.ts'
 import { Session } from './session.ts'
 import { WorkerPool } from './worker-pool.ts'
 
@@ -39,12 +40,11 @@ export class Engine {
   readonly #declarer: Declarer
   readonly #book: HealthBook
   readonly #workers: WorkerPool
+  readonly #store: OpenStore
   #session: Session
   #phase: 'stopped' | 'started' | 'stopping' = 'stopped'
-  #opening: Promise<void> | null = null
   #stopping: Promise<void> | null = null
   #ticking: Promise<void> = Promise.resolve()
-  #isOpen = false
   #unsubscribe: () => void = () => {}
 
   constructor(env: Env) {
@@ -67,6 +67,7 @@ export class Engine {
       prune: this.#book.loop(env, 'prune', () => this.#keeper.pruneOnce()),
     }
     this.#workers = new WorkerPool(env)
+    this.#store = new OpenStore(env)
     env.registry.workerHandler = (module) => this.#workers.handler(module)
     this.#listen()
     logFinalFailures(env)
@@ -95,18 +96,9 @@ export class Engine {
     return this.#phase === 'stopped' ? { state: 'stopped', reasons: [] } : this.#book.health
   }
 
-  /** Makes the store usable; said again while it is under way or done, it does nothing more. */
+  /** Makes the store usable. Repeated calls are harmless. */
   open(): Promise<void> {
-    this.#opening ??= this.env.store.open({ clock: this.env.clock, random: this.env.random }).then(
-      () => {
-        this.#isOpen = true
-      },
-      (error: unknown) => {
-        this.#opening = null
-        throw error
-      },
-    )
-    return this.#opening
+    return this.#store.open()
   }
 
   /** Starts the loops. A store that is away does not make this fail: the node is degraded until it comes back. */
@@ -161,9 +153,7 @@ export class Engine {
     await this.stop()
     await this.#ticking
     await Promise.all([this.#keeper.close(), this.#workers.close()])
-    if (this.#isOpen) await this.env.store.close()
-    this.#isOpen = false
-    this.#opening = null
+    await this.#store.close()
   }
 
   /** Plans, claims and runs what is due, once, for hosts that tick from outside. Of several calls each waits for the one before. */
@@ -294,7 +284,7 @@ export class Engine {
   /** Work that ignores its signal is left to rescue at once, and nothing of it keeps the process alive. */
   async #leave(): Promise<void> {
     const { boot, isJoined, claims } = this.#session
-    const hasLeft = this.#isOpen && isJoined && (await this.#tried(() => this.#keeper.beatOnce('leave')))
+    const hasLeft = this.#store.isOpen && isJoined && (await this.#tried(() => this.#keeper.beatOnce('leave')))
     this.#renewSession()
     this.#dispatcher.abandon(() => true)
     this.#unheard.abandon()
