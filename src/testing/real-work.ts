@@ -24,6 +24,8 @@ interface Pending {
 interface Run {
   readonly name: string
   readonly resources: Map<number, Pending>
+  /** Timers of the manual clock that it has set: while it has some, it waits for the clock. */
+  clockTimers: number
   /** Since when it has waited for nothing visible, by real time. */
   quietSince: number
   busySince: number
@@ -42,7 +44,7 @@ export class RealWork {
 
   run<Value>(name: string, work: () => Value): Value {
     const now = systemClock.mono()
-    const run: Run = { name, resources: new Map(), quietSince: now, busySince: now }
+    const run: Run = { name, resources: new Map(), clockTimers: 0, quietSince: now, busySince: now }
     this.#runs.add(run)
     if (this.#runs.size === 1) this.#hook.enable()
     try {
@@ -55,6 +57,17 @@ export class RealWork {
     } catch (error) {
       this.#over(run)
       throw error
+    }
+  }
+
+  /** User code sets a timer of the clock. Returns what to call when that timer has run or was taken back. */
+  clockTimer(): () => void {
+    const run = this.#storage.getStore()
+    if (!run) return noRun
+    run.clockTimers += 1
+    return () => {
+      run.clockTimers -= 1
+      run.quietSince = systemClock.mono()
     }
   }
 
@@ -117,6 +130,8 @@ export class RealWork {
   }
 }
 
+const noRun = () => {}
+
 /** A timer that would not keep the process alive is no progress. */
 function isBusy({ resources }: Run): boolean {
   return resources.values().some((one) => !isSocket(one) && one.resource.hasRef?.() !== false)
@@ -132,7 +147,8 @@ function isGuard({ type, resource }: Pending): boolean {
   return setter !== undefined && (setter.includes('node_modules') || setter.includes(ownCode))
 }
 
-function patience({ resources }: Run): number {
+function patience({ resources, clockTimers }: Run): number {
+  if (clockTimers > 0) return 0
   return resources.values().some(isSocket) ? silentMs : quietMs
 }
 

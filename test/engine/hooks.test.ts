@@ -123,7 +123,7 @@ onEachStore('JB-14 hooks', (newDatabase) => {
       .task('second', () => 2)
     const { punctual, probe } = await node({ jobs: [job] })
     const outside = client().punctual
-    const pending = await punctual.enqueue(job, 'fine', { runAt: '1h', key: 'p' })
+    const pending = await punctual.enqueue(job, 'fine', { delay: '1h', key: 'p' })
     expect(await outside.cancel(pending.id, { reason: 'paid' })).toBe('canceled')
     await clock.advance('2s')
     expect(await probe.next('occurrence.canceled')).toMatchObject({ id: pending.id, key: 'p', reason: 'paid' })

@@ -86,7 +86,7 @@ onEachStore('Whatever user code throws or returns ends as a recorded attempt', (
     const row = { id: 7, at: new Date(0), note: undefined, url: new URL('http://localhost/') }
     const job = defineJob('rows')
       .task('read', () => [row])
-      .task('use', { after: ['read'] }, ({ results }) => results.read)
+      .task('use', ({ results }) => results.read)
     const { punctual, probe } = await node({ jobs: [job] })
     const { id } = await punctual.enqueue(job, undefined)
     await probe.next('occurrence.completed')

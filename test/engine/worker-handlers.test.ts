@@ -12,11 +12,11 @@ async function newScene(options: { timeout?: string; grace?: string } = {}) {
   const line = (message: string, fields?: object) => void log.push([message, fields])
   const job = defineJob<string>('crunch', { retry: { max: 1, interval: 1, jitter: 0 } })
     .task('first', () => 'one')
-    .task('work', { runIn: 'worker', module, after: ['first'], ...(options.timeout && { timeout: options.timeout }) })
+    .task('work', { runIn: 'worker', module, ...(options.timeout && { timeout: options.timeout }) })
   const punctual = createPunctual({
     store: memory(),
     jobs: [job],
-    writeOff: 100,
+    node: { abandonAfter: 100 },
     grace: options.grace ?? '10s',
     log: { debug: line, info: line, warn: line, error: line },
   })

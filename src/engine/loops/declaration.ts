@@ -86,7 +86,7 @@ export async function handleOrphans(env: Env, told: Set<string>): Promise<void> 
     if (!options.retireOrphans && told.has(job.id)) continue
     told.add(job.id)
     if (!options.retireOrphans)
-      log.warn('A job is no longer declared by any node; retire it, or create the scheduler with prune: true', {
+      log.warn('A job is no longer declared by any node; retire it, or create the scheduler with retireOrphans: true', {
         tenant,
         job: name,
       })

@@ -5,7 +5,7 @@ import { type VersionRecord, versionAt } from '../../model/job.ts'
 import type { Source } from '../../model/lifecycle.ts'
 import { limitsFor } from '../../model/limit.ts'
 import { isPausedAt } from '../../model/pause.ts'
-import { decideGap, type Passed, PassedInstants, type Span } from '../../model/recovery.ts'
+import { decideGap, type Passed, PassedInstants, type RecoveryPolicy, type Span } from '../../model/recovery.ts'
 import { cascade, type Settings, type SettingsDiff } from '../../model/settings.ts'
 import { spreadMs } from '../../schedule/spread.ts'
 import { tzStamp } from '../../schedule/tz-stamp.ts'
@@ -21,6 +21,8 @@ interface PlanInput {
   readonly horizonMs: number
   /** The scheduler's level of the settings. */
   readonly settings: SettingsDiff
+  /** A pass by hand: nobody is there between two of them, which is no downtime. */
+  readonly isPass?: boolean
 }
 
 /** The plan from the job's cursor to a little beyond now: first the gap in which no node ran, then the coming instants. */
@@ -65,7 +67,8 @@ function planGap(input: PlanInput, rows: Rows): GapPlan {
   const { candidate, work, timeline } = input
   const { job, stranded, versions } = candidate
   const settings = settingsOf(input, versionAt(versions, work.now))
-  const policy = settings.recovery
+  const isLate = input.isPass === true && settings.recovery.strategy === 'mark-missed'
+  const policy: RecoveryPolicy = isLate ? { strategy: 'last' } : settings.recovery
   const ticks = new Map<number, Tick>()
   const paused = new PassedInstants()
   const held = stranded.filter((at) => !isPaused(candidate, at))

@@ -222,10 +222,10 @@ export class Engine {
     return null
   }
 
-  async #planOnce(): Promise<Wait> {
+  async #planOnce(isPass = false): Promise<Wait> {
     await this.#wakeUp()
     await this.#declarer.runOnce()
-    const wait = await this.#planner.runOnce()
+    const wait = await this.#planner.runOnce(isPass)
     // A declaration that was left to another node is checked as often as nodes beat: a node that only restarts is back by then.
     return this.#declarer.isUndeclared ? noLaterThan(wait, this.env.options.beatMs) : wait
   }
@@ -241,7 +241,7 @@ export class Engine {
   }
 
   async #planAll(): Promise<void> {
-    while ((await this.#planOnce()) === 0);
+    while ((await this.#planOnce(this.#phase === 'stopped')) === 0);
   }
 
   async #beatOnce(): Promise<Wait> {

@@ -60,6 +60,7 @@ export class Registry {
         `Two jobs are named ${JSON.stringify(name)}; a name stands for one definition`,
         { field: 'jobs', job: name },
       )
+    this.#checkHandlers(definition, this.#handlers.get(name))
     this.#definitions.set(name, definition)
     this.#forget()
   }
@@ -71,15 +72,22 @@ export class Registry {
         `The handler of job ${JSON.stringify(job)} must be a function; got ${typeof handler}`,
         { field: 'handlers', job, task },
       )
-    const handlers = this.#handlers.get(job) ?? new Map<string | null, Handler>()
-    if (handlers.has(task))
-      throw new PunctualError(
-        'handler.duplicate',
-        `Job ${JSON.stringify(job)} has two handlers${task === null ? '' : ` for task ${JSON.stringify(task)}`}`,
-        { field: 'handlers', job, task },
-      )
-    this.#handlers.set(job, handlers.set(task, handler))
+    const known = this.#handlers.get(job)
+    if (known?.has(task)) throw twoHandlers(job, task)
+    const handlers = new Map(known).set(task, handler)
+    const definition = this.#definitions.get(job)
+    if (definition) this.#checkHandlers(definition, handlers)
+    this.#handlers.set(job, handlers)
     this.#forget()
+  }
+
+  /** Refuses a second handler of a task: beside that of the definition, or under the job's name and the task's. */
+  #checkHandlers(definition: AnyDefinition, handlers: ReadonlyMap<string | null, Handler> | undefined): void {
+    const tasks = tasksOf(definition)
+    for (const { name, handler } of tasks) {
+      const given = [handler, handlers?.get(name), tasks.length === 1 ? handlers?.get(null) : undefined]
+      if (given.filter((one) => one !== undefined).length > 1) throw twoHandlers(definition.name, name)
+    }
   }
 
   get definitions(): IteratorObject<AnyDefinition> {
@@ -185,6 +193,15 @@ export class Registry {
     this.#runnables.clear()
     this.#kinds = null
   }
+}
+
+function twoHandlers(job: string, task: string | null): PunctualError {
+  const where = task === null ? '' : ` for task ${JSON.stringify(task)}`
+  return new PunctualError('handler.duplicate', `Job ${JSON.stringify(job)} has two handlers${where}; remove one`, {
+    field: 'handlers',
+    job,
+    task,
+  })
 }
 
 function missingMessage(job: string, task: string): string {

@@ -44,6 +44,9 @@ export class TaskContext implements Context {
     this.#results ??= resultsBefore(this.#attempt)
     return this.#results
   }
+  get replayOf(): string | null {
+    return this.#record.replay?.origin ?? null
+  }
   get taskRunId(): string {
     return taskRunId(this.occurrenceId, this.task)
   }
@@ -101,14 +104,11 @@ export class TaskContext implements Context {
   }
 }
 
-/** The results of the tasks that the task names in `after`. */
-function resultsBefore({ run, turn }: Attempt): Readonly<Record<string, unknown>> {
+/** The results of the tasks that come before: all earlier ones of a sequence, those that a graph names in `after`. */
+function resultsBefore({ run }: Attempt): Readonly<Record<string, unknown>> {
   const results: Record<string, unknown> = {}
-  for (const name of run.task.after ?? []) {
-    const before = turn.runs.find((other) => other.name === name)
-    const isKnown = before?.phase === 'succeeded' && before.result !== null
-    results[name] = isKnown ? JSON.parse(before.result as string) : undefined
-  }
+  for (const { name, phase, result } of run.after)
+    results[name] = phase === 'succeeded' && result !== null ? JSON.parse(result) : undefined
   return results
 }
 

@@ -15,7 +15,7 @@ export function reportOf(turn: Turn, outcome: TurnEnd): ExecutionReport {
     source: record.source,
     turn: turn.n,
     outcome,
-    mode: shared.runnable.tasks.some((task) => task.after !== undefined) ? 'graph' : settings.mode,
+    mode: settings.mode,
     onFailure: settings.onFailure,
     startedAt: new Date(startedAt),
     endedAt: new Date(endedAt),

@@ -73,7 +73,7 @@ export class TaskRun {
 
   /** Under `retry` nothing else starts from its first failure until its retries have helped or run out. */
   get holdsOthers(): boolean {
-    return this.settings.onFailure === 'retry' && this.failures > 0 && !this.isFinished
+    return this.settings.onFailure === 'hold' && this.failures > 0 && !this.isFinished
   }
 
   /** The predecessor whose bad end means that this task will not run. */

@@ -73,7 +73,7 @@ function reportOf(env: Env, history: OccurrenceHistory, end: TurnRecord, definit
     source: record.source,
     turn: end.turn,
     outcome: state as TurnEnd,
-    mode: tasks.some((task) => task.after !== undefined) ? 'graph' : settings.mode,
+    mode: settings.mode,
     onFailure: settings.onFailure,
     startedAt: startedAt === null ? null : new Date(startedAt),
     endedAt: new Date(end.endedAt),

@@ -1,9 +1,10 @@
-import { constants, type DatabaseSync } from 'node:sqlite'
+import type { DatabaseSync } from 'node:sqlite'
 import { PunctualError } from '../../errors.ts'
 import type { CheckpointItem, WriteAnswer } from '../store.ts'
 import { isUnended, type KnownClaims } from './claims.ts'
 import { addAttempts } from './ending.ts'
 import { Fence } from './fence.ts'
+import { constants } from './node-sqlite.ts'
 import type { Transaction } from './transaction.ts'
 
 export interface Checkpointed {
