@@ -162,7 +162,7 @@ onEachStore('JB-14 hooks', (newDatabase) => {
     const outcomes: string[] = []
     const job = defineJob('later', { onComplete: ({ outcome }) => void outcomes.push(outcome) }).task('only', () => 1)
     const { punctual, probe } = await node({ jobs: [job] })
-    const { id } = await punctual.enqueue(job, undefined, { runAt: '1h' })
+    const { id } = await punctual.enqueue(job, undefined, { delay: '1h' })
     await punctual.cancel(id)
     await probe.next('occurrence.canceled')
     await clock.advance('1h')

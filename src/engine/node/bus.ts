@@ -16,6 +16,8 @@ export interface Signals {
   'signal.slot': null
   /** Ended work whose `onComplete` this node must run. */
   'signal.unheard': RescueAnswer['unheard']
+  /** So many ms from now a claim is worth a try. */
+  'signal.due': number
   'signal.turn': { readonly claimId: string; readonly result: TurnResult }
 }
 

@@ -81,6 +81,7 @@ export class Engine {
     events.watch('signal.jump', () => planner.wake())
     events.watch('signal.kinds', () => dispatcher.wake())
     events.watch('signal.slot', () => dispatcher.wake())
+    events.watch('signal.due', (ms) => dispatcher.wakeIn(ms))
     events.watch('signal.unheard', (ends) => this.#unheard.hear(ends))
     events.watch('signal.nodes', (nodes) => {
       this.#planner.observe(nodes)
@@ -216,7 +217,7 @@ export class Engine {
     if (!this.#session.isJoined) await this.#beatOnce()
     this.#unsubscribe()
     this.#unsubscribe = this.env.store.hints.subscribe((hint) => this.#hear(hint))
-    this.#dispatcher.resume()
+    this.#dispatcher.resume(true)
     const { planner, dispatcher, beat, watch, prune } = this.#loops
     for (const loop of [beat, planner, dispatcher, watch, prune]) loop.start()
     return null
