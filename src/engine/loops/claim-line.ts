@@ -17,11 +17,12 @@ export class ClaimLine {
     return this.#last
   }
 
-  /** A claim by itself, after those before it. `take` is called before the next is sent. */
-  claim(limit: number, dueBy: number | undefined, take: (claimed: Claimed) => void): Promise<Claimed | null> {
+  /** A claim after those before it, which may leave it no room. `take` is called before the next is sent. */
+  claim(room: () => number, dueBy: number | undefined, take: (claimed: Claimed) => void): Promise<Claimed | null> {
     this.#asked += 1
     const claimed = this.#last.then(async () => {
-      const answer = await this.#claimer.claim(limit, dueBy)
+      const limit = room()
+      const answer = limit > 0 ? await this.#claimer.claim(limit, dueBy) : null
       if (answer) take(answer)
       return answer
     })

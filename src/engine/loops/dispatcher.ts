@@ -67,15 +67,14 @@ export class Dispatcher implements TurnHost, RideSource {
    */
   async runOnce(isLook: boolean): Promise<Wait> {
     const { env } = this
-    const limit = this.#room()
     this.#mayBeMore = true
-    if (!this.#isClaiming || limit <= 0 || env.registry.kinds().length === 0 || !this.#session().isJoined) return null
+    if (!this.#isClaiming || this.#room() <= 0 || env.registry.kinds().length === 0 || !this.#session().isJoined) return null
     const coming = isLook ? await this.#claimer.look() : null
     if (coming && !coming.isDue) {
       this.#mayBeMore = false
       return this.#waitFor(coming.nextDue)
     }
-    const claimed = await this.#claimNext(limit, undefined, true)
+    const claimed = await this.#claimNext(() => this.#room(), undefined, true)
     if (claimed === null) return null
     this.#fill()
     if (claimed.isFull) return this.#room() > 0 ? 0 : null
@@ -90,7 +89,7 @@ export class Dispatcher implements TurnHost, RideSource {
 
   /** Claims up to `limit` and starts what fits; null when the node lost its session meanwhile. Claims go one at a time. */
   async claim(limit: number, dueBy?: number): Promise<Claimed | null> {
-    const claimed = await this.#claimNext(limit, dueBy, false)
+    const claimed = await this.#claimNext(() => limit, dueBy, false)
     this.#fill()
     return claimed
   }
@@ -100,8 +99,8 @@ export class Dispatcher implements TurnHost, RideSource {
     return this.#claims.answered
   }
 
-  #claimNext(limit: number, dueBy: number | undefined, isAhead: boolean): Promise<Claimed | null> {
-    return this.#claims.claim(limit, dueBy, (claimed) => this.#enqueue(claimed, isAhead))
+  #claimNext(room: () => number, dueBy: number | undefined, isAhead: boolean): Promise<Claimed | null> {
+    return this.#claims.claim(room, dueBy, (claimed) => this.#enqueue(claimed, isAhead))
   }
 
   #enqueue({ claim, members, isFull }: Claimed, isAhead: boolean): void {
@@ -130,8 +129,8 @@ export class Dispatcher implements TurnHost, RideSource {
     if (!this.#isRiding || free <= 0) return null
     const now = time.now()
     const isDue = ({ due }: NewOccurrence) => (typeof due === 'number' ? due <= now : due.in === 0)
-    const runnable = created.filter((row) => isDue(row) && registry.runnable(row.definition)).length
-    return this.#ride(Math.min(free, runnable, this.#claimLimit))
+    const canRun = created.some((row) => isDue(row) && registry.runnable(row.definition))
+    return canRun ? this.#ride(Math.min(free, this.#claimLimit)) : null
   }
 
   #ride(limit: number): ClaimRide | null {
@@ -156,7 +155,7 @@ export class Dispatcher implements TurnHost, RideSource {
     this.#cancelGiveBack?.()
     this.#cancelGiveBack = null
     const waiting = this.#queue.remove(() => true)
-    this.abortAll('shutdown')
+    for (const turn of this.#live) turn.abort('shutdown')
     for (const turn of waiting) this.#release(turn)
   }
 
@@ -184,10 +183,6 @@ export class Dispatcher implements TurnHost, RideSource {
       turn.abort(reason, detail)
       this.#start(turn)
     }
-  }
-
-  abortAll(reason: AbortReason): void {
-    for (const turn of this.#live) turn.abort(reason)
   }
 
   /** Drops the turns that are no longer this node's. */

@@ -39,8 +39,6 @@ export class State {
 
   readonly claims = new Map<string, Claim>()
   running = 0
-  /** A claim follows in the same commit: it takes what a freed key lets in, or hints at it. */
-  isClaimNext = false
   /** A claim found the cluster's limit reached: the next end is news. */
   isClusterFull = false
 
@@ -61,6 +59,7 @@ export class State {
   readonly listeners = new Set<(hint: Hint) => void>()
 
   readonly #now: () => number
+  #heldHints: Hint[] | null = null
   #lastRef = 0
 
   constructor(now: () => number) {
@@ -235,7 +234,7 @@ export class State {
 
   release(key: string, slots: 0 | 1): void {
     this.releases.push({ key, slots, freeAt: this.now, ref: null })
-    if (!this.isClaimNext && this.lines.first(key)) this.hint({ kind: 'due', at: this.now })
+    if (this.lines.first(key)) this.hint({ kind: 'due', at: this.now })
   }
 
   /** A start that did not happen takes no part in its rates. */
@@ -244,7 +243,18 @@ export class State {
   }
 
   hint(hint: Hint): void {
-    for (const listener of this.listeners) listener(hint)
+    if (this.#heldHints && hint.kind === 'due' && hint.at <= this.now) this.#heldHints.push(hint)
+    else for (const listener of this.listeners) listener(hint)
+  }
+
+  /** Holds back hints at work that is due now, and sends them afterwards if some is left. */
+  holdingHints<Answer>(work: () => { readonly answer: Answer; readonly isWorkLeft: boolean }): Answer {
+    this.#heldHints = []
+    const { answer, isWorkLeft } = work()
+    const [hint] = this.#heldHints
+    this.#heldHints = null
+    if (hint && isWorkLeft) this.hint(hint)
+    return answer
   }
 
   #leave(entry: Entry): void {
