@@ -12,7 +12,7 @@ import type { Env } from './env.ts'
 import type { Execution } from './execution.ts'
 import { type HookRun, runHook } from './hooks.ts'
 import type { Recorder } from './recorder.ts'
-import { ReportedTurn } from './reported-turn.ts'
+import { FailedTurn, ReportedTurn } from './reported-turn.ts'
 import { TaskRunner, type TasksListener, type TasksOutcome } from './task-runner.ts'
 import { announceUnattendedEnd } from './unattended-end.ts'
 
@@ -275,9 +275,8 @@ export class Executor implements TasksListener, Asker<WriteAnswer> {
     const { error, delayMs } = this.#outcome
     const execution = this.#execution
     if (result === 'completed' || result === 'failed' || result === 'dead') {
-      const event = new ReportedTurn(this, result, error)
-      if (result === 'completed') events.emit('occurrence.completed', event)
-      else events.emit(result === 'failed' ? 'occurrence.failed' : 'occurrence.dead', event)
+      if (result === 'completed') events.emit('occurrence.completed', new ReportedTurn(this, result, error))
+      else events.emit('occurrence.failed', new FailedTurn(this, result, error))
     } else if (result === 'abandoned') events.emit('occurrence.lost', execution.event())
     else if (result === 'parked') events.emit('occurrence.retrying', { ...execution.event(), dueInMs: delayMs, error })
     else if (result === 'canceled')

@@ -34,3 +34,13 @@ export class ReportedTurn implements OccurrenceEvent {
     return this.#report
   }
 }
+
+/** The event of a turn whose end is a final failure. */
+export class FailedTurn extends ReportedTurn {
+  readonly state: 'failed' | 'dead'
+
+  constructor(executor: Executor, state: 'failed' | 'dead', error: ErrorRecord | null) {
+    super(executor, state, error)
+    this.state = state
+  }
+}

@@ -34,7 +34,7 @@ export async function announceUnattendedEnd(env: Env, which: Which, { unlessRun 
       () => onComplete(report),
     )
   if (history.state === 'canceled') env.events.emit('occurrence.canceled', { ...event, reason: end.reason })
-  else if (report) env.events.emit('occurrence.dead', { ...event, report, error: end.error })
+  else if (report) env.events.emit('occurrence.failed', { ...event, state: 'dead', report, error: end.error })
   return true
 }
 
