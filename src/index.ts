@@ -10,6 +10,7 @@ export type {
   UpdateOptions,
 } from './client/job-commands.ts'
 export type { FieldChange, JobView, VersionView } from './client/job-view.ts'
+export type { ListFilter } from './client/list-filter.ts'
 export type { EnqueueOptions, EnqueueRequest } from './client/new-occurrence.ts'
 export type {
   AttemptView,
@@ -24,7 +25,8 @@ export type { BackfillMode, BackfillOptions, BackfillPreview, ReplayOptions } fr
 export type { NodeOptions, PunctualOptions } from './client/options.ts'
 export type { PauseOptions, PauseTarget, PauseView } from './client/pauses.ts'
 export { createPunctual, type Punctual } from './client/punctual.ts'
-export type { Counts, JobFilter, JobStatus, ListFilter, RangeView } from './client/reads.ts'
+export type { Counts, EffectiveSettings, JobFilter, JobStatus, LastResult, RangeView } from './client/reads.ts'
+export type { Tenant } from './client/tenant.ts'
 export type { When } from './client/when.ts'
 export type { DueSummary } from './engine/engine.ts'
 export type { HandlerMap } from './engine/registry.ts'

@@ -36,6 +36,7 @@ import {
 } from './job-commands.ts'
 import { nameOf, ownNameOf } from './job-name.ts'
 import type { FieldChange, JobView, VersionView } from './job-view.ts'
+import type { ListFilter } from './list-filter.ts'
 import { stderrLogger } from './logger.ts'
 import type { EnqueueOptions, EnqueueRequest, Request } from './new-occurrence.ts'
 import type { Occurrence, OccurrenceLine, OccurrenceOf } from './occurrence-view.ts'
@@ -43,8 +44,9 @@ import { type BackfillOptions, type BackfillPreview, Operations, type ReplayOpti
 import { type PunctualOptions, parseOptions } from './options.ts'
 import { type PauseOptions, Pauses, type PauseTarget, type PauseView } from './pauses.ts'
 import { random, randomBytes } from './random.ts'
-import { type Counts, type JobFilter, type JobStatus, type ListFilter, type RangeView, Reads } from './reads.ts'
+import { type Counts, type EffectiveSettings, type JobFilter, type JobStatus, type RangeView, Reads } from './reads.ts'
 import { Recent } from './recent.ts'
+import { Tenant } from './tenant.ts'
 import type { When } from './when.ts'
 
 /**
@@ -319,6 +321,20 @@ export class Punctual implements AsyncDisposable {
   async status(job: AnyDefinition | string, options?: { tenant?: string }): Promise<JobStatus> {
     this.#checkOpen()
     return this.#reads.status(job, options)
+  }
+
+  /** The settings that a run of the job, or one of its tasks, would be subject to now. */
+  async settings(job: Job, task?: string, options?: { tenant?: string }): Promise<EffectiveSettings> {
+    this.#checkOpen()
+    return this.#reads.settings(job, task, options)
+  }
+
+  /**
+   * The same API for one tenant: ids and jobs of other tenants are unknown to it.
+   * @example await punctual.tenant('acme').enqueue(remind, { order: 42 })
+   */
+  tenant(name: string): Tenant {
+    return new Tenant(this, checkName(name, 'tenant'))
   }
 
   /** Why a job or an occurrence has not run, or will not. */

@@ -158,6 +158,7 @@ onEachStore('JS-4 reads', (newDatabase) => {
       running: false,
       nextRun: new Date('2026-03-01T12:15:00Z'),
       lastRun: null,
+      lastResult: null,
     })
     expect(await punctual.status('plain')).toMatchObject({ active: false, nextRun: null })
     await clock.advance('15m')
