@@ -8,6 +8,7 @@ export type {
   ScheduleOptions,
   ScheduleResult,
   UpdateOptions,
+  UpdateResult,
 } from './client/job-commands.ts'
 export type { FieldChange, JobView, VersionView } from './client/job-view.ts'
 export type { ListFilter } from './client/list-filter.ts'
@@ -50,6 +51,7 @@ export type { PayloadSchema } from './model/payload.ts'
 export type { ErrorRecord, ExecutionReport, TaskReport } from './model/report.ts'
 export type { RetryFunction, RetryOptions, RetryQuestion } from './model/retry.ts'
 export type { FailureStrategy, Settings, SettingsOptions, TaskMode, TaskSettingsOptions } from './model/settings.ts'
+export type { ScheduleDifference, UpdatePolicy, UpdateStretch } from './model/update.ts'
 export type { BoundsOptions } from './schedule/bounds.ts'
 export { type CronOptions, cron } from './schedule/cron.ts'
 export type { ExclusionInput } from './schedule/exclusion.ts'

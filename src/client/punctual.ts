@@ -33,6 +33,7 @@ import {
   type ScheduleOptions,
   type ScheduleResult,
   type UpdateOptions,
+  type UpdateResult,
 } from './job-commands.ts'
 import { nameOf, ownNameOf } from './job-name.ts'
 import type { FieldChange, JobView, VersionView } from './job-view.ts'
@@ -177,7 +178,7 @@ export class Punctual implements AsyncDisposable {
     job: J,
     patch: JobPatch<InputOf<J>>,
     options?: UpdateOptions & { tenant?: string; by?: string },
-  ): Promise<{ version: number }> {
+  ): Promise<UpdateResult> {
     this.#checkOpen()
     return this.#jobCommands.update(job, patch, options)
   }
@@ -186,7 +187,7 @@ export class Punctual implements AsyncDisposable {
   async reset(
     job: AnyDefinition | string,
     options?: UpdateOptions & { tenant?: string; fields?: readonly OverridableField[]; by?: string },
-  ): Promise<{ version: number }> {
+  ): Promise<UpdateResult> {
     this.#checkOpen()
     return this.#jobCommands.reset(job, options)
   }
@@ -196,13 +197,13 @@ export class Punctual implements AsyncDisposable {
     job: AnyDefinition | string,
     version: number,
     options?: UpdateOptions & { tenant?: string; by?: string },
-  ): Promise<{ version: number }> {
+  ): Promise<UpdateResult> {
     this.#checkOpen()
     return this.#jobCommands.rollback(job, version, options)
   }
 
   /** Ends a job that nobody declares any more; its history stays. */
-  async retire(job: AnyDefinition | string, options?: { tenant?: string; by?: string }): Promise<{ version: number }> {
+  async retire(job: AnyDefinition | string, options?: { tenant?: string; by?: string }): Promise<UpdateResult> {
     this.#checkOpen()
     return this.#jobCommands.retire(job, options)
   }

@@ -1,7 +1,8 @@
 import type { AnyDefinition } from '../model/definition.ts'
 import { defaultTenant, type JobRecord, jobSpec } from '../model/job.ts'
+import { parseUpdatePolicy } from '../model/update.ts'
 import type { NodeRecord } from '../store/store.ts'
-import { declareJob, handleOrphans } from './declaration.ts'
+import { declareJob, effectiveInstant, handleOrphans } from './declaration.ts'
 import type { Env } from './env.ts'
 
 /** After this long the editions of the definitions are read again, whatever was heard. */
@@ -79,7 +80,14 @@ export class Declarer {
       jobSpec(definition, inline === null && known?.declared ? known.declared : { schedule: inline })
     const { name } = definition
     const isRepeated = this.#declared.has(name)
-    const { outcome } = await declareJob(this.#env, { tenant: defaultTenant, name, declared, isPatient: true, isRepeated })
+    const { outcome } = await declareJob(this.#env, {
+      tenant: defaultTenant,
+      name,
+      declared,
+      isPatient: true,
+      isRepeated,
+      effectiveAt: (known) => effectiveInstant(this.#env, known, parseUpdatePolicy(this.#env.options.update)),
+    })
     if (outcome !== 'left') this.#declared.add(name)
     return outcome !== 'left'
   }
