@@ -26,8 +26,10 @@ import {
   scheduleDifference,
   type UpdatePolicy,
 } from '../model/update.ts'
+import { inZone } from '../schedule/default-zone.ts'
 import { bind } from '../schedule/interval.ts'
 import { nextMs, type Schedule } from '../schedule/schedule.ts'
+import { zoneNamed } from '../time/zone.ts'
 import { nameOf } from './job-name.ts'
 import { acceptedPayload } from './new-occurrence.ts'
 import { storable } from './storable.ts'
@@ -38,6 +40,8 @@ export interface ScheduleOptions<Input = unknown> extends SettingsOptions, Updat
   name?: string
   payload?: Input
   tenant?: string
+  /** The zone of the schedule, where it names none. Default: as the definition says, else the scheduler. */
+  timezone?: string
 }
 
 export interface UpdateOptions {
@@ -84,13 +88,14 @@ export class JobCommands {
     this.#engine = engine
   }
 
-  async schedule(definition: AnyDefinition, schedule: Schedule, options: ScheduleOptions = {}): Promise<ScheduleResult> {
+  async schedule(definition: AnyDefinition, given: Schedule, options: ScheduleOptions = {}): Promise<ScheduleResult> {
     checkObject(options, 'options of schedule')
-    const { name = definition.name, payload, tenant = defaultTenant, update, expectedVersion, ...settings } = options
+    const { name = definition.name, payload, tenant = defaultTenant, timezone, update, expectedVersion, ...settings } = options
     const where = `job ${JSON.stringify(name)}`
     checkName(name, 'name')
     checkName(tenant, 'tenant')
-    checkSchedule(schedule, where)
+    checkSchedule(given, where)
+    const schedule = this.#zoned(given, definition, timezone)
     const policy = this.#policy(update)
     let before: Timeline | null = null
     const spec = jobSpec(definition, {
@@ -226,6 +231,10 @@ export class JobCommands {
     return { version: changed.version, difference: await this.#difference(policy, before, changed) }
   }
 
+  #zoned(schedule: Schedule, definition: AnyDefinition | undefined, timezone = definition?.options.timezone): Schedule {
+    return inZone(schedule, timezone === undefined ? this.#engine.env.options.timezone : zoneNamed(timezone).name)
+  }
+
   #policy(update: UpdatePolicy | undefined): ParsedUpdatePolicy {
     return parseUpdatePolicy(update ?? this.#engine.env.options.update)
   }
@@ -263,7 +272,7 @@ export class JobCommands {
     if (schedule) checkSchedule(schedule, where)
     const given = parseSettings(storable(settings, where), where)
     return {
-      ...(schedule !== undefined && { schedule: schedule?.toJSON() ?? null }),
+      ...(schedule !== undefined && { schedule: schedule ? this.#zoned(schedule, definition).toJSON() : null }),
       ...(payload !== undefined && { payload: await acceptedPayload(definition, payload) }),
       ...(enabled !== undefined && { isEnabled: checkOneOf(String(enabled), 'enabled', ['true', 'false']) === 'true' }),
       ...(Object.keys(given).length > 0 && { settings: given }),

@@ -10,6 +10,7 @@ import { parseUpdatePolicy, type UpdatePolicy } from '../model/update.ts'
 import type { BacklogGroup, Quota, Store } from '../store/store.ts'
 import type { Clock } from '../time/clock.ts'
 import { type DurationInput, parseDuration } from '../time/duration.ts'
+import { zoneNamed } from '../time/zone.ts'
 
 /** What `createPunctual` takes. Settings given here are the defaults of every job. */
 export interface PunctualOptions extends Omit<SettingsOptions, 'concurrency'> {
@@ -31,6 +32,8 @@ export interface PunctualOptions extends Omit<SettingsOptions, 'concurrency'> {
   pick?: 'priority' | 'fair' | ((waiting: readonly BacklogGroup[]) => readonly Quota[])
   /** Retires jobs that no node declares any more. Default: they are logged. */
   retireOrphans?: boolean
+  /** The zone of schedules that name none. Default UTC. */
+  timezone?: string
   /** When changes of jobs take hold, also those that code declares. Default `immediate`. */
   update?: UpdatePolicy
   /** Orders deployments: what code of a later release declares is not undone by code of an earlier one. */
@@ -78,6 +81,7 @@ const ownNames = [
   'retireOrphans',
   'release',
   'update',
+  'timezone',
   'claimLimit',
   'poll',
   'node',
@@ -116,6 +120,7 @@ export function parseOptions(given: PunctualOptions): { options: PunctualOptions
         ? options.pick
         : checkOneOf<'priority' | 'fair'>(options.pick ?? 'priority', 'pick', ['priority', 'fair']),
     retireOrphans: checkBoolean(options.retireOrphans ?? false, 'retireOrphans'),
+    timezone: zoneNamed(options.timezone ?? defaultOptions.timezone).name,
     update: checkedUpdate(options.update),
     release: options.release === undefined ? null : checkWhole(options.release, 'release', 0, Number.MAX_SAFE_INTEGER),
     clusterLimit:

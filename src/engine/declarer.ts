@@ -1,6 +1,7 @@
 import type { AnyDefinition } from '../model/definition.ts'
 import { defaultTenant, type JobRecord, jobSpec } from '../model/job.ts'
 import { parseUpdatePolicy } from '../model/update.ts'
+import { inZone } from '../schedule/default-zone.ts'
 import type { NodeRecord } from '../store/store.ts'
 import { declareJob, effectiveInstant, handleOrphans } from './declaration.ts'
 import type { Env } from './env.ts'
@@ -75,7 +76,8 @@ export class Declarer {
 
   /** The definition's own job. A schedule that was given to it by `schedule()` stays. */
   async #declareJob(definition: AnyDefinition): Promise<boolean> {
-    const inline = definition.options.schedule?.toJSON() ?? null
+    const { schedule, timezone = this.#env.options.timezone } = definition.options
+    const inline = schedule ? inZone(schedule, timezone).toJSON() : null
     const declared = (known: JobRecord | undefined) =>
       jobSpec(definition, inline === null && known?.declared ? known.declared : { schedule: inline })
     const { name } = definition

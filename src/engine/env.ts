@@ -46,6 +46,8 @@ export interface EngineOptions {
   readonly settings: SettingsDiff
   /** The scheduler's own retry strategy, which cannot be stored. */
   readonly retryFunction: RetryFunction | undefined
+  /** The zone of schedules that name none. */
+  readonly timezone: string
   /** When changes of jobs take hold, unless the change says so itself. */
   readonly update: UpdatePolicy
   /** The most occurrences that one claim takes; the store may allow less. */
@@ -75,6 +77,7 @@ export const defaultOptions: Omit<EngineOptions, 'nodeName' | 'settings' | 'retr
   retireOrphans: false,
   pick: 'priority',
   update: 'immediate',
+  timezone: 'UTC',
   concurrency: 10,
   claimLimit: 1000,
   pollMs: 2000,

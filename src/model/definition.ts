@@ -1,6 +1,7 @@
 import { PunctualError } from '../errors.ts'
 import type { Schedule } from '../schedule/schedule.ts'
 import { neverFires } from '../schedule/schedule.ts'
+import { zoneNamed } from '../time/zone.ts'
 import type { Context, Handler } from './context.ts'
 import type { Jsonified, PlainJson } from './json.ts'
 import { limitsOf } from './limit-keys.ts'
@@ -34,6 +35,8 @@ export interface DefinitionOptions<
   payload?: PayloadSchema<Input, Payload>
   /** When the job runs by itself, under the definition's name. */
   schedule?: Schedule
+  /** The zone of schedules of this job that name none. Default: as the scheduler says, UTC. */
+  timezone?: string
   /**
    * `sequential` (default): each task sees the results of all earlier ones. `parallel`: all tasks at once. `graph`: as their `after` says.
    */
@@ -191,7 +194,7 @@ export type ResultsOf<Job extends AnyDefinition | string> = Job extends AnyDefin
 /** The result of a job: that of its last task. */
 export type ResultOf<Job extends AnyDefinition | string> = Job extends AnyDefinition ? TypesOf<Job>['result'] : unknown
 
-const optionNames = [...settingNames, 'payload', 'schedule', 'onStart', 'onComplete']
+const optionNames = [...settingNames, 'payload', 'schedule', 'timezone', 'onStart', 'onComplete']
 
 /**
  * Declares a job: its name, the schema of its payload, its settings and its work. A job of one step has a handler right here, one of
@@ -239,7 +242,8 @@ function definitionOf(name: string, options: DefinitionOptions): Definition<unkn
   checkName(name, 'name of a job')
   const where = `job ${JSON.stringify(name)}`
   checkOptions(options, optionNames, where)
-  const { payload, schedule, onStart, onComplete, ...settings } = options
+  const { payload, schedule, timezone, onStart, onComplete, ...settings } = options
+  if (timezone !== undefined) zoneNamed(timezone)
   if (payload !== undefined && typeof payload?.['~standard']?.validate !== 'function') {
     throw new PunctualError('option.invalid', `payload of ${where} must be a Standard Schema (zod, valibot, arktype …)`, {
       field: 'payload',
