@@ -1,7 +1,7 @@
 // What changes something: each command checks what it is given before anything is written.
-import type { Engine } from '../engine/engine.ts'
-import { isTransient } from '../engine/transient.ts'
-import { announceUnattendedEnd, isEndNoticed } from '../engine/unattended-end.ts'
+import type { Engine } from '../engine/node/engine.ts'
+import { isTransient } from '../engine/node/transient.ts'
+import { announceUnattendedEnd, isEndNoticed } from '../engine/turn/unattended-end.ts'
 import { PunctualError } from '../errors.ts'
 import { type AnyDefinition, Definition } from '../model/definition.ts'
 import { defaultTenant, type JobRecord, type JobSpec } from '../model/job.ts'
@@ -153,6 +153,7 @@ export class Commands {
     const canceled = answers.filter(({ outcome }) => outcome === 'canceled').map(({ id }) => id)
     if (tx !== undefined) this.#untold.add(canceled)
     else if (isEndNoticed(env)) for (const id of canceled) await announceUnattendedEnd(env, { id }, { unlessRun: true })
+    if (canceled.length > 0) this.#engine.wakeWatch()
     const outcomes = answers.map((answer) => answer.outcome)
     return (['canceling', 'canceled', 'ended'] as const).find((outcome) => outcomes.includes(outcome)) ?? 'unknown'
   }
@@ -190,6 +191,7 @@ export class Commands {
   async discard(target: OccurrenceTarget, options: { reason?: string } = {}): Promise<void> {
     await this.#move(target, { discard: reasonOf(options, 'options of discard') })
     if (isEndNoticed(this.#engine.env)) await announceUnattendedEnd(this.#engine.env, whichOf(target))
+    this.#engine.wakeWatch()
   }
 
   async #move(target: OccurrenceTarget, to: Parameters<Engine['env']['store']['move']>[0]['to']): Promise<void> {

@@ -1,7 +1,7 @@
 // What changes jobs: code declares, a person overrides, pauses and rolls back.
-import { announceVersion, declareJob, effectiveInstant } from '../engine/declaration.ts'
-import type { Engine } from '../engine/engine.ts'
-import { Timeline } from '../engine/timeline.ts'
+import { announceVersion, declareJob, effectiveInstant } from '../engine/loops/declaration.ts'
+import { Timeline } from '../engine/loops/timeline.ts'
+import type { Engine } from '../engine/node/engine.ts'
 import { PunctualError } from '../errors.ts'
 import { type AnyDefinition, checkSchedule, Definition } from '../model/definition.ts'
 import { jobId } from '../model/ids.ts'

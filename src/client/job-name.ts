@@ -1,4 +1,4 @@
-import { builtInPrefix } from '../engine/registry.ts'
+import { builtInPrefix } from '../engine/node/registry.ts'
 import { PunctualError } from '../errors.ts'
 import { type AnyDefinition, Definition } from '../model/definition.ts'
 import { checkName } from '../model/limits.ts'

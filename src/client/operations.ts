@@ -1,8 +1,9 @@
 // Replays and backfills of many occurrences. Each is an occurrence of a built-in job: it shows its progress, can be canceled, and another
 // node continues it after a crash, since what it creates has ids that come out the same every time.
-import type { Engine } from '../engine/engine.ts'
-import { builtInPrefix } from '../engine/registry.ts'
-import { type Tick, Timeline } from '../engine/timeline.ts'
+
+import { type Tick, Timeline } from '../engine/loops/timeline.ts'
+import type { Engine } from '../engine/node/engine.ts'
+import { builtInPrefix } from '../engine/node/registry.ts'
 import { PunctualError } from '../errors.ts'
 import type { Context } from '../model/context.ts'
 import { type AnyDefinition, defineJob } from '../model/definition.ts'

@@ -1,6 +1,6 @@
 import { hostname } from 'node:os'
 import { defaultOptions, type EngineOptions } from '../engine/env.ts'
-import type { HandlerMap } from '../engine/registry.ts'
+import type { HandlerMap } from '../engine/node/registry.ts'
 import { PunctualError, shown } from '../errors.ts'
 import type { Logger } from '../model/context.ts'
 import type { AnyDefinition } from '../model/definition.ts'

@@ -1,12 +1,15 @@
-import type { Bus } from '../engine/bus.ts'
-import { type DueSummary, Engine } from '../engine/engine.ts'
 import type { Env } from '../engine/env.ts'
-import { Registry } from '../engine/registry.ts'
-import { StoreTime } from '../engine/store-time.ts'
-import { Timeouts } from '../engine/timeouts.ts'
+import type { Bus } from '../engine/node/bus.ts'
+import type { DueSummary } from '../engine/node/due-work.ts'
+import { Engine } from '../engine/node/engine.ts'
+import { Registry } from '../engine/node/registry.ts'
+import { StoreTime } from '../engine/node/store-time.ts'
+import { Rides } from '../engine/record/rides.ts'
+import { Timeouts } from '../engine/turn/timeouts.ts'
 import { PunctualError, shown } from '../errors.ts'
 import type { Handler } from '../model/context.ts'
 import { type AnyDefinition, Definition, type InputOf, type PayloadOf, type ResultsOf } from '../model/definition.ts'
+import { errorText } from '../model/error-record.ts'
 import { Emitter, type EventName, eventNames, type Health, type Listener } from '../model/events.ts'
 import { checkName, checkObject, checkOneOf, checkOptions, checkWhole } from '../model/limits.ts'
 import type { ExecutionReport } from '../model/report.ts'
@@ -38,7 +41,7 @@ import {
 import { nameOf, ownNameOf } from './job-name.ts'
 import type { FieldChange, JobView, VersionView } from './job-view.ts'
 import type { ListFilter } from './list-filter.ts'
-import { stderrLogger } from './logger.ts'
+import { guarded, stderrLogger } from './logger.ts'
 import type { EnqueueOptions, EnqueueRequest, Request } from './new-occurrence.ts'
 import type { Occurrence, OccurrenceLine, OccurrenceOf } from './occurrence-view.ts'
 import { type BackfillOptions, type BackfillPreview, Operations, type ReplayOptions } from './operations.ts'
@@ -89,8 +92,8 @@ export class Punctual implements AsyncDisposable {
   constructor(given: PunctualOptions) {
     const { options, engine } = parseOptions(given)
     const clock = options.clock ?? systemClock
-    const log = options.log ?? stderrLogger
-    const events: Bus = new Emitter((error, event) => log.error(`A listener of ${event} threw`, { error: String(error) }))
+    const log = guarded(options.log ?? stderrLogger)
+    const events: Bus = new Emitter((error, event) => log.error(`A listener of ${event} threw`, { error: errorText(error) }))
     const env: Env = {
       clock,
       random: options.random ?? random,
@@ -101,6 +104,7 @@ export class Punctual implements AsyncDisposable {
       registry: registryOf(options),
       time: new StoreTime(clock, () => events.emit('signal.jump', null)),
       timeouts: new Timeouts(clock),
+      rides: new Rides(),
       declared: new Map(),
       unopposedSince: new Map(),
       options: engine,

@@ -1,6 +1,6 @@
 // What only reads. Lists are the truth; events are hints.
-import type { Engine } from '../engine/engine.ts'
-import { builtInPrefix } from '../engine/registry.ts'
+import type { Engine } from '../engine/node/engine.ts'
+import { builtInPrefix } from '../engine/node/registry.ts'
 import { PunctualError } from '../errors.ts'
 import type { AnyDefinition } from '../model/definition.ts'
 import { defaultTenant, definitionOf, isPlannable, type JobRecord, type JobSpec } from '../model/job.ts'

@@ -50,8 +50,8 @@ export interface DefinitionOptions<
   /** Runs before the first attempt of an occurrence; at least once, and a throw changes nothing. */
   onStart?: (ctx: HookContext<Payload>) => unknown
   /**
-   * Runs around the end of an occurrence; at least once, and a throw changes nothing. When work is canceled or discarded that no
-   * node runs, or is given up after its nodes were lost, it runs in the process that does so, if that knows the definition.
+   * Runs when the end of an occurrence is written; at least once, and a throw changes nothing. Where no node runs the work at its end,
+   * or that node goes down before the hook is through, a node that has the definition runs it.
    */
   onComplete?: (report: ExecutionReport) => unknown
 }
@@ -71,6 +71,10 @@ export interface TaskOptions<
   after?: Mode extends 'graph' ? readonly After[] : AfterNeedsModeGraph
   /** What it means to its peers when this task has failed for good. Default: as the job says. */
   onFailure?: OnFailure
+  /** Runs the handler in a thread, for work that computes for long. Needs `module`, and the package `piscina`. */
+  runIn?: 'worker'
+  /** The module that exports the handler under the name `handler`: a URL such as `new URL('./render.js', import.meta.url)`. */
+  module?: URL | string
 }
 
 /** What the compiler shows for an `after` in a job that is no graph. */
@@ -85,6 +89,8 @@ export interface TaskDefinition {
   readonly settings: SettingsDiff
   readonly retryFunction: RetryFunction | undefined
   readonly handler: Handler | undefined
+  /** The URL of the module whose export `handler` a thread runs. */
+  readonly module?: string
 }
 
 type Results = Record<string, unknown>
@@ -156,7 +162,7 @@ export class Definition<
     const handler = typeof second === 'function' ? second : third
     checkName(name, `name of a task of job ${JSON.stringify(this.name)}`)
     const where = `task ${JSON.stringify(name)} of job ${JSON.stringify(this.name)}`
-    checkOptions(options, [...taskSettingNames, 'after'], where)
+    checkOptions(options, [...taskSettingNames, 'after', 'runIn', 'module'], where)
     const after = options.after as readonly string[] | undefined
     checkNextTask(this.tasks, { name, after }, this.name)
     if (after !== undefined && this.settings.mode !== 'graph')
@@ -169,13 +175,14 @@ export class Definition<
       throw new PunctualError('option.invalid', `The handler of ${where} must be a function; got ${typeof handler}`, {
         field: 'handler',
       })
-    const { after: _, ...settings } = options
+    const { after: _, runIn, module, ...settings } = options
     const task: TaskDefinition = {
       name,
       after,
       settings: parseSettings(settings, where, { allowed: taskSettingNames }),
       retryFunction: retryFunction(options),
       handler: handler as Handler | undefined,
+      ...workerModule(runIn, module, handler !== undefined, where),
     }
     return new Definition<Input, Payload>(this.name, this.options, this.settings, [...this.tasks, task])
   }
@@ -299,6 +306,20 @@ export function checkSchedule(schedule: Schedule, where: string): void {
       field: 'schedule',
       schedule: schedule.toJSON(),
     })
+}
+
+/** Where a thread finds the handler: named by a module, since functions cannot be sent to it. */
+function workerModule(runIn: unknown, module: unknown, hasHandler: boolean, where: string): { readonly module?: string } {
+  if (runIn === undefined && module === undefined) return {}
+  const url = module instanceof URL ? module.href : module
+  const isUrl = typeof url === 'string' && URL.canParse(url)
+  if (runIn === 'worker' && isUrl && !hasHandler) return { module: url }
+  const message = hasHandler
+    ? 'takes its handler from the module; leave the function out'
+    : isUrl
+      ? "has a module; set runIn: 'worker' with it"
+      : "with runIn: 'worker' needs module, a URL such as new URL('./render.js', import.meta.url)"
+  throw new PunctualError('option.invalid', `${where[0]?.toUpperCase()}${where.slice(1)} ${message}`, { field: 'module' })
 }
 
 function checkHook(hook: unknown, field: string, job: string): void {

@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs'
 import { expect, it, onTestFinished } from 'vitest'
 import { openStoreUrl } from '../../src/cli/store-url.ts'
 import { createPunctual } from '../../src/client/punctual.ts'
-import { databasePath } from '../support/each-store.ts'
+import { databasePath } from '../support/database-path.ts'
 import { freshSchemaName, sharedPostgresUrl } from '../support/postgres-database.ts'
 import { type Said, startWorker, type WorkerProcess } from '../support/worker-process.ts'
 

@@ -6,6 +6,23 @@ import { newCluster, occurrence } from '../support/cluster.ts'
 import { onEachStore } from '../support/each-store.ts'
 
 onEachStore('BL-2 runDue', (newDatabase) => {
+  it('takes over from a node that is gone, although its looks are a minute apart', async () => {
+    const { node, client, clock } = newCluster({ connect: newDatabase() })
+    const job = defineJob('work', { retry: { interval: '1s' } }).task('only', ({ attempt }) =>
+      attempt === 1 ? new Promise(() => {}) : attempt,
+    )
+    const gone = await node({ jobs: [job] })
+    const { id } = await gone.punctual.enqueue(job, undefined)
+    await gone.probe.next('task.started')
+    gone.store.freeze()
+    const { punctual } = client({ jobs: [job] })
+    for (let tick = 0; tick < 4; tick++) {
+      await punctual.runDue()
+      await clock.advance('1m')
+    }
+    expect(await occurrence(punctual, id)).toMatchObject({ state: 'completed', result: 2 })
+  })
+
   it('plans, claims and runs what is due, once, and says how it went', async () => {
     const { client, clock } = newCluster({ connect: newDatabase() })
     const job = defineJob('tick', { retry: { max: 1, interval: '1m' } }).task('only', ({ payload, attempt, fail }) => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import { Registry } from '../../src/engine/registry.ts'
+import { Registry } from '../../src/engine/node/registry.ts'
 import { defineJob, tasksOf } from '../../src/model/definition.ts'
 import { jobSpec, specText } from '../../src/model/job.ts'
 import { cron } from '../../src/schedule/cron.ts'

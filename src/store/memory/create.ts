@@ -2,11 +2,12 @@ import { type JobSpec, versionAt } from '../../model/job.ts'
 import { changeOf, conflictAnswer, freesKey, idAfter, isRemembered } from '../rules/conflict.ts'
 import { draftCreated, ownJobOf, versionFor } from '../rules/draft.ts'
 import type { CreateAnswer, CreatedRow, CreateOptions, NewOccurrence } from '../store.ts'
-import { claim } from './claim.ts'
+import { checkClaim, claim } from './claim.ts'
 import type { Entry } from './entry.ts'
 import { jobKey, keyOf, type State } from './state.ts'
 
 export function create(state: State, rows: readonly NewOccurrence[], options: CreateOptions = {}): CreateAnswer {
+  if (options.claim) checkClaim(state, options.claim)
   let earliest = Number.POSITIVE_INFINITY
   const answers = rows.map((row) => {
     const dueAt = state.dueAt(row.due)

@@ -1,10 +1,11 @@
 import { endToWrite, goesOn, isSameEnd, nextTurnDue } from '../rules/settle.ts'
 import type { SettleAnswer, SettleItem, SettleOptions, WriteAnswer } from '../store.ts'
 import { addAttempts, owned } from './checkpoint.ts'
-import { claim, unended } from './claim.ts'
+import { checkClaim, claim, unended } from './claim.ts'
 import type { State } from './state.ts'
 
 export function settle(state: State, items: readonly SettleItem[], options: SettleOptions = {}): SettleAnswer {
+  if (options.claim) checkClaim(state, options.claim)
   const answers = items.map((item) => settleOne(state, item))
   for (const { id, token } of options.done ?? []) {
     const standing = state.claims.get(id)

@@ -87,6 +87,7 @@ export class State {
   }
 
   remove(entry: Entry): void {
+    this.knock(entry)
     this.#leave(entry)
     this.giveUpKeys(entry)
     this.entries.delete(entry.ref)

@@ -20,6 +20,8 @@ export interface AtDoor {
   readonly limits: readonly Limit[]
   /** So many of its limits have been granted. */
   readonly granted: number
+  /** It has ended since it arrived: a later one has canceled it. */
+  readonly isOver: boolean
 }
 
 /** The fate of due work that may not ask for a key: it ends, or waits for something else than a key. */
@@ -100,7 +102,7 @@ function visit<Row extends AtDoor>(door: Door<Row>, arrivals: Arrivals<Row>, key
   const line = new Line(newcomers.sort(inLine), door.line(key))
   for (let next = line.next(isOpen); next; next = line.next(isOpen)) {
     const { row, isNew } = next
-    if (!isNew && !door.isServed(row.kind)) continue
+    if (isNew ? row.isOver : !door.isServed(row.kind)) continue
     const verdict = isNew ? null : door.verdict(row)
     isOpen &&= verdict !== null || used < limitOf(row).limit
     if (!isNew && (verdict || isOpen)) door.leaveLine(row)
@@ -122,39 +124,46 @@ function letIn<Row extends AtDoor>(door: Door<Row>, arrivals: Arrivals<Row>, row
 function refuse<Row extends AtDoor>(door: Door<Row>, row: Row, limit: Limit): void {
   // Work that has begun was let in before or is retried on a person's request: it waits for its turn.
   const policy = row.hasBegun ? 'queue' : (limit.policy ?? 'queue')
-  if (policy === 'cancel-previous') door.cancelHolder(limit.key, row)
-  const rival = policy === 'queue' ? null : rivalOf(door, limit.key, policy)
+  // Work that has just given up the key may still be its holder: no one gives way to itself.
+  const holder = policy === 'queue' ? null : door.holder(limit.key)
+  const other = holder?.id === row.id ? null : holder
+  if (other && policy === 'cancel-previous') door.cancelHolder(limit.key, row)
+  const rival = policy === 'queue' ? null : rivalOf(door, limit.key, policy === 'skip' ? other : null)
   if (rival) door.pass(row, { state: 'skipped', reason: `overlap: ${rival.id}` })
   else door.wait(row, limit)
 }
 
 /** The occurrence to which a newcomer gives way. Recovery runs are no rivals: live work waits for them, one at a time. */
-function rivalOf<Row extends AtDoor>(door: Door<Row>, key: string, policy: Limit['policy']): { readonly id: string } | null {
-  const holder = policy === 'skip' ? door.holder(key) : null
+function rivalOf<Row extends AtDoor>(
+  door: Door<Row>,
+  key: string,
+  holder: ReturnType<Door<Row>['holder']>,
+): { readonly id: string } | null {
   if (holder && !holder.isRecovery) return holder
   for (const row of door.line(key)) if (!row.isRecovery) return row
   return null
 }
 
-/** Newcomers and the rows of a line together, in order. */
+/** Newcomers and the rows of a line together, in order. The line is read no further than it is walked. */
 class Line<Row extends AtDoor> {
   readonly #newcomers: readonly Row[]
   readonly #waiting: Iterator<Row>
   #at = 0
-  #head: Row | null = null
+  /** The next row of the line; undefined while it has not been read. */
+  #head: Row | null | undefined
 
   constructor(newcomers: readonly Row[], waiting: Iterable<Row>) {
     this.#newcomers = newcomers
     this.#waiting = waiting[Symbol.iterator]()
-    this.#head = this.#read()
   }
 
   /** Of a line that is closed only the newcomers are of interest. */
   next(isOpen: boolean): { readonly row: Row; readonly isNew: boolean } | null {
     const newcomer = this.#newcomers[this.#at]
+    if (isOpen && this.#head === undefined) this.#head = this.#read()
     const head = isOpen ? this.#head : null
     if (head && (!newcomer || inLine(head, newcomer) < 0)) {
-      this.#head = this.#read()
+      this.#head = undefined
       return { row: head, isNew: false }
     }
     this.#at += 1

@@ -1,0 +1,16 @@
+// The thread of log.ts: copies pages of the write-ahead log into the database whenever it is asked to.
+import { DatabaseSync } from 'node:sqlite'
+import { parentPort, workerData } from 'node:worker_threads'
+
+const db = new DatabaseSync(workerData as string)
+db.exec('PRAGMA busy_timeout = 0; PRAGMA wal_autocheckpoint = 0')
+const copy = db.prepare('PRAGMA wal_checkpoint(PASSIVE)')
+
+parentPort?.on('message', () => {
+  // Another process may be at it.
+  try {
+    copy.get()
+  } finally {
+    parentPort?.postMessage(null)
+  }
+})
