@@ -74,7 +74,7 @@ type ScheduleArguments<Input> = undefined extends Input
   ? [options?: ScheduleOptions<Input>]
   : [options: ScheduleOptions<Input> & { payload: Input }]
 
-/** What a handler that is registered apart gets: the results of tasks that come before it, whichever these are. */
+/** A handler registered apart from its definition. Its results are those of earlier tasks, so each may be missing. */
 type HandlerOf<J extends Job> = Handler<PayloadOf<J>, Readonly<Partial<ResultsOf<J>>>>
 
 /** What `createPunctual` returns. */

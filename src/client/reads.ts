@@ -40,7 +40,7 @@ export interface LastResult {
   readonly error: ErrorRecord | null
 }
 
-/** What a run would be subject to: for a task, its own settings within those of the job. */
+/** The settings of the next run: for a task, its own within those of the job. */
 export type EffectiveSettings = Settings
 
 const ranStates: readonly OccurrenceState[] = ['completed', 'failed', 'dead']

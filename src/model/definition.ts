@@ -24,7 +24,7 @@ import {
 } from './settings.ts'
 import { checkNextTask } from './task-graph.ts'
 
-/** What code declares of a job, besides its tasks. */
+/** The options of `defineJob`. */
 export interface DefinitionOptions<
   Input = unknown,
   Payload = Input,
@@ -41,7 +41,7 @@ export interface DefinitionOptions<
    * `sequential` (default): each task sees the results of all earlier ones. `parallel`: all tasks at once. `graph`: as their `after` says.
    */
   mode?: Mode
-  /** What a task that has failed for good means to its peers. Default `fail-fast`. */
+  /** The effect of a task's final failure on the other tasks. Default `fail-fast`. */
   onFailure?: OnFailure
   /** At most so many occurrences with this key run at once, in the whole cluster. A number alone limits the job itself. */
   concurrency?: number | ConcurrencyOptions<LimitKey<Input>>
@@ -56,7 +56,7 @@ export interface DefinitionOptions<
   onComplete?: (report: ExecutionReport) => unknown
 }
 
-/** What `onStart` is given: the occurrence, before any of its tasks. */
+/** The context of `onStart`: the occurrence, before any of its tasks. */
 export type HookContext<Payload = unknown> = Pick<
   Context<Payload>,
   'payload' | 'tenant' | 'job' | 'key' | 'entity' | 'refs' | 'source' | 'occurrenceId' | 'scheduledAt' | 'lastRunAt' | 'log'
@@ -69,7 +69,7 @@ export interface TaskOptions<
 > extends Omit<TaskSettingsOptions, 'onFailure'> {
   /** In `mode: 'graph'`: the tasks that must be finished first; their results are in `ctx.results`. */
   after?: Mode extends 'graph' ? readonly After[] : AfterNeedsModeGraph
-  /** What it means to its peers when this task has failed for good. Default: as the job says. */
+  /** The effect of this task's final failure on the other tasks. Default: the job's setting. */
   onFailure?: OnFailure
   /** Runs the handler in a thread, for work that computes for long. Needs `module`, and the package `piscina`. */
   runIn?: 'worker'
@@ -77,7 +77,7 @@ export interface TaskOptions<
   module?: URL | string
 }
 
-/** What the compiler shows for an `after` in a job that is no graph. */
+/** The compiler shows this type for an `after` in a job that is no graph. */
 export interface AfterNeedsModeGraph {
   readonly error: "after needs mode: 'graph' in the options of defineJob; without it tasks run one after the other"
 }
@@ -104,7 +104,7 @@ type Kept<Result, OnFailure> = [OnFailure] extends ['continue']
   ? Jsonified<Awaited<Result>> | undefined
   : Jsonified<Awaited<Result>>
 type With<Known, Name extends string, Result, OnFailure> = Flat<Known & Record<Name, Kept<Result, OnFailure>>>
-/** Written out, so that the compiler shows the names and not how they came together. */
+/** Written out: the compiler then shows names and types instead of this alias. */
 type Flat<Type> = Type extends infer Own ? { [Key in keyof Own]: Own[Key] } : never
 
 /** An immutable description of a job: `task` returns a new one. Made by `defineJob`. */
@@ -192,9 +192,9 @@ export class Definition<
 export type AnyDefinition = Definition<any, any, any, any, any, any>
 
 type TypesOf<Job extends AnyDefinition> = NonNullable<Job['~types']>
-/** What may be enqueued for a job. Parts of it that JSON would change do not compile. */
+/** The payload that `enqueue` takes for a job. Parts that JSON would change do not compile. */
 export type InputOf<Job extends AnyDefinition | string> = Job extends AnyDefinition ? PlainJson<TypesOf<Job>['input']> : unknown
-/** What the handlers of a job get as payload. */
+/** The payload that the handlers of a job get. */
 export type PayloadOf<Job extends AnyDefinition | string> = Job extends AnyDefinition ? TypesOf<Job>['payload'] : unknown
 /** The results of a job's tasks, by name. */
 export type ResultsOf<Job extends AnyDefinition | string> = Job extends AnyDefinition ? TypesOf<Job>['results'] : Results

@@ -21,7 +21,7 @@ type Stretch = { readonly kind: 'count'; readonly count: number } | { readonly k
 export interface ParsedUpdatePolicy {
   /** How long the old schedule still holds; null for not at all. */
   readonly grace: Stretch | { readonly kind: 'at'; readonly at: number } | null
-  /** Within which the difference is told; null for none. */
+  /** The window of the returned difference; null for none. */
   readonly window: Stretch | null
 }
 
@@ -66,7 +66,7 @@ export function updateInstant({ grace }: ParsedUpdatePolicy, now: number, next: 
   return end === now ? null : end + 1
 }
 
-/** What a change makes different within its window, given the instants before and after it. */
+/** The difference that a change makes within its window, given the instants before and after it. */
 export function scheduleDifference(window: Stretch, now: number, before: NextInstant, after: NextInstant): ScheduleDifference {
   const to = endOf(window, now, after)
   const [old, fresh] = [instants(before, now, to), instants(after, now, to)]
