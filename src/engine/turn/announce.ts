@@ -19,13 +19,14 @@ export function announceEnd(turn: Turn, result: TurnResult): void {
   if (name === 'occurrence.lost' || name === 'occurrence.released') env.events.emit(name, occurrenceEvent(turn))
   else if (name === 'occurrence.retrying') env.events.emit(name, { ...occurrenceEvent(turn), dueInMs: delayMs, error })
   else if (name === 'occurrence.canceled') env.events.emit(name, { ...occurrenceEvent(turn), reason: turn.cancelReason })
+  else if (name === 'occurrence.failed') env.events.emit(name, new FailedTurn(turn, result as 'failed' | 'dead'))
   else env.events.emit(name, new ReportedTurn(turn, result as TurnEnd))
 }
 
 const eventNames = {
   completed: 'occurrence.completed',
   failed: 'occurrence.failed',
-  dead: 'occurrence.dead',
+  dead: 'occurrence.failed',
   parked: 'occurrence.retrying',
   released: 'occurrence.released',
   canceled: 'occurrence.canceled',
@@ -65,5 +66,14 @@ class ReportedTurn implements OccurrenceEvent {
   get report(): ExecutionReport {
     this.#report ??= reportOf(this.#turn, this.#outcome)
     return this.#report
+  }
+}
+
+class FailedTurn extends ReportedTurn {
+  readonly state: 'failed' | 'dead'
+
+  constructor(turn: Turn, state: 'failed' | 'dead') {
+    super(turn, state)
+    this.state = state
   }
 }

@@ -56,7 +56,7 @@ function emitEnd(env: Env, history: OccurrenceHistory, end: TurnRecord): void {
   if (history.state === 'canceled') env.events.emit('occurrence.canceled', { ...event, reason: end.reason })
   else if (definition && (history.state === 'dead' || history.state === 'failed')) {
     const report = reportOf(env, history, end, definition)
-    env.events.emit(`occurrence.${history.state}`, { ...event, report, error: end.error })
+    env.events.emit('occurrence.failed', { ...event, state: history.state, report, error: end.error })
   }
 }
 
