@@ -17,14 +17,15 @@ const sees = {
   broker: pure,
   ledger: [...pure, 'store'],
   rows: [...pure, 'store'],
-  'store adapter': [...pure, 'store', 'ledger', 'rows'],
+  'store adapter': [...pure, 'store', 'ledger', 'rows', 'node version'],
   'broker adapter': [...pure, 'broker'],
   engine: contracts,
   client: [...contracts, 'engine'],
   timers: [...contracts, 'engine', 'client'],
   http: [...contracts, 'engine', 'client'],
-  index: [...contracts, 'engine', 'client'],
-  cli: [...contracts, 'engine', 'client', 'timers', 'http', 'index', 'store adapter', 'broker adapter'],
+  index: [...contracts, 'engine', 'client', 'node version'],
+  'node version': [],
+  cli: [...contracts, 'engine', 'client', 'timers', 'http', 'index', 'store adapter', 'broker adapter', 'node version'],
 }
 
 /** Where a part lives. A contract is the files of its folder, an adapter a folder inside; `$1` is the adapter's own name. */
@@ -32,6 +33,7 @@ const place = {
   ...Object.fromEntries(Object.keys(sees).map((part) => [part, `^src/${part}/`])),
   errors: '^src/errors\\.ts$',
   index: '^src/index\\.ts$',
+  'node version': '^src/node-version\\.ts$',
   store: '^src/store/[^/]+\\.ts$',
   ledger: '^src/store/ledger/',
   rows: '^src/store/rows/',

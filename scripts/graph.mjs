@@ -46,7 +46,7 @@ async function folderImports() {
   return edges
 }
 
-/** `src/store/sqlite/claim.ts` belongs to store/sqlite, `src/engine/loop.ts` to engine, `src/errors.ts` to errors. */
+/** `src/store/sqlite/claim.ts` belongs to store/sqlite, `src/engine/loops/loop.ts` to engine, `src/errors.ts` to errors. */
 function folder(path) {
   const [top, ...rest] = path.replace('src/', '').replace(/\.ts$/, '').split('/')
   return (top === 'store' || top === 'broker') && rest.length > 1 ? `${top}/${rest[0]}` : top

@@ -1,5 +1,5 @@
 import { Command, CommanderError } from 'commander'
-import { version } from '../engine/version.ts'
+import { version } from '../engine/node/version.ts'
 import { PunctualError } from '../errors.ts'
 import { addBackfill } from './commands/backfill.ts'
 import { addCancel } from './commands/cancel.ts'

@@ -1,5 +1,5 @@
-import { Batcher } from '../engine/batcher.ts'
 import type { Env } from '../engine/env.ts'
+import { Batcher } from '../engine/record/batcher.ts'
 import { PunctualError } from '../errors.ts'
 import type { CreatedRow, NewOccurrence } from '../store/store.ts'
 

@@ -1,7 +1,8 @@
 // Why something has not run, or will not.
-import type { Engine } from '../engine/engine.ts'
-import { Timeline } from '../engine/timeline.ts'
-import { isTransient } from '../engine/transient.ts'
+
+import { Timeline } from '../engine/loops/timeline.ts'
+import type { Engine } from '../engine/node/engine.ts'
+import { isTransient } from '../engine/node/transient.ts'
 import { PunctualError } from '../errors.ts'
 import { type AnyDefinition, Definition } from '../model/definition.ts'
 import { defaultTenant, isPlannable, type JobRecord, kindOf, type VersionRecord } from '../model/job.ts'

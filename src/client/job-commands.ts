@@ -1,9 +1,9 @@
 // What changes jobs: code declares, a person overrides, pauses and rolls back.
-import { announceVersion, declareJob } from '../engine/declaration.ts'
-import type { Engine } from '../engine/engine.ts'
-import { Timeline } from '../engine/timeline.ts'
+import { announceVersion, declareJob } from '../engine/loops/declaration.ts'
+import { Timeline } from '../engine/loops/timeline.ts'
+import type { Engine } from '../engine/node/engine.ts'
 import { PunctualError } from '../errors.ts'
-import { type AnyDefinition, checkSchedule } from '../model/definition.ts'
+import { type AnyDefinition, checkSchedule, Definition } from '../model/definition.ts'
 import { jobId } from '../model/ids.ts'
 import {
   defaultTenant,
@@ -14,22 +14,22 @@ import {
   type VersionRecord,
   withOverride,
 } from '../model/job.ts'
+import { hasLimitKeys, limitsOf } from '../model/limit-keys.ts'
 import { checkKey, checkName, checkObject, checkOneOf, checkOptions, checkWhole } from '../model/limits.ts'
-import type { PauseRecord, PauseScope } from '../model/pause.ts'
-import { encodePayload } from '../model/payload.ts'
+import { decodePayload } from '../model/payload.ts'
 import { cascade, parseSettings, type Settings, type SettingsDiff, type SettingsOptions } from '../model/settings.ts'
 import { parseUpdatePolicy, type UpdatePolicy, updateInstant } from '../model/update.ts'
 import { bind } from '../schedule/interval.ts'
 import { nextMs, type Schedule } from '../schedule/schedule.ts'
 import { nameOf } from './job-name.ts'
 import { acceptedPayload } from './new-occurrence.ts'
-import { parseRunAt, type RunAt } from './run-at.ts'
 import { storable } from './storable.ts'
+import { unknownJob } from './unknown-job.ts'
 
-export interface ScheduleOptions extends SettingsOptions, UpdateOptions {
+export interface ScheduleOptions<Input = unknown> extends SettingsOptions, UpdateOptions {
   /** The job's name. Default: the definition's. */
   name?: string
-  payload?: unknown
+  payload?: Input
   tenant?: string
 }
 
@@ -50,9 +50,9 @@ export interface ScheduleResult {
 }
 
 /** What a person may change of a job. */
-export interface JobPatch extends SettingsOptions {
+export interface JobPatch<Input = unknown> extends SettingsOptions {
   schedule?: Schedule | null
-  payload?: unknown
+  payload?: Input
   enabled?: boolean
 }
 
@@ -60,17 +60,6 @@ export type OverridableField = 'schedule' | 'payload' | 'settings' | 'enabled'
 
 export interface JobTarget {
   tenant?: string
-}
-
-export type PauseTarget = AnyDefinition | string | { tenant?: string; job?: AnyDefinition | string }
-
-export interface PauseView {
-  readonly tenant: string | null
-  readonly job: string | null
-  readonly from: Date
-  readonly to: Date | null
-  readonly reason: string | null
-  readonly by: string | null
 }
 
 export class JobCommands {
@@ -123,8 +112,8 @@ export class JobCommands {
     options: UpdateOptions & JobTarget & { by?: string } = {},
   ): Promise<{ version: number }> {
     checkOptions(options, ['update', 'expectedVersion', 'tenant', 'by'], 'options of update')
-    const override = await this.#override(patch, nameOf(job))
-    return this.#change(job, options, (known) => merged(known.override, override))
+    const override = await this.#override(patch, job)
+    return this.#change(job, options, (known) => merged(known.override, this.#withLimits(known, override)))
   }
 
   /** Takes a person's changes back, all or some: what code declares holds again. */
@@ -172,39 +161,6 @@ export class JobCommands {
     return this.#engine.env.store.readVersions({ tenant, name: nameOf(job) })
   }
 
-  async pause(
-    target: PauseTarget | undefined,
-    options: { reason?: string; until?: RunAt; by?: string } = {},
-  ): Promise<'paused' | 'unchanged'> {
-    checkOptions(options, ['reason', 'until', 'by'], 'options of pause')
-    const { reason, until, by } = options
-    const open = {
-      until: until === undefined ? null : parseRunAt(until, 'until'),
-      reason: text(reason, 'reason'),
-      by: text(by, 'by'),
-    }
-    const scope = scopeOf(target)
-    await this.#engine.open()
-    const { outcome } = await this.#engine.env.store.pause({ ...scope, open })
-    if (outcome === 'paused') this.#engine.env.events.emit('job.paused', { ...scope, reason: open.reason })
-    return outcome === 'paused' ? 'paused' : 'unchanged'
-  }
-
-  async resume(target: PauseTarget | undefined): Promise<'resumed' | 'unchanged'> {
-    await this.#engine.open()
-    const scope = scopeOf(target)
-    const { outcome } = await this.#engine.env.store.pause({ ...scope, open: null })
-    if (outcome === 'resumed') this.#engine.env.events.emit('job.resumed', scope)
-    return outcome === 'resumed' ? 'resumed' : 'unchanged'
-  }
-
-  /** The pauses in force, and with `all` those that are over, too. */
-  async pauses({ all = false }: { all?: boolean } = {}): Promise<readonly PauseView[]> {
-    await this.#engine.open()
-    const { store, time } = this.#engine.env
-    return (await store.readPauses(all ? {} : { since: time.now() })).map(pauseView)
-  }
-
   async #change(
     job: AnyDefinition | string,
     options: UpdateOptions & JobTarget & { by?: string },
@@ -214,7 +170,8 @@ export class JobCommands {
       const known = await this.#known(job, options.tenant)
       const wanted = override(known)
       try {
-        return await this.#put(known, withOverride(known.declared ?? known.spec, wanted), wanted, options)
+        const changed = withOverride(known.declared ?? known.spec, wanted)
+        return await this.#put(known, { ...changed, isRetired: known.spec.isRetired }, wanted, options)
       } catch (error) {
         // Another change came first: unless the caller asked for a certain version, this one is made on top of it.
         const isRace = error instanceof PunctualError && error.code === 'job.conflict' && options.expectedVersion === undefined
@@ -259,13 +216,22 @@ export class JobCommands {
     return { ...Object.fromEntries(undone), ...settings }
   }
 
-  async #override({ schedule, payload, enabled, ...settings }: JobPatch, job: string): Promise<JobOverride> {
-    const where = `update of job ${JSON.stringify(job)}`
+  /** A payload that a person gives makes other limit keys, where this process has the definition. */
+  #withLimits({ spec }: JobRecord, override: JobOverride): JobOverride {
+    const definition = this.#engine.env.registry.definition(spec.definition)
+    if (override.payload === undefined || !definition || !hasLimitKeys(definition)) return override
+    return { ...override, settings: { ...limitsOf(definition, decodePayload(override.payload)), ...override.settings } }
+  }
+
+  async #override({ schedule, payload, enabled, ...settings }: JobPatch, job: AnyDefinition | string): Promise<JobOverride> {
+    const name = nameOf(job)
+    const where = `update of job ${JSON.stringify(name)}`
+    const definition = job instanceof Definition ? job : this.#engine.env.registry.definition(name)
     if (schedule) checkSchedule(schedule, where)
     const given = parseSettings(storable(settings, where), where)
     return {
       ...(schedule !== undefined && { schedule: schedule?.toJSON() ?? null }),
-      ...(payload !== undefined && { payload: encodePayload(payload) }),
+      ...(payload !== undefined && { payload: await acceptedPayload(definition, payload) }),
       ...(enabled !== undefined && { isEnabled: checkOneOf(String(enabled), 'enabled', ['true', 'false']) === 'true' }),
       ...(Object.keys(given).length > 0 && { settings: given }),
     }
@@ -276,10 +242,7 @@ export class JobCommands {
     await this.#engine.open()
     const [known] = await this.#engine.env.store.readJobs({ tenant, name, limit: 1 })
     if (known) return known
-    throw new PunctualError('job.unknown', `There is no job ${JSON.stringify(name)} in tenant ${JSON.stringify(tenant)}`, {
-      job: name,
-      tenant,
-    })
+    throw unknownJob(tenant, name)
   }
 }
 
@@ -293,20 +256,6 @@ function without(override: JobOverride, fields: readonly OverridableField[]): Jo
     Object.entries(override).filter(([name]) => !fields.includes(name === 'isEnabled' ? 'enabled' : (name as OverridableField))),
   )
   return Object.keys(left).length === 0 ? null : left
-}
-
-function scopeOf(target: PauseTarget | undefined): PauseScope {
-  if (target === undefined) return { tenant: null, job: null }
-  if (typeof target === 'string' || 'tasks' in target)
-    return { tenant: defaultTenant, job: nameOf(target as AnyDefinition | string) }
-  checkOptions(target, ['tenant', 'job'], 'a pause is of a job, of { tenant }, of { tenant, job }, or of everything; the target')
-  const { tenant, job } = target
-  if (job !== undefined) return { tenant: checkName(tenant ?? defaultTenant, 'tenant'), job: nameOf(job) }
-  return { tenant: tenant === undefined ? null : checkName(tenant, 'tenant'), job: null }
-}
-
-function pauseView({ tenant, job, from, to, reason, by }: PauseRecord): PauseView {
-  return { tenant, job, from: new Date(from), to: to === null ? null : new Date(to), reason, by }
 }
 
 function text(value: string | undefined, field: string): string | null {

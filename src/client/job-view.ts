@@ -1,5 +1,5 @@
 // The public form of jobs and their versions.
-import { Timeline } from '../engine/timeline.ts'
+import { Timeline } from '../engine/loops/timeline.ts'
 import { PunctualError } from '../errors.ts'
 import { isOwnJob, type JobOverride, type JobRecord, type JobSpec, type VersionRecord } from '../model/job.ts'
 import { covers, type PauseRecord } from '../model/pause.ts'

@@ -1,19 +1,21 @@
 // What only reads. Lists are the truth; events are hints.
-import type { Engine } from '../engine/engine.ts'
-import { builtInPrefix } from '../engine/registry.ts'
+import type { Engine } from '../engine/node/engine.ts'
+import { builtInPrefix } from '../engine/node/registry.ts'
 import { PunctualError } from '../errors.ts'
 import type { AnyDefinition } from '../model/definition.ts'
 import { defaultTenant, definitionOf, type JobRecord } from '../model/job.ts'
 import { type OccurrenceState, occurrenceStates } from '../model/lifecycle.ts'
-import { checkKey, checkName, checkObject, checkOneOf, checkOptions, checkWhole } from '../model/limits.ts'
+import { checkKey, checkName, checkOneOf, checkOptions, checkWhole } from '../model/limits.ts'
 import { covers, type PauseRecord } from '../model/pause.ts'
 import type { OccurrenceFilter, Page } from '../store/query.ts'
 import type { JobQuery, NodeRecord } from '../store/store.ts'
 import { type InstantInput, parseInstant } from '../time/instant.ts'
 import { type OccurrenceTarget, tenantOf, whichOf } from './commands.ts'
+import { decodePlace, encodePlace } from './job-cursor.ts'
 import { nameOf } from './job-name.ts'
 import { changes, type FieldChange, type JobView, jobView, nextRun, type VersionView, versionView } from './job-view.ts'
 import { type Occurrence, type OccurrenceLine, occurrenceLine, occurrenceView } from './occurrence-view.ts'
+import { unknownJob } from './unknown-job.ts'
 
 export interface ListFilter {
   tenant?: string
@@ -56,8 +58,8 @@ export interface JobFilter {
   tenant?: string
   /** Exactly this one. */
   name?: string
-  /** Those that follow this one: the last of the page before. */
-  after?: { readonly name: string; readonly tenant: string }
+  /** From the page before. */
+  cursor?: string
   /** Default 100, at most 1,000. */
   limit?: number
 }
@@ -126,14 +128,18 @@ export class Reads {
     }
   }
 
-  async jobs(filter: JobFilter = {}): Promise<readonly JobView[]> {
+  async jobs(filter: JobFilter = {}): Promise<Page<JobView>> {
     const query = parseJobFilter(filter)
     await this.#engine.open()
     const { store, time, options } = this.#engine.env
     const records = await store.readJobs(query)
     const now = time.now()
     const facts = { scheduler: options.settings, pauses: await this.#pauses(now), nodes: (await store.nodes()).nodes }
-    return Promise.all(records.map(async (record) => jobView(record, { ...facts, nextRun: await this.#nextRun(record, now) })))
+    const items = await Promise.all(
+      records.map(async (record) => jobView(record, { ...facts, nextRun: await this.#nextRun(record, now) })),
+    )
+    const last = records.at(-1)
+    return { items, cursor: last && records.length === query.limit ? encodePlace(last) : null }
   }
 
   async versions(
@@ -222,24 +228,14 @@ function definitionsIn(kinds: readonly string[]): readonly string[] {
   return [...new Set(kinds.map(definitionOf))].filter((name) => !name.startsWith(builtInPrefix))
 }
 
-function unknownJob(tenant: string, name: string): PunctualError {
-  return new PunctualError('job.unknown', `There is no job ${JSON.stringify(name)} in tenant ${JSON.stringify(tenant)}`, {
-    job: name,
-    tenant,
-  })
-}
-
 function parseJobFilter(filter: JobFilter): JobQuery {
-  checkOptions(filter, ['tenant', 'name', 'after', 'limit'], 'jobs')
-  const { tenant, name, after, limit = 100 } = filter
-  if (after !== undefined) checkObject(after, 'after')
+  checkOptions(filter, ['tenant', 'name', 'cursor', 'limit'], 'jobs')
+  const { tenant, name, cursor, limit = 100 } = filter
   return {
     limit: checkWhole(limit, 'limit', 1, 1000),
     ...(tenant !== undefined && { tenant: checkName(tenant, 'tenant') }),
     ...(name !== undefined && { name: checkName(name, 'name') }),
-    ...(after !== undefined && {
-      after: { name: checkName(after.name, 'after.name'), tenant: checkName(after.tenant, 'after.tenant') },
-    }),
+    ...(cursor !== undefined && { after: decodePlace(cursor) }),
   }
 }
 

@@ -1,5 +1,5 @@
 import type { Env } from '../engine/env.ts'
-import { announceUnattendedEnd, isEndNoticed } from '../engine/unattended-end.ts'
+import { announceUnattendedEnd, isEndNoticed } from '../engine/turn/unattended-end.ts'
 
 /** A transaction that is open for longer, or was rolled back, is not looked for any more. */
 const keptMs = 60_000

@@ -1,7 +1,8 @@
-import type { Execution } from './execution.ts'
+import { errorText } from '../model/error-record.ts'
+import type { Turn } from './turn/turn.ts'
 
 /** Pauses the job once it has failed as often in a row as it may. A crash before this leaves it to the next failure. */
-export async function pauseAfterFailures({ settings, record, env }: Execution): Promise<void> {
+export async function pauseAfterFailures({ settings, record, env }: Turn): Promise<void> {
   if (settings.autoPause === null) return
   const { tenant, job } = record
   try {
@@ -11,6 +12,6 @@ export async function pauseAfterFailures({ settings, record, env }: Execution): 
     const { outcome } = await env.store.pause({ tenant, job, open: { until: null, reason, by: 'punctual' } })
     if (outcome === 'paused') env.events.emit('job.paused', { tenant, job, reason })
   } catch (error) {
-    env.log.error('A job could not be paused after its failures', { tenant, job, error: String(error) })
+    env.log.error('A job could not be paused after its failures', { tenant, job, error: errorText(error) })
   }
 }

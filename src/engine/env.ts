@@ -3,10 +3,10 @@ import type { RetryFunction } from '../model/retry.ts'
 import type { SettingsDiff } from '../model/settings.ts'
 import type { BacklogGroup, Quota, Store } from '../store/store.ts'
 import type { Clock } from '../time/clock.ts'
-import type { Bus } from './bus.ts'
-import type { Registry } from './registry.ts'
-import type { StoreTime } from './store-time.ts'
-import type { Timeouts } from './timeouts.ts'
+import type { Bus } from './node/bus.ts'
+import type { Registry } from './node/registry.ts'
+import type { StoreTime } from './node/store-time.ts'
+import type { Timeouts } from './turn/timeouts.ts'
 
 /** All that the engine's parts have in common. Nothing else connects them to the world. */
 export interface Env {

@@ -1,26 +1,90 @@
+import { inspect, types } from 'node:util'
 import { limits } from './limits.ts'
 import type { ErrorRecord } from './report.ts'
 
-/** What is kept of anything thrown: bounded text, never the object. */
+/** How many causes and aggregated errors are kept in all, and how much text of each. */
+const mostNested = 20
+const nestedText = 1024
+
+/** The record of anything thrown: bounded text, never the object. It throws for no value, however odd. */
 export function errorRecord(thrown: unknown): ErrorRecord {
-  if (!(thrown instanceof Error)) return { message: clip(typeof thrown === 'string' ? thrown : inspect(thrown)) }
-  const { code } = thrown as { code?: unknown }
+  return recordOf(thrown, limits.errorText, { left: mostNested })
+}
+
+/** The message of anything thrown, for log lines. */
+export function errorText(thrown: unknown): string {
+  return errorRecord(thrown).message
+}
+
+/** The record without stacks, which name files of the server. */
+export function withoutStack({ stack: _, cause, errors, ...rest }: ErrorRecord): ErrorRecord {
   return {
-    message: clip(thrown.message),
-    ...(thrown.name !== 'Error' && { name: clip(String(thrown.name), 100) }),
+    ...rest,
+    ...(cause && { cause: withoutStack(cause) }),
+    ...(errors && { errors: errors.map(withoutStack) }),
+  }
+}
+
+function recordOf(thrown: unknown, max: number, nested: { left: number }): ErrorRecord {
+  if (!isError(thrown)) return { message: clip(textOf(thrown), max) }
+  const [message, name, code, stack] = ['message', 'name', 'code', 'stack'].map((key) => read(thrown, key))
+  const kept = (value: unknown) => recordOf(value, nestedText, nested)
+  const cause = read(thrown, 'cause')
+  const errors = read(thrown, 'errors')
+  return {
+    message: clip(message === undefined ? '' : textOf(message), max),
+    ...(name !== 'Error' && name !== undefined && { name: clip(textOf(name), 100) }),
     ...(typeof code === 'string' && { code: clip(code, 100) }),
-    ...(thrown.stack !== undefined && { stack: clip(thrown.stack) }),
+    ...(typeof stack === 'string' && { stack: clip(stack, max) }),
+    ...(cause !== undefined && nested.left-- > 0 && { cause: kept(cause) }),
+    ...(isList(errors) && { errors: errors.filter(() => nested.left-- > 0).map(kept) }),
   }
 }
 
-function inspect(thrown: unknown): string {
+/** Also an error of another realm, such as one of `node:vm` or of a test runner. */
+function isError(thrown: unknown): thrown is object {
+  if (typeof thrown !== 'object' || thrown === null) return false
+  if (types.isNativeError(thrown)) return true
   try {
-    return JSON.stringify(thrown) ?? String(thrown)
+    return thrown instanceof Error || (typeof read(thrown, 'stack') === 'string' && typeof read(thrown, 'message') === 'string')
   } catch {
-    return String(thrown)
+    return false
   }
 }
 
-function clip(text: string, max: number = limits.errorText): string {
+function isList(value: unknown): value is readonly unknown[] {
+  try {
+    return Array.isArray(value)
+  } catch {
+    return false
+  }
+}
+
+function read(thrown: object, key: string): unknown {
+  try {
+    return (thrown as Record<string, unknown>)[key]
+  } catch {
+    return undefined
+  }
+}
+
+function textOf(value: unknown): string {
+  if (typeof value === 'string') return value
+  try {
+    return typeof value === 'object' ? JSON.stringify(value) : String(value)
+  } catch {
+    return inspected(value)
+  }
+}
+
+function inspected(value: unknown): string {
+  try {
+    return inspect(value, { customInspect: false, depth: 2, breakLength: Number.POSITIVE_INFINITY })
+  } catch {
+    return 'A value that cannot be shown as text'
+  }
+}
+
+function clip(text: string, max: number): string {
   return text.toWellFormed().replaceAll('\u0000', '').slice(0, max)
 }

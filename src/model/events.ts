@@ -126,7 +126,8 @@ export class Emitter<All extends object = Events> {
 
   #call(listener: (event: never) => void, name: keyof All, event: unknown): void {
     try {
-      listener(event as never)
+      const returned: unknown = listener(event as never)
+      if (returned instanceof Promise) returned.catch((error: unknown) => this.#onThrow(error, String(name)))
     } catch (error) {
       this.#onThrow(error, String(name))
     }

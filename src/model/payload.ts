@@ -1,6 +1,7 @@
 // Payloads and results cross the store as JSON text: written once, checked at the call that brings them.
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { type ErrorCode, PunctualError } from '../errors.ts'
+import { errorRecord } from './error-record.ts'
 import { limits } from './limits.ts'
 
 /** Any schema library that speaks Standard Schema: zod, valibot, arktype and others. */
@@ -11,9 +12,19 @@ export function encodePayload(payload: unknown, field = 'payload'): string | nul
   return payload === undefined ? null : encode(payload, field, limits.payloadBytes, 'payload.invalid')
 }
 
-/** A task's result as JSON text; what JSON cannot hold is the task's failure, not a surprise later. */
+/** A task's result as JSON text, as `JSON.stringify` writes it; throws for what that cannot write, such as a bigint or a cycle. */
 export function encodeResult(result: unknown): string | null {
-  return result === undefined ? null : encode(result, 'result', limits.resultBytes, 'payload.invalid')
+  let text: string | undefined
+  try {
+    text = JSON.stringify(result)
+  } catch (error) {
+    const fault = unwritable(result, '', []) ?? { at: '', reason: errorRecord(error).message }
+    throw new PunctualError('payload.invalid', `result${fault.at} cannot be written as JSON: ${fault.reason}`, {
+      field: `result${fault.at}`,
+      reason: fault.reason,
+    })
+  }
+  return text === undefined ? null : bounded(text, 'result', limits.resultBytes)
 }
 
 export function decodePayload(text: string | null): unknown {
@@ -39,7 +50,10 @@ export async function validatePayload(schema: PayloadSchema, payload: unknown, j
 function encode(value: unknown, field: string, maxBytes: number, code: ErrorCode): string {
   const fault = faultIn(value, 0)
   if (fault) throw notJson(`${field}${fault.at}`, fault, code)
-  const text = JSON.stringify(value)
+  return bounded(JSON.stringify(value), field, maxBytes)
+}
+
+function bounded(text: string, field: string, maxBytes: number): string {
   // No character has more than three bytes for each of its units.
   if (text.length * 3 <= maxBytes) return text
   const bytes = text.length > maxBytes ? text.length : Buffer.byteLength(text)
@@ -49,6 +63,37 @@ function encode(value: unknown, field: string, maxBytes: number, code: ErrorCode
     bytes,
     max: maxBytes,
   })
+}
+
+/** The first place that `JSON.stringify` cannot write; null when there is none. */
+function unwritable(value: unknown, key: string, above: readonly unknown[]): Fault | null {
+  try {
+    const json = hasToJson(value) ? value.toJSON(key) : value
+    if (typeof json === 'bigint') return { at: '', reason: 'it is a bigint' }
+    if (typeof json !== 'object' || json === null) return null
+    if (above.includes(json)) return { at: '', reason: 'it holds itself' }
+    for (const inner of Object.keys(json)) {
+      const at = Array.isArray(json) ? `[${inner}]` : `.${inner}`
+      const fault = unwritableAt(json, inner, [...above, json])
+      if (fault) return { ...fault, at: `${at}${fault.at}` }
+    }
+    return null
+  } catch (error) {
+    return { at: '', reason: errorRecord(error).message }
+  }
+}
+
+/** A getter may throw: the property is the place then. */
+function unwritableAt(holder: object, key: string, above: readonly unknown[]): Fault | null {
+  try {
+    return unwritable((holder as Record<string, unknown>)[key], key, above)
+  } catch (error) {
+    return { at: '', reason: errorRecord(error).message }
+  }
+}
+
+function hasToJson(value: unknown): value is { toJSON(key: string): unknown } {
+  return typeof (value as { toJSON?: unknown } | null | undefined)?.toJSON === 'function'
 }
 
 /** What JSON would drop or change. */

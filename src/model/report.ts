@@ -7,6 +7,9 @@ export interface ErrorRecord {
   readonly name?: string
   readonly code?: string
   readonly stack?: string
+  readonly cause?: ErrorRecord
+  /** The errors of an `AggregateError`. */
+  readonly errors?: readonly ErrorRecord[]
 }
 
 /** How one task of an occurrence went. */

@@ -143,9 +143,17 @@ class SteppedClock implements ManualClock {
     })
   }
 
-  #set(timer: Timer): () => void {
+  #set({ at, fn, isPoll }: Timer): () => void {
+    const over = this.#work.clockTimer()
+    const run = () => {
+      over()
+      fn()
+    }
+    const timer = { at, fn: run, isPoll }
     this.#timers.add(timer)
-    return () => this.#timers.delete(timer)
+    return () => {
+      if (this.#timers.delete(timer)) over()
+    }
   }
 
   /** Moves follow each other, also when they are asked for at once. */

@@ -6,13 +6,13 @@ import { sleep, systemClock } from '../time/clock.ts'
 const longestMs = 4000
 /** User code that waits for nothing we can see is given this long: a query on an open connection leaves no trace here. */
 const quietMs = 50
-/** So long may a socket that user code has opened be silent. It may be an idle one of a pool. */
+/** So long may a socket or thread that user code has opened be silent. It may be an idle one of a pool. */
 const silentMs = 1000
 const checkMs = 5
 
 /** What counts as progress: real timers, files, sockets, processes, threads. Promises do not. */
 const real =
-  /^(Timeout|Immediate|FSREQ\w+|FILEHANDLECLOSEREQ|GETADDRINFOREQWRAP|QUERYWRAP|(TCP|PIPE)(CONNECT)?WRAP|PROCESSWRAP|WORKER)$/
+  /^(Timeout|Immediate|FSREQ\w+|FILEHANDLECLOSEREQ|GETADDRINFOREQWRAP|QUERYWRAP|(TCP|PIPE)(CONNECT)?WRAP|PROCESSWRAP|WORKER|MESSAGEPORT)$/
 /** These are over after their first callback. */
 const once = /^(Immediate|FSREQ\w+|FILEHANDLECLOSEREQ|GETADDRINFOREQWRAP|QUERYWRAP|\w+CONNECTWRAP)$/
 
@@ -24,6 +24,8 @@ interface Pending {
 interface Run {
   readonly name: string
   readonly resources: Map<number, Pending>
+  /** Timers of the manual clock that it has set: while it has some, it waits for the clock. */
+  clockTimers: number
   /** Since when it has waited for nothing visible, by real time. */
   quietSince: number
   busySince: number
@@ -42,7 +44,7 @@ export class RealWork {
 
   run<Value>(name: string, work: () => Value): Value {
     const now = systemClock.mono()
-    const run: Run = { name, resources: new Map(), quietSince: now, busySince: now }
+    const run: Run = { name, resources: new Map(), clockTimers: 0, quietSince: now, busySince: now }
     this.#runs.add(run)
     if (this.#runs.size === 1) this.#hook.enable()
     try {
@@ -55,6 +57,17 @@ export class RealWork {
     } catch (error) {
       this.#over(run)
       throw error
+    }
+  }
+
+  /** User code sets a timer of the clock. Returns what to call when that timer has run or was taken back. */
+  clockTimer(): () => void {
+    const run = this.#storage.getStore()
+    if (!run) return noRun
+    run.clockTimers += 1
+    return () => {
+      run.clockTimers -= 1
+      run.quietSince = systemClock.mono()
     }
   }
 
@@ -88,7 +101,7 @@ export class RealWork {
 
   #begun(id: number, type: string, resource: object): void {
     const run = real.test(type) ? this.#storage.getStore() : undefined
-    if (!run || !this.#runs.has(run)) return
+    if (!run || !this.#runs.has(run) || isGuard({ type, resource })) return
     if (run.resources.size === 0) run.busySince = systemClock.mono()
     run.resources.set(id, { type, resource })
     this.#owners.set(id, run)
@@ -117,21 +130,28 @@ export class RealWork {
   }
 }
 
-/** A timer that would not keep the process alive is no progress, nor is a long one beside a socket, which only guards it. */
+const noRun = () => {}
+
+/** A timer that would not keep the process alive is no progress. */
 function isBusy({ resources }: Run): boolean {
-  const hasSocket = resources.values().some(isSocket)
-  return resources
-    .values()
-    .some(
-      (one) =>
-        !isSocket(one) && one.resource.hasRef?.() !== false && !(hasSocket && (one.resource._idleTimeout ?? 0) > longestMs),
-    )
+  return resources.values().some((one) => !isSocket(one) && one.resource.hasRef?.() !== false)
 }
 
-function patience({ resources }: Run): number {
+const ownCode = new URL('..', import.meta.url).pathname
+
+/** A long timer that a library has set while it works for user code: it guards a call, and nobody waits for its end. */
+function isGuard({ type, resource }: Pending): boolean {
+  if (type !== 'Timeout' || (resource._idleTimeout ?? 0) <= longestMs) return false
+  const lines = (new Error().stack ?? '').split('\n').slice(1)
+  const setter = lines.find((line) => /[/\\]/.test(line) && !line.includes('node:') && !line.includes('real-work'))
+  return setter !== undefined && (setter.includes('node_modules') || setter.includes(ownCode))
+}
+
+function patience({ resources, clockTimers }: Run): number {
+  if (clockTimers > 0) return 0
   return resources.values().some(isSocket) ? silentMs : quietMs
 }
 
 function isSocket({ type }: Pending): boolean {
-  return /^(TCP|PIPE)WRAP$/.test(type)
+  return /^((TCP|PIPE)WRAP|WORKER|MESSAGEPORT)$/.test(type)
 }

@@ -31,8 +31,8 @@ export const systemClock: Clock = {
   wall: () => Date.now(),
   mono: () => performance.now(),
   timer(ms, fn) {
-    // setTimeout fires at once beyond 2^31 - 1 ms, so that longer waits go in stages.
-    let left = ms
+    // setTimeout fires at once beyond 2^31 - 1 ms, so that longer waits go in stages. It warns of a time that has passed.
+    let left = Math.max(0, ms)
     let handle: NodeJS.Timeout
     const stage = () => {
       const now = Math.min(left, longestTimerMs)

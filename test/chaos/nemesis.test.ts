@@ -97,9 +97,9 @@ class Siege {
     const requests = Array.from({ length: 1 + this.#below(4) }, (_, at) => ({
       job: jobs[this.#below(2)] as string,
       key: `${this.created.size}-${at}`,
-      runAt: this.#below(5000),
+      delay: this.#below(5000),
     }))
-    const answers = await punctual.enqueue(requests).catch(() => [])
+    const answers = await punctual.enqueueMany(requests).catch(() => [])
     for (const { id } of answers) this.created.add(id)
   }
 
@@ -108,9 +108,9 @@ class Siege {
     const retry = { max: 50, interval: 500, factor: 1 }
     return [
       defineJob('one', { retry }).task('only', work),
-      defineJob('many', { retry })
-        .task('a', { after: [] }, work)
-        .task('b', { after: [] }, work)
+      defineJob('many', { retry, mode: 'graph' })
+        .task('a', work)
+        .task('b', work)
         .task('c', { after: ['a', 'b'] }, work),
       defineJob('tick', { schedule: interval('PT7S'), overlap: 'allow', retry }).task('only', work),
     ]

@@ -130,7 +130,7 @@ describe.each(Object.entries(places))('real processes on %s', (_, newUrl) => {
     const { client, start } = await newPlant()
     const workers = [start('first'), start('second')]
     for (const one of workers) await one.until(({ what }) => what === 'ready')
-    const answers = await client.enqueue(Array.from({ length: 200 }, (_, payload) => ({ job: share, payload, runAt: 50 })))
+    const answers = await client.enqueueMany(Array.from({ length: 200 }, (_, payload) => ({ job: share, payload, delay: 50 })))
     for (const { id } of answers) await Promise.race(workers.map((one) => one.until(completed(id))))
     const ran = workers.flatMap((one) => one.said.filter(({ what }) => what === 'started').map(({ id }) => id))
     expect(new Set(ran).size).toBe(200)

@@ -9,10 +9,10 @@ onEachStore('TM-5, JB-17 claims', (newDatabase) => {
     const seen: unknown[] = []
     const job = defineJob('work').task('only', ({ payload }) => void seen.push(payload))
     const { punctual } = client({ jobs: [job], concurrency: 1 })
-    await punctual.enqueue(job, 'late', { runAt: '2s' })
-    await punctual.enqueue(job, 'early', { runAt: '1s' })
+    await punctual.enqueue(job, 'late', { delay: '2s' })
+    await punctual.enqueue(job, 'early', { delay: '1s' })
     await punctual.enqueue(job, 'low', { priority: 9 })
-    await punctual.enqueue(job, 'high', { runAt: '3s', priority: 0 })
+    await punctual.enqueue(job, 'high', { delay: '3s', priority: 0 })
     await clock.advance('5s')
     await punctual.start()
     while (seen.length < 4) await clock.settle()
@@ -32,7 +32,7 @@ onEachStore('TM-5, JB-17 claims', (newDatabase) => {
       running--
     })
     const { punctual } = await node({ jobs: [job], concurrency: 3 })
-    await punctual.enqueue(Array.from({ length: 12 }, () => ({ job })))
+    await punctual.enqueueMany(Array.from({ length: 12 }, () => ({ job })))
     await clock.settle()
     expect(punctual.depth.running).toBe(3)
     while (gates.length > 0) {
@@ -51,8 +51,8 @@ onEachStore('TM-5, JB-17 claims', (newDatabase) => {
     const job = (name: string) => defineJob('work').task('only', async ({ payload }) => void seen.push([payload, name]))
     const first = await node({ jobs: [job('first')], concurrency: 2 })
     const second = await node({ jobs: [job('second')], concurrency: 2, name: 'second' })
-    await first.punctual.enqueue(
-      Array.from({ length: 200 }, (_, payload) => ({ job: 'work', payload, runAt: payload % 2 ? 0 : '1s' })),
+    await first.punctual.enqueueMany(
+      Array.from({ length: 200 }, (_, payload) => ({ job: 'work', payload, delay: payload % 2 ? 0 : '1s' })),
     )
     await clock.advance('2s')
     await first.punctual.idle()
@@ -109,7 +109,7 @@ onEachStore('TM-5, JB-17 claims', (newDatabase) => {
     const busy = await node({ jobs: [job], concurrency: 1 })
     await busy.punctual.enqueue(job, 'long')
     await clock.advance('1s')
-    const ids = await busy.punctual.enqueue(['a', 'b', 'c'].map((payload) => ({ job, payload })))
+    const ids = await busy.punctual.enqueueMany(['a', 'b', 'c'].map((payload) => ({ job, payload })))
     await clock.settle()
     const free = await node({ jobs: [job], concurrency: 1 })
     await clock.advance('5s')
@@ -125,7 +125,7 @@ onEachStore('TM-5, JB-17 claims', (newDatabase) => {
     const claimsAtStart: number[] = []
     const job = defineJob('work').task('only', () => void claimsAtStart.push(store.calls('claim')))
     const { punctual, store } = client({ jobs: [job], concurrency: 10 })
-    await punctual.enqueue(Array.from({ length: 40 }, (_, payload) => ({ job, payload })))
+    await punctual.enqueueMany(Array.from({ length: 40 }, (_, payload) => ({ job, payload })))
     await punctual.start()
     while (claimsAtStart.length < 40) await clock.settle()
     const [first = 0] = claimsAtStart
@@ -140,9 +140,38 @@ onEachStore('TM-5, JB-17 claims', (newDatabase) => {
     const { client, clock } = newCluster({ connect: newDatabase() })
     const job = defineJob('slow').task('only', () => new Promise<void>((resolve) => void clock.timer(5000, resolve)))
     const { punctual } = client({ jobs: [job], concurrency: 1 })
-    await punctual.enqueue([1, 2, 3].map((payload) => ({ job, payload })))
+    await punctual.enqueueMany([1, 2, 3].map((payload) => ({ job, payload })))
     const summary = punctual.runDue()
     await clock.advance('20s')
     expect(await summary).toMatchObject({ claimed: 3, succeeded: 3 })
+  })
+
+  it.each([
+    ['clusterConcurrency', { clusterConcurrency: 5 }],
+    ['pick', { pick: 'fair' as const }],
+  ])('with %s take no more than the free slots, and follow each end at once', async (_, options) => {
+    const { node, clock } = newCluster({ connect: newDatabase() })
+    let most = 0
+    let done = 0
+    const job = defineJob('work').task('only', () => {
+      most = Math.max(most, punctual.depth.queued)
+      done++
+    })
+    const { punctual } = await node({ jobs: [job], concurrency: 5, ...options })
+    await punctual.enqueueMany(Array.from({ length: 40 }, () => ({ job })))
+    const from = clock.wall()
+    await punctual.idle()
+    expect([done, clock.wall() - from]).toEqual([40, 0])
+    expect(most).toBeLessThan(5)
+  })
+
+  it('follow a hint of work that is due already without a timer', async () => {
+    const { node, client, clock } = newCluster({ connect: newDatabase() })
+    const job = defineJob('work').task('only', () => 1)
+    const { probe } = await node({ jobs: [job] })
+    const { id } = await client().punctual.enqueue(job, undefined)
+    const at = clock.wall()
+    expect((await probe.next('occurrence.completed')).id).toBe(id)
+    expect(clock.wall()).toBe(at)
   })
 })

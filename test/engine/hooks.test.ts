@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest'
 import { defineJob } from '../../src/model/definition.ts'
 import type { ExecutionReport } from '../../src/model/report.ts'
+import { cron } from '../../src/schedule/cron.ts'
 import { newCluster, occurrence } from '../support/cluster.ts'
 import { onEachStore } from '../support/each-store.ts'
 import { untilAborted } from '../support/until-aborted.ts'
@@ -67,6 +68,7 @@ onEachStore('JB-14 hooks', (newDatabase) => {
     const { punctual, probe, log } = await node({ jobs: [job] })
     const { id } = await punctual.enqueue(job, undefined)
     await probe.next('occurrence.completed')
+    await punctual.idle()
     expect((await occurrence(punctual, id)).result).toBe('fine')
     expect(log.filter(({ level }) => level === 'error').map(({ message }) => message)).toEqual([
       'onStart threw',
@@ -77,11 +79,13 @@ onEachStore('JB-14 hooks', (newDatabase) => {
   it('a hook that hangs is not waited for longer than a task may take', async () => {
     const { node, clock } = newCluster({ connect: newDatabase() })
     const job = defineJob('hangs', { timeout: '10s', onComplete: () => new Promise(() => {}) }).task('only', () => 'fine')
-    const { punctual, probe } = await node({ jobs: [job] })
+    const { punctual, probe, log } = await node({ jobs: [job] })
     await punctual.enqueue(job, undefined)
-    await probe.next('task.succeeded')
-    await clock.advance('10s')
     await probe.next('occurrence.completed')
+    expect(log).toEqual([])
+    await clock.advance('10s')
+    await punctual.idle()
+    expect(log.map(({ message }) => message)).toEqual(['onComplete took longer than 10000 ms and is not waited for'])
   })
 
   it('onComplete runs for failed, dead and canceled work', async () => {
@@ -103,6 +107,7 @@ onEachStore('JB-14 hooks', (newDatabase) => {
     await clock.advance('5s')
     await probe.next('occurrence.canceled')
     await punctual.cancel(id)
+    await punctual.idle()
     expect(outcomes).toEqual([
       ['bad', 'dead'],
       ['bad', 'failed'],
@@ -110,16 +115,18 @@ onEachStore('JB-14 hooks', (newDatabase) => {
     ])
   })
 
-  it('onComplete runs where pending, retrying or dead work is canceled or discarded', async () => {
-    const { node, client } = newCluster({ connect: newDatabase() })
+  it('onComplete runs on a node when another process cancels pending or retrying work, or discards dead work', async () => {
+    const { node, client, clock } = newCluster({ connect: newDatabase() })
     const reports: ExecutionReport[] = []
     const job = defineJob('never', { retry: { max: 1, interval: '1h' }, onComplete: (report) => void reports.push(report) })
       .task('first', ({ payload, fail }) => (payload === 'bad' ? fail('no luck') : 1))
       .task('second', () => 2)
-    const other = client({ jobs: [job] })
-    const pending = await other.punctual.enqueue(job, 'fine', { runAt: '1h', key: 'p' })
-    expect(await other.punctual.cancel(pending.id, { reason: 'paid' })).toBe('canceled')
-    expect(await other.probe.next('occurrence.canceled')).toMatchObject({ id: pending.id, key: 'p', reason: 'paid' })
+    const { punctual, probe } = await node({ jobs: [job] })
+    const outside = client().punctual
+    const pending = await punctual.enqueue(job, 'fine', { delay: '1h', key: 'p' })
+    expect(await outside.cancel(pending.id, { reason: 'paid' })).toBe('canceled')
+    await clock.advance('2s')
+    expect(await probe.next('occurrence.canceled')).toMatchObject({ id: pending.id, key: 'p', reason: 'paid' })
     expect(reports).toMatchObject([
       {
         occurrenceId: pending.id,
@@ -132,10 +139,10 @@ onEachStore('JB-14 hooks', (newDatabase) => {
         ],
       },
     ])
-    const { punctual, probe } = await node({ jobs: [job] })
     const parked = await punctual.enqueue(job, 'bad')
     await probe.next('occurrence.retrying')
-    await other.punctual.cancel(parked.id)
+    await outside.cancel(parked.id)
+    await clock.advance('2s')
     expect(reports[1]).toMatchObject({
       occurrenceId: parked.id,
       outcome: 'canceled',
@@ -143,9 +150,69 @@ onEachStore('JB-14 hooks', (newDatabase) => {
     })
     const dead = await punctual.enqueue(job, 'bad', { retry: { max: 0 } })
     await probe.next('occurrence.dead')
-    await other.punctual.discard(dead.id, { reason: 'given up' })
+    await punctual.idle()
+    await outside.discard(dead.id, { reason: 'given up' })
+    await clock.advance('2s')
     expect(reports.slice(2).map(({ outcome }) => outcome)).toEqual(['dead', 'canceled'])
     expect(await occurrence(punctual, dead.id)).toMatchObject({ state: 'canceled', reason: 'given up' })
+  })
+
+  it('onComplete runs at once where a node cancels pending work itself, and once', async () => {
+    const { node, clock } = newCluster({ connect: newDatabase() })
+    const outcomes: string[] = []
+    const job = defineJob('later', { onComplete: ({ outcome }) => void outcomes.push(outcome) }).task('only', () => 1)
+    const { punctual, probe } = await node({ jobs: [job] })
+    const { id } = await punctual.enqueue(job, undefined, { delay: '1h' })
+    await punctual.cancel(id)
+    await probe.next('occurrence.canceled')
+    await clock.advance('1h')
+    expect([outcomes, probe.seen('occurrence.canceled').length]).toEqual([['canceled'], 1])
+  })
+
+  it('parked work that cancel-previous ends raises onComplete and occurrence.canceled', async () => {
+    const { node, clock } = newCluster({ connect: newDatabase(), start: '2026-01-01T00:00:00Z' })
+    const outcomes: string[] = []
+    const job = defineJob('tick', {
+      schedule: cron('0 * * * *'),
+      overlap: 'cancel-previous',
+      retry: { max: 3, interval: '3h', factor: 1 },
+      onComplete: ({ outcome }) => void outcomes.push(outcome),
+    }).task('only', ({ scheduledAt }) => {
+      if (scheduledAt.getUTCHours() === 1) throw new Error('no luck')
+    })
+    const { probe } = await node({ jobs: [job] })
+    await clock.advance('1h')
+    await probe.next('occurrence.retrying')
+    await clock.advance('1h')
+    await clock.advance('5s')
+    expect(outcomes.toSorted()).toEqual(['canceled', 'completed'])
+    expect(probe.seen('occurrence.canceled')).toHaveLength(1)
+  })
+
+  it('the end is written before onComplete runs: after a crash in the hook the work is not repeated, and the hook is', async () => {
+    const { node, pass } = newCluster({ connect: newDatabase() })
+    const hooks: string[] = []
+    const stuck = Promise.withResolvers<void>()
+    let runs = 0
+    const job = (name: string) =>
+      defineJob('slow', {
+        timeout: '20s',
+        onComplete: ({ outcome }) => {
+          hooks.push(`${name} ${outcome}`)
+          stuck.resolve()
+          return name === 'first' ? new Promise(() => {}) : undefined
+        },
+      }).task('only', () => void runs++)
+    const first = await node({ jobs: [job('first')] })
+    const { id } = await first.punctual.enqueue('slow', undefined)
+    await stuck.promise
+    first.store.freeze()
+    const second = await node({ jobs: [job('second')], name: 'second' })
+    await pass(40)
+    expect(hooks).toEqual(['first completed', 'second completed'])
+    expect([runs, (await occurrence(second.punctual, id)).state]).toEqual([1, 'completed'])
+    await pass(60)
+    expect(hooks).toHaveLength(2)
   })
 
   it('onComplete runs when the cancel comes while the turn is being parked', async () => {
@@ -159,10 +226,9 @@ onEachStore('JB-14 hooks', (newDatabase) => {
     store.hold('beat')
     await punctual.cancel(id)
     work.reject(new Error('no luck'))
+    await clock.advance('2s')
     await probe.next('occurrence.canceled')
-    await clock.settle()
     expect(outcomes).toEqual(['canceled'])
-    expect(probe.seen('occurrence.retrying')).toEqual([])
   })
 
   it('onComplete runs when work that takes its nodes down is buried, and when lost work had been canceled', async () => {

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { planJob } from '../../src/engine/job-plan.ts'
-import { Timeline } from '../../src/engine/timeline.ts'
+import { planJob } from '../../src/engine/loops/job-plan.ts'
+import { Timeline } from '../../src/engine/loops/timeline.ts'
 import type { JobPlan, PlanWork } from '../../src/store/store.ts'
 import { PlannedJob, type PlanStep, type Strategy } from '../support/planned-job.ts'
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { Loop, type Wait } from '../../src/engine/loop.ts'
+import { Loop, type Wait } from '../../src/engine/loops/loop.ts'
 import { manualClock } from '../../src/testing/manual-clock.ts'
 
 function newLoop(runOnce: (isLook: boolean) => Promise<Wait>, clock = manualClock()) {
@@ -61,6 +61,21 @@ describe('a loop', () => {
     loop.wake()
     await clock.settle()
     expect(passes).toEqual([false, true, true, false, false])
+  })
+
+  it('keeps an appointment beyond its poll, and one that is asked for while it rests', async () => {
+    const passes: string[] = []
+    const waits: Wait[] = [{ in: 5000, poll: 1000 }, { in: 1, poll: 1000 }, { poll: 1000 }]
+    const { clock, loop } = newLoop(async (isLook) => {
+      passes.push(`${isLook ? 'look' : 'pass'} ${clock.mono()}`)
+      return waits.shift() ?? null
+    })
+    loop.start()
+    await clock.advance('5s')
+    expect(passes).toEqual(['pass 0', 'look 4999', 'pass 5000'])
+    loop.wakeIn(60_000)
+    await clock.advance('2m')
+    expect(passes.slice(3)).toEqual(['look 64999'])
   })
 
   it('looks together with other loops, and never later than its poll', async () => {

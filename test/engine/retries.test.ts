@@ -84,8 +84,8 @@ onEachStore('JB-12 durable retries', (newDatabase) => {
     const { node, clock } = newCluster({ connect: newDatabase() })
     const ran: string[] = []
     const job = defineJob('steps', { retry: { max: 2, interval: '1s' } })
-      .task('first', { after: [] }, () => ran.push('first'))
-      .task('second', { after: ['first'] }, ({ results, attempt }) => {
+      .task('first', () => ran.push('first'))
+      .task('second', ({ results, attempt }) => {
         ran.push(`second ${results.first}`)
         if (attempt === 1) throw new Error('again')
       })
@@ -155,7 +155,7 @@ onEachStore('JB-12 durable retries', (newDatabase) => {
     const { punctual, probe } = await node({ jobs: [job] })
     const { id } = await punctual.enqueue(job, undefined)
     await probe.next('occurrence.retrying')
-    await punctual.reschedule(id, 0)
+    await punctual.reschedule(id, { delay: 0 })
     await probe.next('occurrence.completed')
     expect((await occurrence(punctual, id)).turns.map((turn) => turn.end)).toEqual(['parked', 'completed'])
   })
@@ -231,7 +231,7 @@ describe('JS-5 who decides about a retry', () => {
       throw new Error('no luck')
     })
     const { punctual, probe } = await node({ jobs: [job] })
-    await punctual.enqueue(job, undefined, { runAt: '15m' })
+    await punctual.enqueue(job, undefined, { delay: '15m' })
     await clock.advance('15m')
     expect((await probe.next('occurrence.retrying')).dueInMs).toBe(90_000)
     await clock.advance('90s')

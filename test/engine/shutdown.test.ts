@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest'
+import type { Context } from '../../src/model/context.ts'
 import { defineJob } from '../../src/model/definition.ts'
 import { newCluster, occurrence } from '../support/cluster.ts'
 import { onEachStore } from '../support/each-store.ts'
@@ -66,8 +67,8 @@ onEachStore('JB-19 graceful shutdown', (newDatabase) => {
     expect(await other.punctual.counts({ job })).toMatchObject({ completed: 1 })
   })
 
-  it('what is left after the grace period is left to rescue, and its late writes are refused', async () => {
-    const { node, clock, pass } = newCluster({ connect: newDatabase() })
+  it('what is left after the grace period is left to rescue at once, and its late writes are refused', async () => {
+    const { node, client, clock } = newCluster({ connect: newDatabase() })
     const work = Promise.withResolvers<string>()
     const job = defineJob('stuck').task('only', ({ attempt }) => (attempt === 1 ? work.promise : 'second'))
     const first = await node({ jobs: [job] })
@@ -76,22 +77,68 @@ onEachStore('JB-19 graceful shutdown', (newDatabase) => {
     const stopped = first.punctual.stop()
     await clock.advance('30s')
     await stopped
-    const second = await node({ jobs: [job] })
-    expect((await occurrence(second.punctual, id)).state).toBe('running')
-    await pass(20)
-    await second.probe.next('occurrence.completed')
-    work.resolve('first')
     await first.probe.next('occurrence.lost')
+    expect(await occurrence(first.punctual, id)).toMatchObject({ state: 'retrying', turns: [{ end: 'lost' }] })
+    expect(await first.punctual.nodes()).toEqual([])
+    const writes = first.store.calls('settle')
+    await first.punctual.close()
+    work.resolve('first')
+    const second = client({ jobs: [job] })
+    await second.punctual.start()
+    await clock.advance('3s')
     const { result, turns } = await occurrence(second.punctual, id)
     expect(result).toBe('second')
     expect(turns.map((turn) => turn.end)).toEqual(['lost', 'completed'])
+    expect(first.store.calls('settle')).toBe(writes)
+  })
+
+  it.each(['handler', 'onStart', 'onComplete'])('nothing keeps the process alive after the grace period: %s', async (where) => {
+    const { node, clock } = newCluster({ connect: newDatabase() })
+    const never = new Promise(() => {})
+    const stuck = Promise.withResolvers<void>()
+    const hang = (here: string) => () => {
+      if (where !== here) return undefined
+      stuck.resolve()
+      return never
+    }
+    const job = defineJob('stuck', { onStart: hang('onStart'), onComplete: hang('onComplete') }).task('only', hang('handler'))
+    const { punctual, log } = await node({ jobs: [job] })
+    await punctual.enqueue(job, undefined)
+    await stuck.promise
+    const closed = punctual.close()
+    await clock.advance('31s')
+    await closed
+    const lines = log.length
+    expect(clock.pending).toBe(0)
+    await clock.advance('1h')
+    expect(log).toHaveLength(lines)
+  })
+
+  it('during a retry of a task that holds others back gives it back, and the next node runs it', async () => {
+    const { node, clock } = newCluster({ connect: newDatabase() })
+    const job = defineJob('shaky', { mode: 'parallel', onFailure: 'hold', retry: { max: 5, interval: '1s', factor: 1 } })
+      .task('one', (ctx) => attempt(ctx))
+      .task('two', (ctx) => attempt(ctx))
+    const attempt = (ctx: Context) => {
+      if (ctx.attempt === 1) throw new Error('no luck')
+      return ctx.attempt === 2 ? untilAborted(ctx) : 'done'
+    }
+    const first = await node({ jobs: [job] })
+    const { id } = await first.punctual.enqueue('shaky', undefined)
+    await clock.advance('2s')
+    await first.punctual.stop()
+    expect((await occurrence(first.punctual, id)).state).toBe('pending')
+    const second = await node({ jobs: [job] })
+    await second.probe.next('occurrence.completed')
+    const { turns } = await occurrence(second.punctual, id)
+    expect(turns.map((turn) => turn.end)).toEqual(['parked', 'released', 'completed'])
   })
 
   it('gives back at once what it had claimed and not started', async () => {
     const { node, clock } = newCluster({ connect: newDatabase() })
     const job = defineJob('queue').task('only', (ctx) => untilAborted(ctx))
     const { punctual, probe } = await node({ jobs: [job], concurrency: 1 })
-    await punctual.enqueue([{ job }, { job }, { job }])
+    await punctual.enqueueMany([{ job }, { job }, { job }])
     await probe.next('task.started')
     await clock.advance('500ms')
     expect(punctual.depth.queued).toBeGreaterThan(0)
@@ -104,7 +151,7 @@ onEachStore('JB-19 graceful shutdown', (newDatabase) => {
     const { node, clock } = newCluster({ connect: newDatabase() })
     const job = defineJob('pair', { mode: 'parallel', retry: { max: 1, interval: '1h' } })
       .task('steady', (ctx) => untilAborted(ctx))
-      .task('shaky', { onFailure: 'retry' }, () => {
+      .task('shaky', { onFailure: 'hold' }, () => {
         throw new Error('no luck')
       })
     const { punctual, probe } = await node({ jobs: [job] })

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { StoreTime } from '../../src/engine/store-time.ts'
+import { StoreTime } from '../../src/engine/node/store-time.ts'
 import { manualClock } from '../../src/testing/manual-clock.ts'
 
 const start = Date.parse('2026-01-01T00:00:00Z')
@@ -16,7 +16,7 @@ function newScene(offsetMs: number) {
     await clock.advance(backMs)
     time.observe(told, sentAt)
   }
-  return { clock, ask, jumps: () => jumps, off: () => time.now() - (clock.wall() + offsetMs) }
+  return { clock, time, ask, jumps: () => jumps, off: () => time.now() - (clock.wall() + offsetMs) }
 }
 
 it('an answer is as old as half of its round trip', async () => {
@@ -49,4 +49,18 @@ it('a clock that was set is believed at once, and told of', async () => {
   await ask(5, 5)
   expect(off()).toBe(0)
   expect(jumps()).toBe(1)
+})
+
+it('an instant that may have come already is waited for no more, one that is ahead to the millisecond', async () => {
+  const { clock, time, ask } = newScene(0)
+  await ask(2, 2)
+  expect(time.until(clock.wall() - 5)).toBe(0)
+  expect(time.until(clock.wall() + 3)).toBe(0)
+  expect(time.until(clock.wall() + 500)).toBe(500)
+})
+
+it('an answer that took long does not make instants come early', async () => {
+  const { clock, time, ask } = newScene(0)
+  await ask(500, 500)
+  expect(time.until(clock.wall() + 100)).toBe(100)
 })

@@ -45,7 +45,7 @@ onEachStore('JB-11 tasks of an occurrence', (newDatabase) => {
   it('start when their predecessors have finished, and get their results', async () => {
     const { node } = newCluster({ connect: newDatabase() })
     const seen: unknown[] = []
-    const job = defineJob('graph')
+    const job = defineJob('graph', { mode: 'graph' })
       .task('left', () => ({ side: 'left' }))
       .task('right', async () => 7)
       .task('join', { after: ['left', 'right'] }, ({ results }) => {
@@ -81,9 +81,9 @@ onEachStore('JB-11 tasks of an occurrence', (newDatabase) => {
     expect(second).toBe(1)
   })
 
-  it('fail when their result is not JSON, without being tried again', async () => {
+  it('fail when their result cannot be written as JSON, without being tried again', async () => {
     const { node } = newCluster({ connect: newDatabase() })
-    const job = defineJob('odd').task('only', () => new Map([[1, 2]]))
+    const job = defineJob('odd').task('only', () => [5n])
     const { punctual, probe } = await node({ jobs: [job] })
     await punctual.enqueue(job, undefined)
     const { error, report } = await probe.next('occurrence.dead')

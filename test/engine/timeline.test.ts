@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { Timeline } from '../../src/engine/timeline.ts'
+import { Timeline } from '../../src/engine/loops/timeline.ts'
 import type { JobRecord, JobSpec, VersionRecord } from '../../src/model/job.ts'
 import { newSpec } from '../support/new-spec.ts'
 

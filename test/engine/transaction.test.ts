@@ -15,8 +15,8 @@ describe('JB-6 ctx.transaction', () => {
   it('commits the writes of the handler together with the success of its task', async () => {
     const { node } = newCluster({ connect: inFile() })
     const job = defineJob('ledger')
-      .task('book', { after: [] }, ({ transaction }) => transaction((db: DatabaseSync) => record(db, 'booked')))
-      .task('read', { after: ['book'] }, ({ results }) => results.book)
+      .task('book', ({ transaction }) => transaction((db: DatabaseSync) => record(db, 'booked')))
+      .task('read', ({ results }) => results.book)
     const { punctual, probe } = await node({ jobs: [job] })
     const { id } = await punctual.enqueue(job, undefined)
     await probe.next('occurrence.completed')

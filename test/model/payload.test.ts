@@ -92,13 +92,66 @@ describe('payloads', () => {
     expect(() => encodePayload(5n, 'rows[3].payload')).toThrow(
       expect.objectContaining({ details: expect.objectContaining({ field: 'rows[3].payload' }) }),
     )
-    expect(() => encodeResult({ at: new Date(0) })).toThrow(/^result\.at/)
     expect(() => encodePayload({ lines: [{}, { to: 5n }] })).toThrow(
       /^payload\.lines\[1\]\.to is not plain JSON: it holds a bigint/,
     )
     expect(() => encodePayload({ a: [JSON.parse('{"__proto__": 1}')] })).toThrow(
       /^payload\.a\[0\] must not have a property named/,
     )
+  })
+})
+
+describe('results', () => {
+  class Row {
+    id = 7
+    at = new Date(0)
+    note = undefined
+    get total(): number {
+      return 1
+    }
+  }
+
+  it.each([
+    ['a Date', new Date(0)],
+    ['undefined fields and holes', { a: undefined, list: Object.assign([], { 0: 1, 2: 3 }) }],
+    ['a row of a driver', [new Row()]],
+    ['an object with toJSON', { url: new URL('http://localhost/') }],
+    ['numbers that JSON does not know', { n: Number.NaN, m: Number.POSITIVE_INFINITY }],
+    ['a NUL character and half of a surrogate pair', 'a\u0000b\ud800'],
+    ['many levels', nested(100)],
+    ['functions', { f: () => 1 }],
+  ])('with %s are written as JSON.stringify does', (_, value) => {
+    expect(encodeResult(value)).toBe(JSON.stringify(value))
+  })
+
+  it('that JSON has no text for are none', () => {
+    expect([encodeResult(undefined), encodeResult(() => 1), encodeResult(Symbol('s'))]).toEqual([null, null, null])
+  })
+
+  const circle: Record<string, unknown> = { deep: [] }
+  ;(circle.deep as unknown[]).push(circle)
+  const broken = {
+    rows: [
+      {
+        get total() {
+          throw new Error('no total')
+        },
+      },
+    ],
+  }
+
+  it.each([
+    ['a bigint', { rows: [{ id: 5n }] }, /^result\.rows\[0\]\.id cannot be written as JSON: it is a bigint/],
+    ['a cycle', circle, /^result\.deep\[0\] cannot be written as JSON: it holds itself/],
+    ['a getter that throws', broken, /^result\.rows\[0\]\.total cannot be written as JSON: no total/],
+    ['a toJSON that throws', { a: { toJSON: () => JSON.parse('{') } }, /^result\.a cannot be written as JSON: /],
+  ])('with %s are refused with the path', (_, value, message) => {
+    expect(() => encodeResult(value)).toThrow(expect.objectContaining({ code: 'payload.invalid' }))
+    expect(() => encodeResult(value)).toThrow(message as RegExp)
+  })
+
+  it('may have 256 kB of JSON and no more', () => {
+    expect(() => encodeResult('x'.repeat(limits.resultBytes))).toThrow(expect.objectContaining({ code: 'payload.too-large' }))
   })
 })
 

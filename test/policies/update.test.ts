@@ -104,7 +104,7 @@ onStores('JB-20 updates', (scene, store) => {
       client().punctual.update('daily', { timeout: '9s' }),
     ])
     expect([a.version, b.version].toSorted()).toEqual([3, 4])
-    expect((await punctual.jobs())[0]?.override).toMatchObject({ settings: { priority: 5, timeoutMs: 9000 } })
+    expect((await punctual.jobs()).items[0]?.override).toMatchObject({ settings: { priority: 5, timeoutMs: 9000 } })
   })
 
   it('declaring the same again writes nothing, however often nodes start', async () => {
@@ -141,7 +141,9 @@ onStores('JB-20 updates', (scene, store) => {
     expect(changes.map(({ field }) => field)).toEqual(['payload', 'schedule.text', 'settings.priority', 'settings.timeoutMs'])
     const { version: third } = await punctual.rollback(job, first, { by: 'ann' })
     expect(third).toBe(second + 1)
-    const [now] = await punctual.jobs()
+    const {
+      items: [now],
+    } = await punctual.jobs()
     expect(now).toMatchObject({
       payload: { n: 1 },
       settings: { priority: 2, timeoutMs: 300_000 },
@@ -164,17 +166,19 @@ onStores('TM-8 a person overrides what code declares', (scene) => {
     // A redeploy with other code in two fields, one of them overridden.
     const { punctual } = await slowNode({ jobs: [declared('15', 1)] })
     await clock.advance('1m')
-    const [job] = await punctual.jobs()
+    const {
+      items: [job],
+    } = await punctual.jobs()
     expect(job).toMatchObject({
       settings: { priority: 1, retry: { max: 9 } },
       override: { schedule: { kind: 'cron' }, settings: { retry: { max: 9 } } },
     })
     expect(job?.nextRun).toEqual(new Date('2026-01-01T12:00:00Z'))
     await punctual.reset('daily', { fields: ['schedule'] })
-    expect((await punctual.jobs())[0]?.nextRun).toEqual(new Date('2026-01-01T15:00:00Z'))
-    expect((await punctual.jobs())[0]?.override).toMatchObject({ settings: { retry: { max: 9 } } })
+    expect((await punctual.jobs()).items[0]?.nextRun).toEqual(new Date('2026-01-01T15:00:00Z'))
+    expect((await punctual.jobs()).items[0]?.override).toMatchObject({ settings: { retry: { max: 9 } } })
     await punctual.reset('daily')
-    expect((await punctual.jobs())[0]).toMatchObject({ override: null, settings: { retry: { max: 3 } } })
+    expect((await punctual.jobs()).items[0]).toMatchObject({ override: null, settings: { retry: { max: 3 } } })
   })
 
   it('the changed settings hold for the next run', async () => {
@@ -213,11 +217,14 @@ onStores('TM-8 a person overrides what code declares', (scene) => {
     const telling = await slowNode({ jobs: [other] })
     await clock.advance('61m')
     expect(telling.log.map(({ message }) => message)).toContainEqual(expect.stringContaining('no longer declared'))
-    expect((await telling.punctual.jobs()).find(({ name }) => name === 'daily')).toMatchObject({ orphaned: true, retired: false })
+    expect((await telling.punctual.jobs()).items.find(({ name }) => name === 'daily')).toMatchObject({
+      orphaned: true,
+      retired: false,
+    })
     await telling.punctual.stop()
-    const pruning = await slowNode({ jobs: [other], prune: true })
+    const pruning = await slowNode({ jobs: [other], retireOrphans: true })
     await clock.advance('1m')
-    expect((await pruning.punctual.jobs()).find(({ name }) => name === 'daily')).toMatchObject({
+    expect((await pruning.punctual.jobs()).items.find(({ name }) => name === 'daily')).toMatchObject({
       retired: true,
       nextRun: null,
       version: 2,
@@ -227,7 +234,7 @@ onStores('TM-8 a person overrides what code declares', (scene) => {
     expect(before).toHaveLength(2)
     const back = await slowNode({ jobs: [declared('*'), other] })
     await clock.advance('1h')
-    expect((await back.punctual.jobs()).find(({ name }) => name === 'daily')).toMatchObject({ retired: false, version: 3 })
+    expect((await back.punctual.jobs()).items.find(({ name }) => name === 'daily')).toMatchObject({ retired: false, version: 3 })
     expect(await historyOf(back.punctual, 'daily')).toHaveLength(3)
   })
 
@@ -235,19 +242,33 @@ onStores('TM-8 a person overrides what code declares', (scene) => {
     const { node, clock } = scene('2026-01-01T10:00:00Z')
     const other = defineJob('other').task('only', () => 1)
     const old = await node({ jobs: [declared('*'), other] })
-    const pruning = await node({ jobs: [other], prune: true })
+    const pruning = await node({ jobs: [other], retireOrphans: true })
     await clock.advance('1m')
-    const retired = async () => (await pruning.punctual.jobs()).find(({ name }) => name === 'daily')?.retired
+    const retired = async () => (await pruning.punctual.jobs()).items.find(({ name }) => name === 'daily')?.retired
     expect(await retired()).toBe(false)
     await old.punctual.stop()
     await clock.advance('1m')
     expect(await retired()).toBe(true)
   })
 
+  it('a change of a retired job does not bring it back', async () => {
+    const { slowNode } = scene()
+    const { punctual } = await slowNode()
+    const job = defineJob('daily').task('only', () => 1)
+    await punctual.schedule(job, cron('0 0 * * *'))
+    await punctual.retire('daily')
+    await punctual.update('daily', { priority: 1 })
+    const retired = async () => (await punctual.jobs({ name: 'daily' })).items[0]
+    expect(await retired()).toMatchObject({ retired: true, nextRun: null, settings: { priority: 1 } })
+    await punctual.rollback('daily', 1)
+    await punctual.reset('daily')
+    expect(await retired()).toMatchObject({ retired: true, nextRun: null, settings: { priority: 5 } })
+  })
+
   it('what was planned of a retired job is taken back, and enqueued work of it still runs', async () => {
     const { slowNode, clock } = scene('2026-01-01T10:59:55Z')
     const { punctual } = await slowNode({ jobs: [declared('*')] })
-    const { id } = await punctual.enqueue('daily', undefined, { runAt: '1h' })
+    const { id } = await punctual.enqueue('daily', undefined, { delay: '1h' })
     expect(await punctual.counts({ job: 'daily' })).toMatchObject({ pending: 2 })
     await punctual.retire('daily', { by: 'ann' })
     await clock.advance('2h')

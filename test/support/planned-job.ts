@@ -1,6 +1,6 @@
 import { expect } from 'vitest'
-import { planJob } from '../../src/engine/job-plan.ts'
-import { Timeline } from '../../src/engine/timeline.ts'
+import { planJob } from '../../src/engine/loops/job-plan.ts'
+import { Timeline } from '../../src/engine/loops/timeline.ts'
 import type { JobRecord, JobSpec, VersionRecord } from '../../src/model/job.ts'
 import type { OccurrenceState } from '../../src/model/lifecycle.ts'
 import { isPausedAt } from '../../src/model/pause.ts'

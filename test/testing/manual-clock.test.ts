@@ -60,6 +60,32 @@ describe('a manual clock', () => {
     expect(seen).toEqual([10, 20, 30])
   })
 
+  it('runs polls that have come due just before the next timer, once, and at the end', async () => {
+    const clock = manualClock(0)
+    const ran: string[] = []
+    const poll = () => {
+      ran.push(`poll ${clock.mono()}`)
+      clock.poll(10, poll)
+    }
+    clock.poll(10, poll)
+    clock.timer(100, () => ran.push(`timer ${clock.mono()}`))
+    await clock.advance(300)
+    expect(ran).toEqual(['poll 99', 'timer 100', 'poll 300'])
+  })
+
+  it('does not move while code that it calls waits for real time, and moves on when that waits for the clock', async () => {
+    const clock = manualClock(0)
+    const seen: number[] = []
+    void clock.run?.('work', async () => {
+      await new Promise((resolve) => setTimeout(resolve, 20))
+      seen.push(clock.mono())
+      await sleep(clock, 50)
+      seen.push(clock.mono())
+    })
+    await clock.advance(100)
+    expect(seen).toEqual([0, 50])
+  })
+
   it('takes timers back', async () => {
     const clock = manualClock()
     const cancel = clock.timer(10, () => expect.unreachable())

@@ -16,6 +16,13 @@ describe('the clock of the machine', () => {
     expect(systemClock.mono()).toBeGreaterThanOrEqual(before)
   })
 
+  it('takes a time that has passed for now: Node.js would warn of it', () => {
+    const set = vi.spyOn(globalThis, 'setTimeout')
+    const fn = vi.fn()
+    systemClock.timer(-50, fn)
+    expect(set).toHaveBeenCalledWith(fn, 0)
+  })
+
   it('runs a timer once, after its time', () => {
     const fn = vi.fn()
     systemClock.timer(50, fn)

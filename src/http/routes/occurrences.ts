@@ -2,6 +2,7 @@ import { Hono } from 'hono'
 import type { Occurrence } from '../../client/occurrence-view.ts'
 import type { Punctual } from '../../client/punctual.ts'
 import { PunctualError } from '../../errors.ts'
+import { withoutStack } from '../../model/error-record.ts'
 import { type OccurrenceState, occurrenceStates } from '../../model/lifecycle.ts'
 import { checkOneOf } from '../../model/limits.ts'
 import type { ErrorRecord } from '../../model/report.ts'
@@ -19,7 +20,13 @@ export function occurrenceRoutes(punctual: Punctual): Hono {
         ...(state !== undefined && { state: readStates(state) }),
         ...(limit !== undefined && { limit: readNumber(limit, 'limit') }),
       })
-      return c.json({ items: items.map((item) => ({ ...item, error: withoutStack(item.error) })), cursor })
+      return c.json({
+        items: items.map((item) => ({
+          ...item,
+          error: item.error && withoutStack(item.error),
+        })),
+        cursor,
+      })
     })
     .get('/occurrences/:id', async (c) => {
       readQuery(c.req.url, [])
@@ -38,16 +45,13 @@ function readStates(text: string): readonly OccurrenceState[] {
 
 /** Stacks name files of the server; `get` of the library has them. */
 function withoutStacks(occurrence: Occurrence): Occurrence {
-  const clean = <T extends { readonly error: ErrorRecord | null }>(item: T): T => ({ ...item, error: withoutStack(item.error) })
+  const clean = <T extends { readonly error: ErrorRecord | null }>(item: T): T => ({
+    ...item,
+    error: item.error && withoutStack(item.error),
+  })
   return {
     ...clean(occurrence),
     tasks: occurrence.tasks.map((task) => ({ ...task, attempts: task.attempts.map(clean) })),
     turns: occurrence.turns.map(clean),
   }
-}
-
-function withoutStack(error: ErrorRecord | null): ErrorRecord | null {
-  if (error === null) return null
-  const { stack: _, ...rest } = error
-  return rest
 }

@@ -1,6 +1,7 @@
-import { constants, type DatabaseSync } from 'node:sqlite'
+import type { DatabaseSync } from 'node:sqlite'
 import { PunctualError } from '../../../errors.ts'
 import type { CheckpointItem } from '../../store.ts'
+import { constants } from '../connection/node-sqlite.ts'
 
 const savepoint = 'punctual_work'
 

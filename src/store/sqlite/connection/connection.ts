@@ -1,7 +1,7 @@
 // One connection to the file: how it is opened, its prepared statements, and its transactions.
 import { mkdirSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite'
+import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite'
 import { PunctualError } from '../../../errors.ts'
 import type { JobSpec } from '../../../model/job.ts'
 import type { PauseRecord } from '../../../model/pause.ts'
@@ -11,6 +11,7 @@ import { BlockMemo } from '../schema/blocks.ts'
 import { migrate } from '../schema/migrate.ts'
 import { Names } from '../schema/names.ts'
 import { Log } from './log.ts'
+import * as nodeSqlite from './node-sqlite.ts'
 import { Transaction } from './transaction.ts'
 
 export interface Written<Answer> {
@@ -42,7 +43,7 @@ export class Connection {
   constructor(path: string, { durability, exclusive }: Required<SqliteOptions>) {
     this.path = path
     if (path !== ':memory:') makeFolder(path)
-    this.db = new DatabaseSync(path)
+    this.db = new nodeSqlite.DatabaseSync(path)
     try {
       // Waiting inside SQLite would block the event loop: the store waits on timers instead.
       this.db.exec('PRAGMA busy_timeout = 0')

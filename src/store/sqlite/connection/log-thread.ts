@@ -1,6 +1,6 @@
 // The thread of log.ts: copies pages of the write-ahead log into the database whenever it is asked to.
-import { DatabaseSync } from 'node:sqlite'
 import { parentPort, workerData } from 'node:worker_threads'
+import { DatabaseSync } from './node-sqlite.ts'
 
 const db = new DatabaseSync(workerData as string)
 db.exec('PRAGMA busy_timeout = 0; PRAGMA wal_autocheckpoint = 0')

@@ -1,0 +1,150 @@
+// How code declares jobs: a person's changes stay, saying the same again writes nothing, and a node with older code does not undo
+// what newer code has declared.
+import { createHash } from 'node:crypto'
+import { defaultTenant, isOwnJob, type JobRecord, type JobSpec, specText, taskSetText, withOverride } from '../../model/job.ts'
+import type { JobPutAnswer } from '../../store/store.ts'
+import type { Env } from '../env.ts'
+import { allJobs } from './all-jobs.ts'
+
+export interface Declaration {
+  readonly tenant: string
+  readonly name: string
+  /** What is declared, given what is known of the job. */
+  readonly declared: (known: JobRecord | undefined) => JobSpec
+  /** From when on it is to hold, given what is known; null for now. */
+  readonly effectiveAt?: (known: JobRecord) => Promise<number | null>
+  readonly expectedVersion?: number
+  /** This process has declared the same before: only what other code has declared since is a reason to declare it again. */
+  readonly isRepeated?: boolean
+  /** What an older version said holds again only after a while: the nodes that declare the newest may just be starting anew. */
+  readonly isPatient?: boolean
+}
+
+/** `left`: a live node declares something newer, and this process stands back. */
+export type DeclarationAnswer = JobPutAnswer | { readonly outcome: 'left'; readonly job: JobRecord }
+
+export async function declareJob(env: Env, declaration: Declaration): Promise<DeclarationAnswer> {
+  const { tenant, name, expectedVersion } = declaration
+  for (;;) {
+    const [known] = await env.store.readJobs({ tenant, name, limit: 1 })
+    const declared = await withEdition(env, declaration, known, declaration.declared(known))
+    if (known?.declared && declaration.isRepeated && codeText(known.declared) === codeText(declared))
+      return { outcome: 'unchanged', job: known }
+    if (known && (await isOutdated(env, known, declared, declaration.isPatient ?? false))) return { outcome: 'left', job: known }
+    const override = known?.override ?? null
+    const answer = await env.store.putJob({
+      tenant,
+      name,
+      spec: withOverride(declared, override),
+      declared,
+      override,
+      effectiveAt: (known && (await declaration.effectiveAt?.(known))) ?? null,
+      by: null,
+      expectedVersion: expectedVersion ?? known?.version ?? 0,
+    })
+    if (answer.outcome !== 'conflict' && answer.job) env.declared.set(answer.job.id, declarationHash(declared))
+    announceVersion(env, answer)
+    if (answer.outcome !== 'conflict' || expectedVersion !== undefined) return answer
+  }
+}
+
+/** Emits `job.updated` for a put that has made a version. */
+export function announceVersion({ events }: Env, { outcome, job }: JobPutAnswer, by: string | null = null): void {
+  if (job && (outcome === 'created' || outcome === 'updated'))
+    events.emit('job.updated', { tenant: job.tenant, job: job.name, version: job.version, by })
+}
+
+/**
+ * Notes which set of tasks this is. The versions of the definition's own job count the sets: a job of another name goes by the one that
+ * it shares, and by the present one where its tasks are none that a node has ever declared.
+ */
+async function withEdition(
+  { store }: Env,
+  { tenant, name }: Declaration,
+  known: JobRecord | undefined,
+  declared: JobSpec,
+): Promise<JobSpec> {
+  const { definition, tasks } = declared
+  const isSame = (spec: JobSpec) => taskSetText(spec.tasks) === taskSetText(tasks)
+  const edition = await (async () => {
+    if (tenant === defaultTenant && name === definition)
+      return !known || isSame(known.spec) ? known?.spec.edition : known.version + 1
+    const versions = await store.readVersions({ tenant: defaultTenant, name: definition })
+    return (versions.findLast(({ spec }) => isSame(spec)) ?? versions.at(-1))?.spec.edition
+  })()
+  return edition === undefined ? declared : { ...declared, edition }
+}
+
+/** Jobs that code once declared and no live node does any more: told once, or retired where the process was asked to. */
+export async function handleOrphans(env: Env, told: Set<string>): Promise<void> {
+  const { store, log, options } = env
+  const { nodes } = await store.nodes()
+  for await (const job of allJobs(store)) {
+    if (!isOwnJob(job) || job.spec.isRetired || env.declared.has(job.id) || nodes.some(({ declares }) => job.id in declares))
+      continue
+    const { tenant, name, spec, declared, override, version } = job
+    if (!options.retireOrphans && told.has(job.id)) continue
+    told.add(job.id)
+    if (!options.retireOrphans)
+      log.warn('A job is no longer declared by any node; retire it, or create the scheduler with retireOrphans: true', {
+        tenant,
+        job: name,
+      })
+    else {
+      const answer = await store.putJob({
+        tenant,
+        name,
+        spec: { ...spec, isRetired: true },
+        declared,
+        override,
+        effectiveAt: null,
+        by: null,
+        expectedVersion: version,
+      })
+      announceVersion(env, answer)
+    }
+  }
+}
+
+/** A short name for a spec, by which nodes tell each other what they declare. */
+function declarationHash(spec: JobSpec): string {
+  return createHash('sha1').update(codeText(spec)).digest('base64url').slice(0, 12)
+}
+
+/** What code says, as text: equal code has equal text, in whichever edition it is. */
+function codeText({ edition: _, ...spec }: JobSpec): string {
+  return specText(spec)
+}
+
+/**
+ * During a rolling deployment old and new code run side by side. What differs from the newest declaration is outdated when it equals
+ * an older version and a live node declares the newest, or did a moment ago, or when a live node of a later release declares the job.
+ */
+async function isOutdated(env: Env, known: JobRecord, declared: JobSpec, isPatient: boolean): Promise<boolean> {
+  if (!known.declared || codeText(known.declared) === codeText(declared)) return false
+  const newest = declarationHash(known.declared)
+  // Whoever has declared the newest may change its mind.
+  if (env.declared.get(known.id) === newest) return false
+  const { nodes } = await env.store.nodes()
+  const others = nodes.flatMap(({ release, declares }) =>
+    declares[known.id] === undefined ? [] : [{ release, hash: declares[known.id] }],
+  )
+  const { release } = env.options
+  if (release !== null && others.some((other) => other.release !== null && other.release > release)) return true
+  if (release !== null && others.every((other) => other.release === null || other.release <= release)) return false
+  const isUnopposed = !others.some(({ hash }) => hash === newest)
+  if (isUnopposed && !isPatient) return false
+  // What a person has changed since is in neither: older versions are compared as if it had always been so.
+  const text = codeText(withOverride(declared, known.override))
+  const versions = await env.store.readVersions(known)
+  const isOlder = versions.some(
+    ({ spec, version }) => version < known.version && codeText(withOverride(spec, known.override)) === text,
+  )
+  if (!isOlder || !isUnopposed) {
+    env.unopposedSince.delete(known.id)
+    return isOlder
+  }
+  const since = env.unopposedSince.get(known.id) ?? env.clock.mono()
+  env.unopposedSince.set(known.id, since)
+  return env.clock.mono() - since < 2 * env.options.ttlMs
+}

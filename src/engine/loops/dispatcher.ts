@@ -1,0 +1,272 @@
+import type { AbortReason } from '../../model/context.ts'
+import { errorRecord } from '../../model/error-record.ts'
+import type { Env } from '../env.ts'
+import type { Session } from '../node/session.ts'
+import type { Recorder } from '../record/recorder.ts'
+import { type Batch, Turn, type TurnHost, type TurnResult } from '../turn/turn.ts'
+import { TurnSettingsLookup } from '../turn/turn-settings.ts'
+import { type Claimed, Claimer } from './claimer.ts'
+import { LiveTurns } from './live-turns.ts'
+import type { Wait } from './loop.ts'
+import { isSuspect, TurnQueue } from './turn-queue.ts'
+
+/** A batch that was started within this time was small enough to be doubled. */
+const quickStartMs = 50
+/** Turns that were taken ahead and found no slot for this long are given back: another node may have one. */
+const longestQueuedMs = 1000
+/** A suspect that is given back since another one runs here is not taken again at once. */
+const suspectRestMs = 10_000
+
+/** Claims due occurrences for the free slots of this node and starts them. */
+export class Dispatcher implements TurnHost {
+  readonly env: Env
+  readonly recorder: Recorder
+  readonly #session: () => Session
+  readonly #fence: (reason: string) => void
+  readonly #claimer: Claimer
+  readonly #settings: TurnSettingsLookup
+  readonly #live = new LiveTurns()
+  readonly #queue = new TurnQueue()
+  #running = 0
+  #batch = 0
+  #isClaiming = true
+  /** Whether the last look left anything due behind: only then is a free slot a reason for another. */
+  #mayBeMore = true
+  #claiming: Promise<void> = Promise.resolve()
+  /** So many have come last, and are started by the next pass. */
+  #unstarted = 0
+  #idleWaiters: (() => void)[] = []
+  #cancelGiveBack: (() => void) | null = null
+
+  constructor(env: Env, recorder: Recorder, session: () => Session, fence: (reason: string) => void) {
+    this.env = env
+    this.recorder = recorder
+    this.#session = session
+    this.#fence = fence
+    this.#claimer = new Claimer(env, session, fence)
+    this.#settings = new TurnSettingsLookup(env.registry, env.options.settings)
+  }
+
+  /** How many run, and how many claimed ones wait for a slot. */
+  get depth(): { running: number; queued: number } {
+    return { running: this.#running, queued: this.#queue.size }
+  }
+
+  get live(): Iterable<Turn> {
+    return this.#live
+  }
+
+  /**
+   * One claim, if there is room. Returns the wait until the next is worth a try. A claim writes, whatever it finds: a look that nobody
+   * asked for reads first.
+   */
+  async runOnce(isLook: boolean): Promise<Wait> {
+    const { env } = this
+    const limit = this.#room()
+    this.#mayBeMore = true
+    // Not before what is sent in this pass is on its way: the store is at work meanwhile.
+    if (this.#unstarted > 0) env.clock.soon(() => this.#fill())
+    this.#unstarted = 0
+    if (!this.#isClaiming || limit <= 0 || env.registry.kinds().length === 0 || !this.#session().isJoined) return null
+    const coming = isLook ? await this.#claimer.look() : null
+    if (coming && !coming.isDue) {
+      this.#mayBeMore = false
+      return this.#waitFor(coming.nextDue)
+    }
+    const claimed = await this.#claimNext(limit, undefined, true)
+    if (claimed === null) return null
+    // Where there is more, and slots are free, it is asked for before what has come is started.
+    this.#unstarted = claimed.isFull && this.#running < env.options.concurrency ? claimed.members.length : 0
+    if (this.#unstarted > 0 && this.#room() > 0) return 0
+    this.#unstarted = 0
+    this.#fill()
+    if (claimed.isFull) return this.#room() > 0 ? 0 : null
+    return this.#waitFor(claimed.nextDue)
+  }
+
+  #waitFor(nextDue: number | null): Wait {
+    const { time, options, store } = this.env
+    const dueInMs = nextDue === null ? Number.POSITIVE_INFINITY : Math.max(1, nextDue - time.now())
+    return { in: dueInMs, poll: store.hints.isLive ? options.pollMs : options.deafPollMs }
+  }
+
+  /** Claims up to `limit` and starts what fits; null when the node lost its session meanwhile. One claim is asked for at a time. */
+  async claim(limit: number, dueBy?: number): Promise<Claimed | null> {
+    const claimed = await this.#claimNext(limit, dueBy, false)
+    this.#fill()
+    return claimed
+  }
+
+  /** Resolves when the claim under way, if any, has been answered. */
+  claimed(): Promise<void> {
+    return this.#claiming
+  }
+
+  #claimNext(limit: number, dueBy: number | undefined, isAhead: boolean): Promise<Claimed | null> {
+    const claimed = this.#claiming.then(() => this.#claim(limit, dueBy, isAhead))
+    this.#claiming = claimed.then(
+      () => {},
+      () => {},
+    )
+    return claimed
+  }
+
+  async #claim(limit: number, dueBy: number | undefined, isAhead: boolean): Promise<Claimed | null> {
+    const claimed = await this.#claimer.claim(limit, dueBy)
+    if (!claimed) return null
+    this.#mayBeMore = claimed.isFull
+    this.#enqueue(claimed, isAhead)
+    return claimed
+  }
+
+  #enqueue({ claim, members }: Claimed, isAhead: boolean): void {
+    const last = members.findLast((member) => !isSuspect({ member }))
+    const batch: Batch = { claim, queuedAt: this.env.clock.mono(), isAhead, last }
+    for (const member of members) this.#queue.push(new Turn(this, batch, member, this.#settings.of(member)))
+    this.#watchQueue()
+  }
+
+  /** Stops claiming, gives back what has not started, and signals what runs. */
+  drain(): void {
+    this.#isClaiming = false
+    this.#cancelGiveBack?.()
+    this.#cancelGiveBack = null
+    const waiting = this.#queue.remove(() => true)
+    this.abortAll('shutdown')
+    for (const turn of waiting) this.#release(turn)
+  }
+
+  resume(): void {
+    this.#isClaiming = true
+    this.#fill()
+  }
+
+  /** Whether nothing claimed is left on this node; what has run is left until its end is written. */
+  get isIdle(): boolean {
+    return this.#live.size === 0 && this.#queue.size === 0
+  }
+
+  /** Resolves when nothing claimed is left on this node. */
+  idle(): Promise<void> {
+    if (this.isIdle) return Promise.resolve()
+    return new Promise((resolve) => this.#idleWaiters.push(resolve))
+  }
+
+  abort(ref: number, n: number, reason: AbortReason, detail: string | null): void {
+    this.#live.find(ref, n)?.abort(reason, detail)
+    for (const turn of this.#queue.remove(({ member }) => member.ref === ref && member.turn === n)) {
+      turn.abort(reason, detail)
+      this.#start(turn)
+    }
+  }
+
+  abortAll(reason: AbortReason): void {
+    for (const turn of this.#live) turn.abort(reason)
+  }
+
+  /** Drops the turns that are no longer this node's. */
+  abandon(isLost: (turn: Turn) => boolean): void {
+    this.#queue.remove(isLost)
+    for (const turn of this.#live) if (isLost(turn)) turn.abort('lost')
+    this.#checkIdle()
+  }
+
+  /** What to claim: the free slots, and beyond them a batch that grows as long as batches start quickly. */
+  #room(): number {
+    const queued = this.#queue.ready
+    const free = this.env.options.concurrency - this.#running - queued
+    const ahead = this.#mayClaimAhead && queued - this.#unstarted < this.#batch ? this.#batch : 0
+    return Math.min(Math.max(free, ahead), this.#claimLimit)
+  }
+
+  /** Work that is claimed counts as running, so where the cluster counts, or another order is wished for, no slot is kept waiting. */
+  get #mayClaimAhead(): boolean {
+    const { clusterLimit, pick } = this.env.options
+    return clusterLimit === null && pick === 'priority'
+  }
+
+  get #claimLimit(): number {
+    return Math.min(this.env.options.claimLimit, this.env.store.batchLimit)
+  }
+
+  #watchQueue(): void {
+    const { clock } = this.env
+    const since = this.#queue.aheadSince
+    if (since === null || this.#cancelGiveBack) return
+    this.#cancelGiveBack = clock.timer(Math.max(0, since + longestQueuedMs - clock.mono()), () => {
+      this.#cancelGiveBack = null
+      this.#giveBack()
+      this.#watchQueue()
+    })
+  }
+
+  #giveBack(): void {
+    const since = this.env.clock.mono() - longestQueuedMs
+    const late = this.#queue.remove(({ batch }) => batch.isAhead && batch.queuedAt <= since)
+    if (late.some((turn) => !isSuspect(turn))) this.#batch = 0
+    const restMs = this.#queue.isSuspectUnderWay ? suspectRestMs : 0
+    for (const turn of late) this.#release(turn, isSuspect(turn) ? restMs : 0)
+  }
+
+  #fill(): void {
+    const { concurrency } = this.env.options
+    const { isFenced, isOverdue } = this.#session()
+    if (isFenced || isOverdue) return
+    while (this.#running < concurrency) {
+      const turn = this.#queue.shift()
+      if (!turn) return
+      this.#start(turn)
+    }
+  }
+
+  #start(turn: Turn): void {
+    if (turn.member === turn.batch.last) this.#adjustBatch(turn.batch.queuedAt)
+    this.#live.add(turn)
+    this.#queue.noteStart(turn)
+    this.#running += 1
+    turn.start()
+  }
+
+  #release(turn: Turn, delayMs = 0): void {
+    this.#live.add(turn)
+    this.#queue.noteStart(turn)
+    turn.release(delayMs)
+  }
+
+  handlersEnded(): void {
+    this.#running -= 1
+    this.#fill()
+    if (this.#mayBeMore && this.#queue.ready <= this.#batch) this.env.events.emit('signal.slot', null)
+  }
+
+  turnEnded(turn: Turn, result: TurnResult): void {
+    this.#live.delete(turn)
+    this.#queue.noteEnd(turn)
+    this.env.events.emit('signal.turn', { claimId: turn.claim.id, result })
+    this.#checkIdle()
+    if (isSuspect(turn)) this.#fill()
+    // Only an end that is written frees a place in the cluster.
+    if (!this.#mayClaimAhead) this.env.events.emit('signal.slot', null)
+  }
+
+  turnRefused(turn: Turn, error: unknown): void {
+    this.env.log.error('What an execution did could not be recorded', {
+      error: errorRecord(error),
+      occurrence: turn.record.id,
+    })
+    this.turnEnded(turn, 'abandoned')
+    // It would stay this node's for ever. Like one that takes its node down it is tried again, and after three times dead.
+    this.#fence('the store refused a record of this node')
+  }
+
+  #adjustBatch(queuedAt: number): void {
+    const { concurrency } = this.env.options
+    const isQuick = this.env.clock.mono() - queuedAt <= quickStartMs
+    this.#batch = isQuick ? Math.min(Math.max(this.#batch, concurrency) * 2, this.#claimLimit) : 0
+  }
+
+  #checkIdle(): void {
+    if (!this.isIdle) return
+    for (const resolve of this.#idleWaiters.splice(0)) resolve()
+  }
+}

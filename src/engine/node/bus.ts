@@ -1,0 +1,23 @@
+import type { Emitter, Events } from '../../model/events.ts'
+import type { NodeRecord, RescueAnswer } from '../../store/store.ts'
+import type { TurnResult } from '../turn/turn.ts'
+
+/** What the parts of a node tell each other, beside the events that users hear of. */
+export interface Signals {
+  /** The store has noticed that for a while no node was there. */
+  'signal.gap': null
+  /** All nodes, whenever they are looked at. */
+  'signal.nodes': readonly NodeRecord[]
+  /** This node may run other kinds than before. */
+  'signal.kinds': null
+  /** The store's clock was set: instants that lay ahead may be past. */
+  'signal.jump': null
+  /** A slot has become free, and more work may be due. */
+  'signal.slot': null
+  /** Ended work whose `onComplete` this node is to run. */
+  'signal.unheard': RescueAnswer['unheard']
+  'signal.turn': { readonly claimId: string; readonly result: TurnResult }
+}
+
+/** The one bus of a node: events for users, and signals between its parts. */
+export type Bus = Emitter<Events & Signals>

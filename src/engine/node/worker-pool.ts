@@ -1,0 +1,98 @@
+import { availableParallelism } from 'node:os'
+import { extname } from 'node:path'
+import { MessageChannel, type MessagePort, receiveMessageOnPort } from 'node:worker_threads'
+import type { Piscina } from 'piscina'
+import { PunctualError } from '../../errors.ts'
+import type { Context, Handler, Logger } from '../../model/context.ts'
+import type { Env } from '../env.ts'
+import type { WorkerAnswer, WorkerContext, WorkerNews, WorkerTask } from './worker-task.ts'
+
+/** Runs handlers in threads (`runIn: 'worker'`), with their signal, progress and log. A thread that does not stop is terminated. */
+export class WorkerPool {
+  readonly #env: Pick<Env, 'clock' | 'options'>
+  #pool: Promise<Piscina> | null = null
+
+  constructor(env: Pick<Env, 'clock' | 'options'>) {
+    this.#env = env
+  }
+
+  handler(module: string): Handler {
+    return (ctx) => this.#run(module, ctx)
+  }
+
+  /** Terminates the threads, and what they still run. */
+  async close(): Promise<void> {
+    const pool = this.#pool
+    this.#pool = null
+    await (await pool?.catch(() => null))?.destroy()
+  }
+
+  async #run(module: string, ctx: Context): Promise<unknown> {
+    this.#pool ??= newPool(this.#env.options.concurrency)
+    const pool = await this.#pool
+    const { port1: port, port2 } = new MessageChannel()
+    const termination = new AbortController()
+    const stopWatching = this.#watch(ctx.signal, port, termination)
+    port.on('message', (news: WorkerNews) => pass(news, ctx))
+    try {
+      const task: WorkerTask = { module, context: plain(ctx), port: port2 }
+      const answer = (await pool.run(task, {
+        name: 'runTask',
+        transferList: [port2],
+        signal: termination.signal,
+      })) as WorkerAnswer
+      // The answer came another way, and may have overtaken the last news.
+      for (let last = receiveMessageOnPort(port); last; last = receiveMessageOnPort(port)) pass(last.message, ctx)
+      if (answer.error) throw Object.assign(new Error(answer.error.message), answer.error)
+      return answer.result === null ? undefined : JSON.parse(answer.result)
+    } finally {
+      stopWatching()
+      port.close()
+    }
+  }
+
+  /** Hands the signal on. A handler that goes on after it is terminated, unless the process stops anyway. */
+  #watch(signal: AbortSignal, port: MessagePort, termination: AbortController): () => void {
+    const { clock, options } = this.#env
+    let cancelTimer = () => {}
+    const abort = () => {
+      const { code, message } = signal.reason as { code: string; message: string }
+      port.postMessage({ code, message })
+      if (code !== 'shutdown') cancelTimer = clock.timer(options.writeOffMs, () => termination.abort())
+    }
+    if (signal.aborted) abort()
+    else signal.addEventListener('abort', abort, { once: true })
+    return () => {
+      cancelTimer()
+      signal.removeEventListener('abort', abort)
+    }
+  }
+}
+
+async function newPool(concurrency: number): Promise<Piscina> {
+  const { Piscina: Pool } = await import('piscina').catch((cause: unknown) => {
+    throw new PunctualError('config.invalid', "runIn: 'worker' needs the package piscina; run npm install piscina", {}, { cause })
+  })
+  return new Pool({
+    filename: new URL(`worker-task${extname(import.meta.url)}`, import.meta.url).href,
+    minThreads: 0,
+    maxThreads: Math.min(concurrency, availableParallelism()),
+    idleTimeout: 10_000,
+  })
+}
+
+function pass(news: WorkerNews, ctx: Context): void {
+  try {
+    if (news.kind === 'progress') ctx.progress(news.done, news.message)
+    else ctx.log[news.level as keyof Logger](news.message, news.fields)
+  } catch (error) {
+    ctx.log.warn('What a handler in a thread reported could not be recorded', { error: String(error) })
+  }
+}
+
+function plain(ctx: Context): WorkerContext {
+  const { payload, results, tenant, job, task, key, entity, refs, source, occurrenceId, taskRunId, attemptId } = ctx
+  const { idempotencyKey, attempt, scheduledAt, lateness, isRecovery, span, startedAt, lastRunAt, replayOf } = ctx
+  const ids = { tenant, job, task, key, entity, refs, source, occurrenceId, taskRunId, attemptId, idempotencyKey, attempt }
+  return { ...ids, payload, results, scheduledAt, lateness, isRecovery, span, startedAt, lastRunAt, replayOf }
+}

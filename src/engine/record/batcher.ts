@@ -1,0 +1,69 @@
+import type { Clock } from '../../time/clock.ts'
+import { isTransient } from '../node/transient.ts'
+
+/** Who is told what became of an item. */
+export interface Asker<Answer> {
+  answered(answer: Answer): void
+  refused(error: unknown): void
+}
+
+/**
+ * Makes one call of what many ask for at the same time: items gather while a call is under way, or until the current burst
+ * of work is done. When a call of several fails by one of them, each is tried on its own, so that everyone gets their own answer;
+ * others do not wait for that.
+ */
+export class Batcher<Item, Answer> {
+  readonly #clock: Clock
+  readonly #limit: () => number
+  readonly #call: (items: readonly Item[]) => Promise<readonly Answer[]>
+  #items: Item[] = []
+  /** The asker of each item, at the same place. */
+  #askers: Asker<Answer>[] = []
+  #isCalling = false
+  #isArmed = false
+
+  constructor(clock: Clock, limit: () => number, call: (items: readonly Item[]) => Promise<readonly Answer[]>) {
+    this.#clock = clock
+    this.#limit = limit
+    this.#call = call
+  }
+
+  add(item: Item): Promise<Answer> {
+    return new Promise((answered, refused) => this.addFor({ answered, refused }, item))
+  }
+
+  addFor(asker: Asker<Answer>, item: Item): void {
+    this.#items.push(item)
+    this.#askers.push(asker)
+    if (this.#isArmed || this.#isCalling) return
+    this.#isArmed = true
+    this.#clock.soon(() => {
+      this.#isArmed = false
+      void this.#flush()
+    })
+  }
+
+  async #flush(): Promise<void> {
+    this.#isCalling = true
+    while (this.#items.length > 0) {
+      const limit = this.#limit()
+      const [items, askers] = [this.#items, this.#askers]
+      this.#items = items.splice(limit)
+      this.#askers = askers.splice(limit)
+      await this.#callFor(items, askers)
+    }
+    this.#isCalling = false
+  }
+
+  async #callFor(items: readonly Item[], askers: readonly Asker<Answer>[]): Promise<void> {
+    let answers: readonly Answer[]
+    try {
+      answers = await this.#call(items)
+    } catch (error) {
+      if (items.length === 1 || isTransient(error)) for (const asker of askers) asker.refused(error)
+      else for (const [at, item] of items.entries()) void this.#callFor([item], [askers[at] as Asker<Answer>])
+      return
+    }
+    for (let at = 0; at < askers.length; at++) (askers[at] as Asker<Answer>).answered(answers[at] as Answer)
+  }
+}

@@ -1,0 +1,94 @@
+import type { CheckpointItem, SettleItem, WriteAnswer } from '../../store/store.ts'
+import { sleep } from '../../time/clock.ts'
+import type { Env } from '../env.ts'
+import type { Session } from '../node/session.ts'
+import { isTransient } from '../node/transient.ts'
+import { type Asker, Batcher } from './batcher.ts'
+
+const longestWaitMs = 2000
+
+/**
+ * Brings what executions have to record to the store, many in one call and one call at a time. While the store is away it keeps
+ * trying; a session that was cut off meanwhile has lost the right to write, and is told so.
+ */
+export class Recorder {
+  readonly #env: Env
+  readonly #session: () => Session
+  #writer: SessionWriter
+
+  constructor(env: Env, session: () => Session) {
+    this.#env = env
+    this.#session = session
+    this.#writer = new SessionWriter(env, session())
+  }
+
+  settle(turn: SettleItem & Asker<WriteAnswer>): void {
+    this.#current().settlements.addFor(turn, turn)
+  }
+
+  checkpoint(item: CheckpointItem): Promise<WriteAnswer> {
+    return this.#current().checkpoints.add(item)
+  }
+
+  /** Removes the note of an end whose `onComplete` has run. */
+  async heard(ref: number): Promise<void> {
+    await this.#current().heard.add(ref)
+  }
+
+  /** Writes one item by itself, since what is done within its commit must not be repeated for the sake of others. */
+  async commit(item: CheckpointItem): Promise<WriteAnswer> {
+    const [answer] = await this.#current().checkpoint([item])
+    return answer as WriteAnswer
+  }
+
+  #current(): SessionWriter {
+    const session = this.#session()
+    if (this.#writer.session !== session) this.#writer = new SessionWriter(this.#env, session)
+    return this.#writer
+  }
+}
+
+/** What is written under one session. */
+class SessionWriter {
+  readonly #env: Env
+  readonly session: Session
+  readonly settlements: Batcher<SettleItem, WriteAnswer>
+  readonly checkpoints: Batcher<CheckpointItem, WriteAnswer>
+  readonly heard: Batcher<number, WriteAnswer>
+
+  constructor(env: Env, session: Session) {
+    this.#env = env
+    this.session = session
+    const limit = () => env.store.batchLimit
+    this.settlements = new Batcher(env.clock, limit, (items) => this.#insist(items, () => this.#settle(items)))
+    this.checkpoints = new Batcher(env.clock, limit, (items) => this.checkpoint(items))
+    this.heard = new Batcher(env.clock, limit, (refs) => this.#insist(refs, () => this.#hear(refs)))
+  }
+
+  checkpoint(items: readonly CheckpointItem[]): Promise<readonly WriteAnswer[]> {
+    return this.#insist(items, () => this.#env.store.checkpoint(items))
+  }
+
+  async #settle(items: readonly SettleItem[]): Promise<readonly WriteAnswer[]> {
+    const { items: answers } = await this.#env.store.settle(items, { done: this.session.lastOf(items) })
+    for (const { claim } of items) this.session.drop(claim.id)
+    return answers
+  }
+
+  async #hear(refs: readonly number[]): Promise<readonly WriteAnswer[]> {
+    await this.#env.store.settle([], { heard: refs })
+    return refs.map(() => 'ok')
+  }
+
+  async #insist(items: readonly unknown[], call: () => Promise<readonly WriteAnswer[]>): Promise<readonly WriteAnswer[]> {
+    for (let waitMs = 50; ; waitMs = Math.min(waitMs * 2, longestWaitMs)) {
+      if (this.session.isFenced) return items.map(() => 'lost')
+      try {
+        return await call()
+      } catch (error) {
+        if (!isTransient(error)) throw error
+        await sleep(this.#env.clock, waitMs, this.session.ended)
+      }
+    }
+  }
+}

@@ -1,0 +1,69 @@
+// The events of a turn. None is made that nobody listens to, and a report only when it is read: at full speed most are not.
+import type { OccurrenceEvent } from '../../model/events.ts'
+import type { Source, TurnEnd } from '../../model/lifecycle.ts'
+import type { ErrorRecord, ExecutionReport } from '../../model/report.ts'
+import { occurrenceEvent, reportOf } from './report.ts'
+import type { Turn, TurnResult } from './turn.ts'
+
+export function announceStart(turn: Turn): void {
+  const { events } = turn.env
+  if (!events.has('occurrence.started')) return
+  const latenessMs = (turn.startedAt as number) - turn.member.dueAt
+  events.emit('occurrence.started', { ...occurrenceEvent(turn), latenessMs })
+}
+
+export function announceEnd(turn: Turn, result: TurnResult): void {
+  const { env, error, delayMs } = turn
+  const name = eventNames[result]
+  if (!name || !env.events.has(name)) return
+  if (name === 'occurrence.lost' || name === 'occurrence.released') env.events.emit(name, occurrenceEvent(turn))
+  else if (name === 'occurrence.retrying') env.events.emit(name, { ...occurrenceEvent(turn), dueInMs: delayMs, error })
+  else if (name === 'occurrence.canceled') env.events.emit(name, { ...occurrenceEvent(turn), reason: turn.cancelReason })
+  else env.events.emit(name, new ReportedTurn(turn, result as TurnEnd))
+}
+
+const eventNames = {
+  completed: 'occurrence.completed',
+  failed: 'occurrence.failed',
+  dead: 'occurrence.dead',
+  parked: 'occurrence.retrying',
+  released: 'occurrence.released',
+  canceled: 'occurrence.canceled',
+  abandoned: 'occurrence.lost',
+  // These ends are written by others than the node that runs a turn.
+  skipped: null,
+  missed: null,
+  stale: null,
+  lost: null,
+} as const satisfies Record<TurnResult, string | null>
+
+class ReportedTurn implements OccurrenceEvent {
+  readonly id: string
+  readonly tenant: string
+  readonly job: string
+  readonly key: string | null
+  readonly source: Source
+  readonly turn: number
+  readonly error: ErrorRecord | null
+  readonly #turn: Turn
+  readonly #outcome: TurnEnd
+  #report: ExecutionReport | null = null
+
+  constructor(turn: Turn, outcome: TurnEnd) {
+    const { record } = turn
+    this.id = record.id
+    this.tenant = record.tenant
+    this.job = record.job
+    this.key = record.key
+    this.source = record.source
+    this.turn = turn.n
+    this.error = turn.error
+    this.#turn = turn
+    this.#outcome = outcome
+  }
+
+  get report(): ExecutionReport {
+    this.#report ??= reportOf(this.#turn, this.#outcome)
+    return this.#report
+  }
+}

@@ -1,0 +1,126 @@
+import { PunctualError } from '../../errors.ts'
+import type { Context, FailOptions, Logger, Refs } from '../../model/context.ts'
+import { attemptId, taskRunId } from '../../model/ids.ts'
+import type { Source } from '../../model/lifecycle.ts'
+import type { OccurrenceRecord } from '../../model/occurrence.ts'
+import type { RetryHint } from '../../model/retry.ts'
+import { parseDuration } from '../../time/duration.ts'
+import type { Attempt } from './attempt.ts'
+
+/** The context of one attempt. What has to be made for it is made when asked for, since most handlers ask for little. */
+export class TaskContext implements Context {
+  readonly #attempt: Attempt
+  readonly #record: OccurrenceRecord
+  #results: Readonly<Record<string, unknown>> | null = null
+  readonly tenant: string
+  readonly job: string
+  readonly task: string
+  readonly key: string | null
+  readonly entity: string | null
+  readonly refs: Refs
+  readonly source: Source
+  readonly occurrenceId: string
+  readonly attempt: number
+
+  constructor(attempt: Attempt) {
+    const { record } = attempt.turn
+    this.#attempt = attempt
+    this.#record = record
+    this.task = attempt.run.name
+    this.attempt = attempt.n
+    this.tenant = record.tenant
+    this.job = record.job
+    this.key = record.key
+    this.entity = record.entity
+    this.refs = record.refs
+    this.source = record.source
+    this.occurrenceId = record.id
+  }
+
+  get payload(): unknown {
+    return this.#attempt.turn.payload
+  }
+  get results(): Readonly<Record<string, unknown>> {
+    this.#results ??= resultsBefore(this.#attempt)
+    return this.#results
+  }
+  get replayOf(): string | null {
+    return this.#record.replay?.origin ?? null
+  }
+  get taskRunId(): string {
+    return taskRunId(this.occurrenceId, this.task)
+  }
+  get attemptId(): string {
+    return attemptId(this.taskRunId, this.attempt)
+  }
+  get idempotencyKey(): string {
+    return this.taskRunId
+  }
+  get scheduledAt(): Date {
+    return new Date(this.#record.scheduledAt)
+  }
+  get startedAt(): Date {
+    return new Date(this.#attempt.startedAt)
+  }
+  get lateness(): number {
+    return Math.max(0, this.#attempt.startedAt - this.#record.scheduledAt)
+  }
+  get isRecovery(): boolean {
+    return this.source === 'recovery'
+  }
+  get span(): Context['span'] {
+    const { span } = this.#record
+    return span && { from: new Date(span.from), to: new Date(span.to), count: span.count }
+  }
+  get lastRunAt(): Date | null {
+    const { lastRunAt } = this.#attempt.turn.member
+    return lastRunAt === null ? null : new Date(lastRunAt)
+  }
+  get signal(): AbortSignal {
+    return this.#attempt.signal
+  }
+  get log(): Logger {
+    return this.#attempt.turn.log
+  }
+
+  get progress(): Context['progress'] {
+    return (done, message) => {
+      if (typeof done !== 'number' || !(done >= 0 && done <= 1)) {
+        throw new PunctualError('option.invalid', `progress must be a number from 0 to 1; got ${String(done)}`, {
+          field: 'progress',
+          given: done,
+        })
+      }
+      this.#attempt.progress(done, message ?? null)
+    }
+  }
+  get fail(): Context['fail'] {
+    return (message, options = {}) => {
+      throw new TaskFailure(message, options)
+    }
+  }
+  get transaction(): Context['transaction'] {
+    return (work) => this.#attempt.transaction(work)
+  }
+}
+
+/** The results of the tasks that come before: all earlier ones of a sequence, those that a graph names in `after`. */
+function resultsBefore({ run }: Attempt): Readonly<Record<string, unknown>> {
+  const results: Record<string, unknown> = {}
+  for (const { name, phase, result } of run.after)
+    results[name] = phase === 'succeeded' && result !== null ? JSON.parse(result) : undefined
+  return results
+}
+
+/** What `ctx.fail` throws. */
+class TaskFailure extends Error implements RetryHint {
+  override readonly name = 'TaskFailure'
+  readonly retryable?: boolean
+  readonly retryInMs?: number
+
+  constructor(message: string, { retryable, retryIn }: FailOptions) {
+    super(message)
+    if (retryable !== undefined) this.retryable = retryable
+    if (retryIn !== undefined) this.retryInMs = parseDuration(retryIn, 'retryIn')
+  }
+}

@@ -1,0 +1,34 @@
+import type { OccurrenceEvent, TaskEvent } from '../../model/events.ts'
+import type { TurnEnd } from '../../model/lifecycle.ts'
+import type { ExecutionReport } from '../../model/report.ts'
+import type { TaskRun } from './task-run.ts'
+import type { Turn } from './turn.ts'
+
+/** How the turn went, task by task. */
+export function reportOf(turn: Turn, outcome: TurnEnd): ExecutionReport {
+  const { record, settings, shared, endedAt } = turn
+  const startedAt = turn.startedAt ?? endedAt
+  return {
+    occurrenceId: record.id,
+    tenant: record.tenant,
+    job: record.job,
+    source: record.source,
+    turn: turn.n,
+    outcome,
+    mode: settings.mode,
+    onFailure: settings.onFailure,
+    startedAt: new Date(startedAt),
+    endedAt: new Date(endedAt),
+    durationMs: endedAt - startedAt,
+    tasks: turn.runs.map((run) => run.report()),
+  }
+}
+
+export function occurrenceEvent({ record, n }: Turn): OccurrenceEvent {
+  const { id, tenant, job, key, source } = record
+  return { id, tenant, job, key, source, turn: n }
+}
+
+export function taskEvent(turn: Turn, run: TaskRun): TaskEvent {
+  return { ...occurrenceEvent(turn), task: run.name, attempt: run.attempts }
+}

@@ -1,0 +1,219 @@
+import type { AbortReason, Logger } from '../../model/context.ts'
+import type { TurnEnd } from '../../model/lifecycle.ts'
+import type { AttemptRecord, OccurrenceRecord, TurnRecord } from '../../model/occurrence.ts'
+import { decodePayload } from '../../model/payload.ts'
+import type { ErrorRecord } from '../../model/report.ts'
+import type { Settings } from '../../model/settings.ts'
+import type { CheckpointItem, ClaimMember, ClaimRef, MemberWrite, SettleItem, WriteAnswer } from '../../store/store.ts'
+import type { Env } from '../env.ts'
+import type { Asker } from '../record/batcher.ts'
+import type { Recorder } from '../record/recorder.ts'
+import { announceStart } from './announce.ts'
+import type { Attempt } from './attempt.ts'
+import { finish, refuse, settle, settled } from './ending.ts'
+import { needsPreparation, prepare } from './prepare.ts'
+import { ProgressNotes } from './progress-notes.ts'
+import { begin, pump, takeIn } from './pump.ts'
+import { type TaskRun, taskRuns } from './task-run.ts'
+import type { TurnSettings } from './turn-settings.ts'
+
+/** How a turn was settled. `abandoned`: the occurrence is no longer this node's, and nothing may be written. */
+export type TurnResult = TurnEnd | 'abandoned'
+
+/** The node that a turn runs on, and that is told how it goes. */
+export interface TurnHost {
+  readonly env: Env
+  readonly recorder: Recorder
+  /** The handlers have ended and the slot is free; the settlement has not been written yet. */
+  handlersEnded(): void
+  turnEnded(turn: Turn, result: TurnResult): void
+  /** The store refused to record what the turn did. */
+  turnRefused(turn: Turn, error: unknown): void
+}
+
+/** The members that one claim took. */
+export interface Batch {
+  readonly claim: ClaimRef
+  readonly queuedAt: number
+  /** Taken in the hope of a slot, and not because somebody waits for just this node to run it. */
+  readonly isAhead: boolean
+  readonly last: ClaimMember | undefined
+}
+
+const none: readonly never[] = []
+
+/**
+ * One member of a claim on its way: queued, prepared, pumped, settled (it is the settle item) and announced. Each step calls the
+ * next, and only one that has something to wait for, such as a hook, is a promise: thousands of turns pass here in a second.
+ */
+export class Turn implements SettleItem, Asker<WriteAnswer> {
+  readonly host: TurnHost
+  readonly env: Env
+  readonly batch: Batch
+  readonly shared: TurnSettings
+  /** Where it stands among the live turns. */
+  place = 0
+  /** In the order of the graph; empty until the start. */
+  runs: readonly TaskRun[] = none
+  startedAt: number | null = null
+  endedAt = 0
+  error: ErrorRecord | null = null
+  /** Why no task is started any more. */
+  stop: { readonly reason: AbortReason; readonly detail: string | null } | null = null
+  /** Its tasks are on their way. */
+  isPumped = false
+  /** Its handlers have ended or are written off. */
+  isOver = false
+  /** The last attempt of an only task: it needs no record of its own as long as no other follows in the same turn. */
+  onlyAttempt: Attempt | null = null
+  cancelRetry: (() => void) | null = null
+  cancelDeadline: (() => void) | null = null
+  cancelHook: (() => void) | null = null
+  #payload: { readonly value: unknown } | null = null
+  #progress: ProgressNotes | null = null
+
+  // The settle item.
+  readonly claim: ClaimRef
+  readonly member: ClaimMember
+  end!: Omit<TurnRecord, 'turn' | 'node'>
+  /** Attempts that are not in the store yet. */
+  attempts: readonly AttemptRecord[] = none
+  delayMs = 0
+  hookMs = 0
+
+  constructor(host: TurnHost, batch: Batch, member: ClaimMember, shared: TurnSettings) {
+    this.host = host
+    this.env = host.env
+    this.batch = batch
+    this.claim = batch.claim
+    this.member = member
+    this.shared = shared
+  }
+
+  /** Its number among the turns of the occurrence. */
+  get n(): number {
+    return this.member.turn
+  }
+
+  get record(): OccurrenceRecord {
+    return this.member.record
+  }
+
+  get settings(): Settings {
+    return this.shared.settings
+  }
+
+  /** Decoded at its first use; the value that the schema returns replaces it. */
+  get payload(): unknown {
+    this.#payload ??= { value: decodePayload(this.record.payload) }
+    return this.#payload.value
+  }
+
+  set payload(value: unknown) {
+    this.#payload = { value }
+  }
+
+  get progress(): ProgressNotes {
+    this.#progress ??= new ProgressNotes(this)
+    return this.#progress
+  }
+
+  /** Resolves when the newest progress is written; null when none is on its way. */
+  get progressing(): Promise<void> | null {
+    return this.#progress?.writing ?? null
+  }
+
+  get log(): Logger {
+    const { id, tenant, job } = this.record
+    const fields = { tenant, job, occurrence: id, turn: this.n }
+    const { log } = this.env
+    const line = (level: keyof Logger) => (message: string, more?: object) => log[level](message, { ...fields, ...more })
+    return { debug: line('debug'), info: line('info'), warn: line('warn'), error: line('error') }
+  }
+
+  /** How long one attempt may take: the only task of an occurrence is bound by the execution's timeout, too. */
+  timeoutMs({ settings }: TaskRun): number {
+    return this.runs.length > 1 ? settings.timeoutMs : Math.min(settings.timeoutMs, this.settings.executionTimeoutMs)
+  }
+
+  /** The last moment at which this turn can still be running when all goes well. */
+  get deadlineAt(): number {
+    const { writeOffMs, beatMs } = this.env.options
+    return (this.startedAt ?? 0) + this.settings.executionTimeoutMs + writeOffMs + beatMs
+  }
+
+  /** The reason that was given for a cancel, if there was one. */
+  get cancelReason(): string | null {
+    return this.stop?.reason === 'cancel' ? this.stop.detail : null
+  }
+
+  checkpoint(what: Omit<CheckpointItem, keyof MemberWrite>): Promise<WriteAnswer> {
+    const { claim, member } = this
+    return this.host.recorder.checkpoint({ claim, member, ...what })
+  }
+
+  /** Records the end of an attempt in one commit with the handler's own writes. */
+  commit(attempt: AttemptRecord, work: Required<Pick<CheckpointItem, 'within' | 'recorded'>>): Promise<WriteAnswer> {
+    const { claim, member } = this
+    return this.host.recorder.commit({ claim, member, attempts: [attempt], ...work })
+  }
+
+  start(): void {
+    const mono = this.env.clock.mono()
+    this.runs = taskRuns(this.shared, this.member)
+    const unstarted = this.#unstartedEnd()
+    if (unstarted) return finish(this, unstarted)
+    this.startedAt = this.env.time.at(mono)
+    announceStart(this)
+    if (needsPreparation(this)) this.#prepare().catch((error: unknown) => refuse(this, error))
+    else begin(this, mono)
+  }
+
+  /** Gives the occurrence back without a start. */
+  release(delayMs = 0): void {
+    this.isOver = true
+    this.endedAt = this.env.time.now()
+    this.delayMs = delayMs
+    settle(this, 'released')
+  }
+
+  /** Signals every running task and starts no other. A cancel stands, whatever follows but for a loss. */
+  abort(reason: AbortReason, detail: string | null = null): void {
+    const before = this.stop?.reason
+    if (reason === 'lost') this.cancelHook?.()
+    if (this.isOver || before === 'lost' || (before === 'cancel' && reason !== 'lost')) return
+    this.stop = { reason, detail }
+    for (const run of this.runs) run.attempt?.abort(reason, detail)
+    // The caller is in the middle of something: the pump follows it.
+    if (this.isPumped) queueMicrotask(() => pump(this))
+  }
+
+  async #prepare(): Promise<void> {
+    const ended = (await prepare(this)) ?? this.#unstartedEnd()
+    if (ended) finish(this, ended)
+    else begin(this, this.env.clock.mono())
+  }
+
+  /** How the turn ends when it was stopped before any handler ran. */
+  #unstartedEnd(): TurnResult | null {
+    if (!this.stop) return null
+    if (this.stop.reason === 'lost') return 'abandoned'
+    return this.stop.reason === 'cancel' ? 'canceled' : 'released'
+  }
+
+  attemptEnded(attempt: Attempt): void {
+    try {
+      takeIn(this, attempt)
+    } catch (error) {
+      refuse(this, error)
+    }
+  }
+
+  answered(answer: WriteAnswer): void {
+    settled(this, answer)
+  }
+
+  refused(error: unknown): void {
+    this.host.turnRefused(this, error)
+  }
+}
