@@ -2,7 +2,8 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import { DatabaseSync } from './node-sqlite.ts'
 
-const db = new DatabaseSync(workerData as string)
+const { path, isCopying } = workerData as { path: string; isCopying: Int32Array }
+const db = new DatabaseSync(path)
 db.exec('PRAGMA busy_timeout = 0; PRAGMA wal_autocheckpoint = 0')
 const copy = db.prepare('PRAGMA wal_checkpoint(PASSIVE)')
 
@@ -11,6 +12,6 @@ parentPort?.on('message', () => {
   try {
     copy.get()
   } finally {
-    parentPort?.postMessage(null)
+    Atomics.store(isCopying, 0, 0)
   }
 })
