@@ -6,9 +6,11 @@ import type { Connection } from './connection.ts'
 
 /** Pages that are not yet in the database when the thread is asked to copy them. */
 const copiedPages = 1000
-/** From this length on the log is begun anew: all of it must be in the database at a moment at which nothing is written. */
+/** SQLite begins a log anew once all of it is in the database. From this length on the thread tries that in every pause of writing. */
 const longPages = 4000
-/** A log of this length is copied by the process itself, if the thread does not get on. */
+/** At this length the process copies what the thread has left, since there was no pause. */
+const longerPages = 8000
+/** A log of this length is copied by the process alone, if the thread does not get on. */
 const longestPages = 16_000
 /** Commits between two looks at the log. */
 const commitsPerLook = 32
@@ -30,9 +32,10 @@ export class Log {
     if (this.#commits % commitsPerLook !== 0) return
     const { log, checkpointed } = this.#connection.one('PRAGMA wal_checkpoint(NOOP)') as { log: number; checkpointed: number }
     const left = log - checkpointed
-    if (log >= longestPages || (log >= longPages && left < copiedPages / 2))
+    const isDue = left >= copiedPages || (log >= longPages && left > 0)
+    if (log >= longestPages || (log >= longerPages && left < copiedPages / 2))
       this.#connection.one('PRAGMA wal_checkpoint(PASSIVE)')
-    else if (left >= copiedPages && Atomics.compareExchange(this.#isCopying, 0, 0, 1) === 0) {
+    else if (isDue && Atomics.compareExchange(this.#isCopying, 0, 0, 1) === 0) {
       this.#worker ??= this.#start()
       this.#worker.postMessage(null)
     }
