@@ -121,6 +121,11 @@ export class SqliteDoor implements Door<Entry> {
     if (entry.limits[entry.granted]?.kind === 'overlap') this.#keys.setHolder(key, entry.ref)
   }
 
+  lineKind(key: string): LimitKind | null {
+    const select = 'SELECT reason FROM punctual_waiting WHERE key = ? LIMIT 1'
+    return this.#tx.one<{ reason: LimitKind }>(select, key)?.reason ?? null
+  }
+
   *line(key: string): Generator<Entry, void, undefined> {
     const tx = this.#tx
     let last: LineRow = { priority: -1, recovery: 0, due_at: 0, ref: 0 }
