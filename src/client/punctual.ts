@@ -4,6 +4,7 @@ import type { DueSummary } from '../engine/node/due-work.ts'
 import { Engine } from '../engine/node/engine.ts'
 import { Registry } from '../engine/node/registry.ts'
 import { StoreTime } from '../engine/node/store-time.ts'
+import { Rides } from '../engine/record/rides.ts'
 import { Timeouts } from '../engine/turn/timeouts.ts'
 import { PunctualError, shown } from '../errors.ts'
 import type { Handler } from '../model/context.ts'
@@ -100,6 +101,7 @@ export class Punctual implements AsyncDisposable {
       registry: registryOf(options),
       time: new StoreTime(clock, () => events.emit('signal.jump', null)),
       timeouts: new Timeouts(clock),
+      rides: new Rides(),
       declared: new Map(),
       unopposedSince: new Map(),
       options: engine,

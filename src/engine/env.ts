@@ -6,6 +6,7 @@ import type { Clock } from '../time/clock.ts'
 import type { Bus } from './node/bus.ts'
 import type { Registry } from './node/registry.ts'
 import type { StoreTime } from './node/store-time.ts'
+import type { Rides } from './record/rides.ts'
 import type { Timeouts } from './turn/timeouts.ts'
 
 /** All that the engine's parts have in common. Nothing else connects them to the world. */
@@ -21,6 +22,7 @@ export interface Env {
   readonly registry: Registry
   readonly time: StoreTime
   readonly timeouts: Timeouts
+  readonly rides: Rides
   /** What this process declares: a hash by job id. */
   readonly declared: Map<string, string>
   /** Since when no live node has declared the newest version of a job that this process would take back, by the monotonic clock. */

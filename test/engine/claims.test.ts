@@ -119,21 +119,17 @@ onEachStore('TM-5, JB-17 claims', (newDatabase) => {
     expect(await free.punctual.counts()).toMatchObject({ completed: 4 })
   })
 
-  it('are asked for before what has come is started, while there is more', async () => {
+  it('of long queues come with the ends of what ran before, twice as many each time', async () => {
     const { client, clock } = newCluster({ connect: newDatabase() })
-    // The first fill the slots, and twice as many come next, since those were started at once.
-    const claimsAtStart: number[] = []
-    const job = defineJob('work').task('only', () => void claimsAtStart.push(store.calls('claim')))
+    const queued: number[] = []
+    const job = defineJob('work').task('only', () => void queued.push(store.calls('claim')))
     const { punctual, store } = client({ jobs: [job], concurrency: 10 })
-    await punctual.enqueueMany(Array.from({ length: 40 }, (_, payload) => ({ job, payload })))
+    await client().punctual.enqueueMany(Array.from({ length: 70 }, (_, payload) => ({ job, payload })))
     await punctual.start()
-    while (claimsAtStart.length < 40) await clock.settle()
-    const [first = 0] = claimsAtStart
-    expect(claimsAtStart.map((claims) => claims - first)).toEqual([
-      ...Array(10).fill(0),
-      ...Array(20).fill(2),
-      ...Array(10).fill(2),
-    ])
+    while (queued.length < 70) await clock.settle()
+    expect(new Set(queued).size).toBe(1)
+    // 10, 20 and 40, one for each settlement.
+    expect(store.calls('settle')).toBeLessThanOrEqual(8)
   })
 
   it('of a pass by hand wait for their slot, however long that takes', async () => {
@@ -173,5 +169,52 @@ onEachStore('TM-5, JB-17 claims', (newDatabase) => {
     const at = clock.wall()
     expect((await probe.next('occurrence.completed')).id).toBe(id)
     expect(clock.wall()).toBe(at)
+  })
+
+  it('travel with the end before them: after the first no other is sent by itself', async () => {
+    const { client, clock } = newCluster({ connect: newDatabase() })
+    const claims: number[] = []
+    const job = defineJob('work').task('only', () => void claims.push(store.calls('claim')))
+    const { punctual, store } = client({ jobs: [job], concurrency: 1 })
+    await client().punctual.enqueueMany(Array.from({ length: 5 }, () => ({ job })))
+    await punctual.start()
+    while (claims.length < 5) await clock.settle()
+    expect(claims.map((count) => count - (claims[0] as number))).toEqual([0, 0, 0, 0, 0])
+  })
+
+  it('of work that waits for a key travel with the end that frees it', async () => {
+    const { client, clock } = newCluster({ connect: newDatabase() })
+    const claims: number[] = []
+    const job = defineJob('work', { concurrency: { key: 'one', limit: 1 } }).task(
+      'only',
+      () => void claims.push(store.calls('claim')),
+    )
+    const { punctual, store } = client({ jobs: [job] })
+    await client({ jobs: [job] }).punctual.enqueueMany(Array.from({ length: 5 }, () => ({ job })))
+    await punctual.start()
+    while (claims.length < 5) await clock.settle()
+    expect(claims.map((count) => count - (claims[0] as number))).toEqual([0, 0, 0, 0, 0])
+  })
+
+  it('travel with the creation of work that the node can run at once', async () => {
+    const { node } = newCluster({ connect: newDatabase() })
+    let claims = 0
+    const job = defineJob('work').task('only', () => {
+      claims = store.calls('claim')
+    })
+    const { punctual, probe, store } = await node({ jobs: [job] })
+    const before = store.calls('claim')
+    await punctual.enqueue(job, undefined)
+    await probe.next('occurrence.completed')
+    expect(claims).toBe(before)
+  })
+
+  it('do not travel with the writes of a pass by hand, which has a limit', async () => {
+    const { client } = newCluster({ connect: newDatabase() })
+    const job = defineJob('work').task('only', () => 1)
+    const { punctual } = client({ jobs: [job] })
+    await punctual.enqueueMany(Array.from({ length: 5 }, () => ({ job })))
+    expect(await punctual.runDue({ limit: 2 })).toMatchObject({ claimed: 2, succeeded: 2 })
+    expect(await punctual.counts({ job })).toMatchObject({ completed: 2, pending: 3 })
   })
 })

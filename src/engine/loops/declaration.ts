@@ -9,14 +9,14 @@ import { allJobs } from './all-jobs.ts'
 export interface Declaration {
   readonly tenant: string
   readonly name: string
-  /** What is declared, given what is known of the job. */
+  /** The declared spec, given the known job. */
   readonly declared: (known: JobRecord | undefined) => JobSpec
   /** From when on it is to hold, given what is known; null for now. */
   readonly effectiveAt?: (known: JobRecord) => Promise<number | null>
   readonly expectedVersion?: number
   /** This process has declared the same before: only what other code has declared since is a reason to declare it again. */
   readonly isRepeated?: boolean
-  /** What an older version said holds again only after a while: the nodes that declare the newest may just be starting anew. */
+  /** A spec that equals an older version waits for two ttls before it holds again: nodes with the newest may only be restarting. */
   readonly isPatient?: boolean
 }
 
@@ -55,7 +55,7 @@ export function announceVersion({ events }: Env, { outcome, job }: JobPutAnswer,
 }
 
 /**
- * Notes which set of tasks this is. The versions of the definition's own job count the sets: a job of another name goes by the one that
+ * Notes which set of tasks this is. The versions of the definition's own job count the sets: a job of another name uses the one that
  * it shares, and by the present one where its tasks are none that a node has ever declared.
  */
 async function withEdition(
@@ -111,19 +111,19 @@ function declarationHash(spec: JobSpec): string {
   return createHash('sha1').update(codeText(spec)).digest('base64url').slice(0, 12)
 }
 
-/** What code says, as text: equal code has equal text, in whichever edition it is. */
+/** The declaration as text: equal code has equal text in every edition. */
 function codeText({ edition: _, ...spec }: JobSpec): string {
   return specText(spec)
 }
 
 /**
- * During a rolling deployment old and new code run side by side. What differs from the newest declaration is outdated when it equals
+ * During a rolling deployment old and new code run side by side. A declaration that differs from the newest is outdated when it equals
  * an older version and a live node declares the newest, or did a moment ago, or when a live node of a later release declares the job.
  */
 async function isOutdated(env: Env, known: JobRecord, declared: JobSpec, isPatient: boolean): Promise<boolean> {
   if (!known.declared || codeText(known.declared) === codeText(declared)) return false
   const newest = declarationHash(known.declared)
-  // Whoever has declared the newest may change its mind.
+  // The process that declared the newest version may change it.
   if (env.declared.get(known.id) === newest) return false
   const { nodes } = await env.store.nodes()
   const others = nodes.flatMap(({ release, declares }) =>
@@ -134,7 +134,7 @@ async function isOutdated(env: Env, known: JobRecord, declared: JobSpec, isPatie
   if (release !== null && others.every((other) => other.release === null || other.release <= release)) return false
   const isUnopposed = !others.some(({ hash }) => hash === newest)
   if (isUnopposed && !isPatient) return false
-  // What a person has changed since is in neither: older versions are compared as if it had always been so.
+  // A person's changes are in neither: older versions are compared as if they had always held.
   const text = codeText(withOverride(declared, known.override))
   const versions = await env.store.readVersions(known)
   const isOlder = versions.some(

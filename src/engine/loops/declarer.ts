@@ -37,12 +37,12 @@ export class Declarer {
     this.#isUndeclared = true
   }
 
-  /** A job was changed by somebody. */
+  /** A job was changed. */
   noteChange(): void {
     this.#knowsEditions = false
   }
 
-  /** Takes note of who is there. True when what only a gone node's code declared may have become nobody's. */
+  /** Takes note of the nodes. True when one has gone, whose declarations may have become orphans. */
   observe(nodes: readonly NodeRecord[]): boolean {
     const boots = nodes.map(({ boot }) => boot)
     const hasGone = this.#boots.some((boot) => !boots.includes(boot))
@@ -64,7 +64,7 @@ export class Declarer {
   async #declareAll(): Promise<void> {
     let isLeft = false
     for (const definition of this.#env.registry.definitions) isLeft = !(await this.#declareJob(definition)) || isLeft
-    // What was left to a node with newer code is said again later: that node may go, and this be a rollback.
+    // A declaration that was left to newer code is tried again later: the newer nodes may go, as in a rollback.
     this.#isUndeclared = isLeft
     // The other nodes learn of what is declared here before anything is taken for forgotten.
     await this.#beat()
@@ -84,11 +84,11 @@ export class Declarer {
     return outcome !== 'left'
   }
 
-  /** Learns which editions of their tasks the definitions have, and so what this node may run. What is not known here is not claimed. */
+  /** Learns which editions of their tasks the definitions have, and so which kinds this node may run. It claims no others. */
   async #readEditions(): Promise<void> {
     const { registry, clock, events } = this.#env
     const before = registry.kinds().join()
-    // What changes meanwhile is read the next time.
+    // Changes from now on are read in the next pass.
     this.#knowsEditions = true
     try {
       for (const name of registry.names) await this.#readVersions(name)
@@ -99,7 +99,7 @@ export class Declarer {
     this.#editionsReadAt = clock.mono()
     this.#tellGaps()
     if (registry.kinds().join() === before) return
-    // Whoever reads of this node learns at once what it can run.
+    // The node's record shows its new kinds without delay.
     await this.#beat()
     events.emit('signal.kinds', null)
   }
@@ -115,7 +115,7 @@ export class Declarer {
     registry.learn(name, versions)
   }
 
-  /** Handlers here that fit no definition in the store: each is told of once. */
+  /** Logs each handler that fits no definition in the store, once. */
   #tellGaps(): void {
     const { registry, log, events } = this.#env
     for (const gap of registry.storedGaps()) {

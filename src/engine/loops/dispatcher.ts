@@ -1,8 +1,10 @@
 import type { AbortReason } from '../../model/context.ts'
 import { errorRecord } from '../../model/error-record.ts'
+import type { NewOccurrence, SettleItem } from '../../store/store.ts'
 import type { Env } from '../env.ts'
 import type { Session } from '../node/session.ts'
 import type { Recorder } from '../record/recorder.ts'
+import type { ClaimRide, RideSource } from '../record/rides.ts'
 import { type Batch, Turn, type TurnHost, type TurnResult } from '../turn/turn.ts'
 import { TurnSettingsLookup } from '../turn/turn-settings.ts'
 import { type Claimed, Claimer } from './claimer.ts'
@@ -18,7 +20,7 @@ const longestQueuedMs = 1000
 const suspectRestMs = 10_000
 
 /** Claims due occurrences for the free slots of this node and starts them. */
-export class Dispatcher implements TurnHost {
+export class Dispatcher implements TurnHost, RideSource {
   readonly env: Env
   readonly recorder: Recorder
   readonly #session: () => Session
@@ -30,6 +32,9 @@ export class Dispatcher implements TurnHost {
   #running = 0
   #batch = 0
   #isClaiming = true
+  /** Whether claims may travel with other writes: not while somebody outside decides how many are claimed. */
+  #isRiding = false
+  #claimsAsked = 0
   /** Whether the last look left anything due behind: only then is a free slot a reason for another. */
   #mayBeMore = true
   #claiming: Promise<void> = Promise.resolve()
@@ -45,6 +50,7 @@ export class Dispatcher implements TurnHost {
     this.#fence = fence
     this.#claimer = new Claimer(env, session, fence)
     this.#settings = new TurnSettingsLookup(env.registry, env.options.settings)
+    env.rides.source = this
   }
 
   /** How many run, and how many claimed ones wait for a slot. */
@@ -103,11 +109,12 @@ export class Dispatcher implements TurnHost {
   }
 
   #claimNext(limit: number, dueBy: number | undefined, isAhead: boolean): Promise<Claimed | null> {
+    this.#claimsAsked += 1
     const claimed = this.#claiming.then(() => this.#claim(limit, dueBy, isAhead))
-    this.#claiming = claimed.then(
-      () => {},
-      () => {},
-    )
+    const done = () => {
+      this.#claimsAsked -= 1
+    }
+    this.#claiming = claimed.then(done, done)
     return claimed
   }
 
@@ -126,9 +133,70 @@ export class Dispatcher implements TurnHost {
     this.#watchQueue()
   }
 
+  /** A claim that travels with the ends of turns, when there is room and work may be left, or an end may let work pass. */
+  rideAfter(ended: readonly SettleItem[]): ClaimRide | null {
+    const frees = ended.some(({ member, end }) => end.end !== 'released' && member.record.limits !== null)
+    const mayBeMore = this.#mayBeMore || frees || !this.#mayClaimAhead
+    if (!mayBeMore || this.#queue.ready > this.#batch || ended.every(({ end }) => end.end === 'released')) return null
+    const room = this.#room()
+    const ride = this.#ride(room)
+    if (!ride && room > 0) this.#signalRoom()
+    return ride
+  }
+
+  /** A claim that travels with the creation of work that this node can run at once. */
+  rideWith(created: readonly NewOccurrence[]): ClaimRide | null {
+    const { options, registry, time } = this.env
+    const free = options.concurrency - this.#running - this.#queue.size
+    if (!this.#isRiding || free <= 0) return null
+    const now = time.now()
+    const isDue = ({ due }: NewOccurrence) => (typeof due === 'number' ? due <= now : due.in === 0)
+    const runnable = created.filter((row) => isDue(row) && registry.runnable(row.definition)).length
+    return this.#ride(Math.min(free, runnable, this.#claimLimit))
+  }
+
+  #ride(limit: number): ClaimRide | null {
+    if (!this.#isRiding || !this.#isClaiming || this.#claimsAsked > 0 || limit <= 0) return null
+    const ride = this.env.registry.kinds().length > 0 ? this.#claimer.ride(limit) : null
+    if (!ride) return null
+    const { promise, resolve } = Promise.withResolvers<void>()
+    this.#claimsAsked += 1
+    this.#claiming = promise
+    const end = () => {
+      this.#claimsAsked -= 1
+      resolve()
+    }
+    return {
+      request: ride.request,
+      taken: (answer) => {
+        end()
+        if (answer) this.#takeRide(this.#claimer.taken(ride.pending, answer))
+        else {
+          this.#claimer.leftOut(ride.pending)
+          this.#signalRoom()
+        }
+      },
+      failed: (error) => {
+        end()
+        this.#claimer.failed(error)
+        this.#signalRoom()
+      },
+    }
+  }
+
+  #takeRide(claimed: Claimed | null): void {
+    if (!claimed) return
+    this.#mayBeMore = claimed.isFull
+    this.#enqueue(claimed, true)
+    this.#fill()
+    if (claimed.isFull && this.#room() > 0) this.#signalRoom()
+    else if (claimed.nextDue !== null) this.env.events.emit('signal.due', Math.max(1, this.env.time.until(claimed.nextDue)))
+  }
+
   /** Stops claiming, gives back what has not started, and signals what runs. */
   drain(): void {
     this.#isClaiming = false
+    this.#isRiding = false
     this.#cancelGiveBack?.()
     this.#cancelGiveBack = null
     const waiting = this.#queue.remove(() => true)
@@ -136,8 +204,10 @@ export class Dispatcher implements TurnHost {
     for (const turn of waiting) this.#release(turn)
   }
 
-  resume(): void {
+  /** @param isRiding Whether claims may travel with other writes. */
+  resume(isRiding = false): void {
     this.#isClaiming = true
+    this.#isRiding ||= isRiding
     this.#fill()
   }
 
@@ -233,10 +303,12 @@ export class Dispatcher implements TurnHost {
     turn.release(delayMs)
   }
 
-  handlersEnded(): void {
+  handlersEnded(isSettled: boolean): void {
     this.#running -= 1
     this.#fill()
-    if (this.#mayBeMore && this.#queue.ready <= this.#batch) this.env.events.emit('signal.slot', null)
+    // The next claim travels with the end.
+    if (isSettled && this.#isRiding) return
+    if (this.#mayBeMore && this.#queue.ready <= this.#batch) this.#signalRoom()
   }
 
   turnEnded(turn: Turn, result: TurnResult): void {
@@ -245,8 +317,6 @@ export class Dispatcher implements TurnHost {
     this.env.events.emit('signal.turn', { claimId: turn.claim.id, result })
     this.#checkIdle()
     if (isSuspect(turn)) this.#fill()
-    // Only an end that is written frees a place in the cluster.
-    if (!this.#mayClaimAhead) this.env.events.emit('signal.slot', null)
   }
 
   turnRefused(turn: Turn, error: unknown): void {
@@ -257,6 +327,10 @@ export class Dispatcher implements TurnHost {
     this.turnEnded(turn, 'abandoned')
     // It would stay this node's for ever. Like one that takes its node down it is tried again, and after three times dead.
     this.#fence('the store refused a record of this node')
+  }
+
+  #signalRoom(): void {
+    this.env.events.emit('signal.slot', null)
   }
 
   #adjustBatch(queuedAt: number): void {

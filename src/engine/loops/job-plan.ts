@@ -1,4 +1,4 @@
-// What one pass of the planner decides about one job, as a pure function of what the store told.
+// The plan of one job for one pass of the planner: a pure function of what the store returned.
 
 import { scheduledId } from '../../model/ids.ts'
 import { type VersionRecord, versionAt } from '../../model/job.ts'
@@ -25,7 +25,7 @@ interface PlanInput {
   readonly isPass?: boolean
 }
 
-/** The plan from the job's cursor to a little beyond now: first the gap in which nobody was there, then what is coming. */
+/** The plan from the job's cursor to a little beyond now: first the gap in which no node ran, then the coming instants. */
 export function planJob(input: PlanInput): JobPlan {
   const { candidate, work, timeline } = input
   const { job } = candidate
@@ -62,7 +62,7 @@ interface GapPlan extends Pick<JobPlan, 'ranges' | 'revive' | 'drop'> {
   readonly isWhole: boolean
 }
 
-/** Passes everything that came due while nobody was there through the job's recovery strategy. Only `all` is taken in parts. */
+/** Passes all instants that came due while no node ran through the job's recovery strategy. Only `all` is taken in parts. */
 function planGap(input: PlanInput, rows: Rows): GapPlan {
   const { candidate, work, timeline } = input
   const { job, stranded, versions } = candidate

@@ -89,7 +89,7 @@ export class Planner {
     return schedule !== null && seesOtherwise(tz, schedule)
   }
 
-  /** Once, at the start: with newer zone data than a plan was made with, the next instant is found anew. What is planned stays. */
+  /** Once, at the start: with newer zone data than a plan was made with, the next instant is computed again. Planned rows stay. */
   async #retime(): Promise<void> {
     for await (const job of allJobs(this.#env.store)) if (isNewerTz(tzVersion(), tzOfStamp(job.tz))) await this.#retimeJob(job)
     this.#isRetimed = true

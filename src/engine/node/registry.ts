@@ -23,7 +23,7 @@ export interface Gap {
   readonly message: string
 }
 
-/** What the names of built-in definitions begin with. */
+/** The prefix of the names of built-in definitions. */
 export const builtInPrefix = 'punctual/'
 
 /** Where definitions and handlers, which may come from different modules, find each other by name. */
@@ -32,7 +32,7 @@ export class Registry {
   readonly #builtIn = new Map<string, AnyDefinition>()
   readonly #handlers = new Map<string, Map<string | null, Handler>>()
   readonly #runnables = new Map<string, Runnable>()
-  /** What each definition's own job has said so far: which editions of its tasks there are. */
+  /** The versions of each definition's own job: they count the editions of its tasks. */
   readonly #versions = new Map<string, readonly VersionRecord[]>()
   #kinds: readonly string[] | null = null
 
@@ -41,7 +41,7 @@ export class Registry {
     throw new PunctualError('punctual.stopped', 'Threads run handlers only in a scheduler that is started', {})
   }
 
-  /** Adds a definition that every node has by itself; it is run, but no job of its own is declared for it. */
+  /** Adds a definition that every node has. It runs, and no job is declared for it. */
   defineBuiltIn(definition: AnyDefinition): void {
     this.#builtIn.set(definition.name, definition)
     this.#forget()
@@ -141,7 +141,7 @@ export class Registry {
     return this.names.every((name) => this.#versions.has(name) || (this.#definitions.has(name) && !this.runnable(name)))
   }
 
-  /** What this node can run: definitions, in the editions of their tasks that its code can be trusted with. */
+  /** The kinds that this node can run: definitions, in the editions of their tasks that its code covers. */
   kinds(): readonly string[] {
     this.#kinds ??= [...this.#builtIn.keys(), ...this.names.flatMap((name) => this.#kindsOf(name))]
     return this.#kinds

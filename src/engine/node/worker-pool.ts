@@ -86,7 +86,7 @@ function pass(news: WorkerNews, ctx: Context): void {
     if (news.kind === 'progress') ctx.progress(news.done, news.message)
     else ctx.log[news.level as keyof Logger](news.message, news.fields)
   } catch (error) {
-    ctx.log.warn('What a handler in a thread reported could not be recorded', { error: String(error) })
+    ctx.log.warn('A report of a handler in a thread could not be recorded', { error: String(error) })
   }
 }
 

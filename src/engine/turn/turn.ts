@@ -24,8 +24,8 @@ export type TurnResult = TurnEnd | 'abandoned'
 export interface TurnHost {
   readonly env: Env
   readonly recorder: Recorder
-  /** The handlers have ended and the slot is free; the settlement has not been written yet. */
-  handlersEnded(): void
+  /** The handlers have ended and the slot is free. `isSettled`: the end is about to be written. */
+  handlersEnded(isSettled: boolean): void
   turnEnded(turn: Turn, result: TurnResult): void
   /** The store refused to record what the turn did. */
   turnRefused(turn: Turn, error: unknown): void

@@ -83,6 +83,22 @@ function answer(
   }
 }
 
+/** Writes, and claims in the same commit if a claim is asked for. Hints at due work are sent only if the claim has left some. */
+export function writeAndClaim<Answer>(
+  state: State,
+  request: ClaimRequest | undefined,
+  write: () => Answer,
+): readonly [Answer, ClaimAnswer | null] {
+  if (!request) return [write(), null]
+  checkClaim(state, request)
+  return state.holdingHints(() => {
+    const answer = write()
+    const claimed = claim(state, request)
+    const isWorkLeft = claimed.nextDue !== null && claimed.nextDue <= state.now
+    return { answer: [answer, claimed] as const, isWorkLeft }
+  })
+}
+
 export function unended(state: State, { id, refs }: Claim): Entry[] {
   return refs.map((ref) => state.entries.get(ref)).filter((entry) => entry !== undefined && entry.claim === id) as Entry[]
 }

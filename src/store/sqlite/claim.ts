@@ -29,6 +29,16 @@ export function claim(tx: Transaction, request: ClaimRequest): ClaimAnswer {
   return answer(tx, request, { taken, passed, isCut, left: left - taken.length })
 }
 
+/** Claims in the commit of a write, if a claim is asked for. Hints at due work of that write are kept only if the claim has left some. */
+export function claimAfter(tx: Transaction, request: ClaimRequest | undefined): ClaimAnswer | null {
+  if (!request) return null
+  const written = tx.hints.splice(0)
+  const claimed = claim(tx, request)
+  const isWorkLeft = claimed.nextDue !== null && claimed.nextDue <= tx.now
+  tx.hints.push(...written.filter((hint) => isWorkLeft || hint.kind !== 'due' || hint.at > tx.now))
+  return claimed
+}
+
 /** How many more may run in the whole cluster. */
 function roomOf(tx: Transaction, clusterLimit: number | undefined): number {
   return clusterLimit === undefined ? Number.POSITIVE_INFINITY : clusterLimit - running(tx).length
