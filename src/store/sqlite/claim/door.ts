@@ -35,7 +35,7 @@ export class SqliteDoor implements Door<Entry> {
     this.#keys = new KeyCounts(tx)
   }
 
-  /** What was let in of these kinds. */
+  /** Work of these kinds that was let in. */
   grantedOf(kinds: readonly string[]): Entry[] {
     return [...this.#granted].filter(({ kind, dueAt }) => kinds.includes(kind) && dueAt <= this.#dueBy)
   }

@@ -1,4 +1,4 @@
-// The thread of log.ts: copies pages of the write-ahead log into the database whenever it is asked to.
+// The thread of log.ts: copies pages of the write-ahead log into the database with every message.
 import { parentPort, workerData } from 'node:worker_threads'
 import { DatabaseSync } from './node-sqlite.ts'
 

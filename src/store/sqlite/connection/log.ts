@@ -4,7 +4,7 @@ import { extname } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import type { Connection } from './connection.ts'
 
-/** Pages that are not yet in the database when the thread is asked to copy them. */
+/** The thread starts to copy at so many pages that are not yet in the database. */
 const copiedPages = 1000
 /** SQLite begins a log anew once all of it is in the database. From this length on the thread tries that in every pause of writing. */
 const longPages = 4000
