@@ -29,7 +29,7 @@ export function inDoorOrder(limits: readonly Limit[]): readonly Limit[] {
   return limits.toSorted((a, b) => rankOf(a) - rankOf(b) || (a.key < b.key ? -1 : 1))
 }
 
-export function rankOf({ kind }: Limit): number {
+export function rankOf({ kind }: Pick<Limit, 'kind'>): number {
   return limitKinds.indexOf(kind)
 }
 

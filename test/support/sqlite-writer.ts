@@ -71,5 +71,16 @@ function newRow(): NewOccurrence {
 }
 
 function tell(act: Act, occurrences: readonly { readonly id: string }[]): void {
-  for (const { id } of occurrences) writeSync(1, `${act} ${id}\n`)
+  for (const { id } of occurrences) while (!isWritten(`${act} ${id}\n`));
+}
+
+/** The pipe may be full while the reader is slow. */
+function isWritten(line: string): boolean {
+  try {
+    writeSync(1, line)
+    return true
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') throw error
+    return false
+  }
 }

@@ -21,7 +21,7 @@ export function claim(state: State, request: ClaimRequest): ClaimAnswer {
 }
 
 /** Refuses a claim. Verbs that claim along the way call it first, since they change nothing when they fail. */
-export function checkClaim(state: State, { id, token, node }: ClaimRequest): void {
+function checkClaim(state: State, { id, token, node }: ClaimRequest): void {
   const standing = state.claims.get(id)
   if (standing && (standing.token !== token || standing.node !== node))
     throw new PunctualError('claim.lost', `Claim ${id} belongs to another`, { claim: id })

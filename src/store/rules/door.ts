@@ -2,7 +2,7 @@
 // ordered by priority, live work before recovery runs, due time and age; while the head of the line fits its own limit, it is let in.
 // Keys are asked for in the order of the door, and granted ones are kept while the next is waited for.
 // Memory and SQLite run this code; the other stores have it in their own language and are compared with it.
-import { type Limit, limitKinds, rankOf } from '../../model/limit.ts'
+import { type Limit, type LimitKind, limitKinds, rankOf } from '../../model/limit.ts'
 import type { WaitRecord } from '../../model/occurrence.ts'
 import type { PassedOccurrence } from '../messages/claim.ts'
 
@@ -42,6 +42,8 @@ export interface Door<Row extends AtDoor> {
   /** The occurrence that was granted the key last. */
   holder(key: string): { readonly id: string; readonly isRecovery: boolean } | null
   setHolder(key: string, row: Row): void
+  /** The kind of limit that a key is; null when its line is empty. */
+  lineKind(key: string): LimitKind | null
   /** The line of a key, in order, read only as far as needed. Rows that were read may leave it meanwhile. */
   line(key: string): Iterable<Row>
   leaveLine(row: Row): void
@@ -77,8 +79,8 @@ function admitOnce<Row extends AtDoor>(door: Door<Row>): void {
   for (const { key, slots } of door.takeReleases()) freed.set(key, (freed.get(key) ?? 0) + slots)
   for (const [key, slots] of freed) {
     if (slots > 0) door.setUsed(key, door.used(key) - slots)
-    const first = firstOf(door.line(key))
-    if (first) newcomersOf(arrivals, limitOf(first))
+    const kind = door.lineKind(key)
+    if (kind) newcomersOf(arrivals, { kind, key })
   }
   for (const row of door.takeArrivals()) {
     const verdict = door.verdict(row)
@@ -186,16 +188,11 @@ export function limitOf({ limits, granted }: Pick<AtDoor, 'limits' | 'granted'>)
   return limits[granted] as Limit
 }
 
-function newcomersOf<Row extends AtDoor>(arrivals: Arrivals<Row>, limit: Limit): Row[] {
+function newcomersOf<Row extends AtDoor>(arrivals: Arrivals<Row>, limit: Pick<Limit, 'kind' | 'key'>): Row[] {
   const keys = arrivals[rankOf(limit)] as Map<string, Row[]>
   const rows = keys.get(limit.key) ?? []
   keys.set(limit.key, rows)
   return rows
-}
-
-function firstOf<Row>(rows: Iterable<Row>): Row | undefined {
-  const [first] = rows
-  return first
 }
 
 /** A freed slot of a key. `freeAt` is later than now for rates alone. */

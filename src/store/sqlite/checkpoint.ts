@@ -7,7 +7,7 @@ import { addAttempts } from './occurrence/ends.ts'
 
 export interface CheckpointResult {
   readonly answers: readonly WriteAnswer[]
-  /** What the work of an item threw: that item is undone, the others stand. */
+  /** Errors that the work of items threw: those items are undone, the others stand. */
   readonly thrown: readonly unknown[]
 }
 

@@ -29,6 +29,16 @@ export function claim(tx: Transaction, request: ClaimRequest): ClaimAnswer {
   return answer(tx, request, { taken, passed, isCut, left: left - taken.length })
 }
 
+/** Claims in the commit of a write, if there is a request. Hints at due work of that write are kept only if the claim has left some. */
+export function claimAfter(tx: Transaction, request: ClaimRequest | undefined): ClaimAnswer | null {
+  if (!request) return null
+  const written = tx.hints.splice(0)
+  const claimed = claim(tx, request)
+  const isWorkLeft = claimed.nextDue !== null && claimed.nextDue <= tx.now
+  tx.hints.push(...written.filter((hint) => isWorkLeft || hint.kind !== 'due' || hint.at > tx.now))
+  return claimed
+}
+
 /** How many more may run in the whole cluster. */
 function roomOf(tx: Transaction, clusterLimit: number | undefined): number {
   return clusterLimit === undefined ? Number.POSITIVE_INFINITY : clusterLimit - running(tx).length
@@ -45,7 +55,7 @@ interface Claimed {
   readonly isRepeat?: boolean
   /** There may be more to claim or to move at once. */
   readonly isCut?: boolean
-  /** What may still run in the whole cluster. */
+  /** The number of occurrences that may still start in the whole cluster. */
   readonly left: number
 }
 
@@ -75,7 +85,7 @@ const selectLook = `SELECT EXISTS (SELECT 1 FROM punctual_node WHERE boot = ?1) 
   (SELECT wake_at FROM punctual_aside WHERE wake_at IS NOT NULL ORDER BY wake_at LIMIT 1) AS wake_at,
   (SELECT value FROM punctual_meta WHERE name = 'pause_revision') AS pause_revision`
 
-/** What a claim has to know first, in one statement. */
+/** Reads all that a claim needs first in one statement. */
 function look(tx: Transaction, node: string): Look {
   const row = tx.one<{ known: number; arrivals: number; releases: number; wake_at: number | null; pause_revision: number }>(
     selectLook,

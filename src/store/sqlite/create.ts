@@ -2,7 +2,7 @@ import type { JobSpec } from '../../model/job.ts'
 import { changeOf, conflictAnswer, freesKey, idAfter, isRemembered } from '../rules/conflict.ts'
 import { draftCreated, ownJobOf } from '../rules/draft.ts'
 import type { CreateAnswer, CreatedRow, CreateOptions, NewOccurrence } from '../store.ts'
-import { claim } from './claim.ts'
+import { claimAfter } from './claim.ts'
 import type { Transaction } from './connection/transaction.ts'
 import { type Entry, readEntry } from './occurrence/entry.ts'
 import { insertOccurrence, isTombstoned, updateOccurrence } from './occurrence/insert.ts'
@@ -18,9 +18,8 @@ export function create(tx: Transaction, rows: readonly NewOccurrence[], options:
     if (answer.outcome !== 'existing' && answer.outcome !== 'tombstoned') earliest = Math.min(earliest, dueAt)
     return answer
   })
-  const claimed = options.claim ? claim(tx, options.claim) : null
   if (earliest < Number.POSITIVE_INFINITY) tx.hintDue(earliest)
-  return { rows: answers, claimed }
+  return { rows: answers, claimed: claimAfter(tx, options.claim) }
 }
 
 function createOne(tx: Transaction, jobs: JobSpecs, row: NewOccurrence, dueAt: number): CreatedRow {

@@ -35,7 +35,7 @@ function waitOf(tx: Transaction, { wait }: Entry): WaitRecord | null {
   return { ...wait, wakeAt: tx.one<{ free_at: number }>(next, wait.key)?.free_at ?? null }
 }
 
-/** Of those that have been granted the key it waits for, at most ten ids. Slots of rates are nobody's. */
+/** Of those that have been granted the key it waits for, at most ten ids. Slots of rates have no holder. */
 function blockers(tx: Transaction, { wait }: Entry): readonly string[] {
   if (wait?.key == null || wait.reason === 'rate') return []
   const runningEntries = running(tx)

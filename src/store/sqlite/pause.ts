@@ -42,7 +42,7 @@ function write(tx: Transaction, { id, tenant, job, from, to, reason, by }: Pause
   )
 }
 
-/** Lets all go on that waits for the end of a pause. What is paused still comes to wait again. */
+/** Makes all paused work ready. Work that is still paused is set aside again by the next claim. */
 function wakePaused(tx: Transaction): void {
   for (const { ref } of tx.all<{ ref: number }>("SELECT ref FROM punctual_aside WHERE reason = 'pause'")) {
     const entry = readEntry(tx, ref) as Entry

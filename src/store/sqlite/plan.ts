@@ -52,7 +52,7 @@ function planJob(tx: Transaction, plan: JobPlan): PlanAnswer {
   addRanges(tx, series, plan)
   const held = stranded(tx, series)
   for (const one of held) decide(tx, one, plan)
-  // What the plan knows nothing of must not wait for the next instant.
+  // Instants that the plan does not know of must not wait for the next one.
   if (held.length > 0 && stranded(tx, series).length > 0) planSoon(tx, series)
   const first = rows.find((row) => row.end === null)
   if (first) tx.hintDue(first.dueAt)
@@ -91,7 +91,7 @@ function stranded(tx: Transaction, series: number): Stranded[] {
   )
 }
 
-/** Decides about an instant that came due while no node was there, by what the planner says. */
+/** Applies the planner's decision on an instant that came due while no node was alive. */
 function decide(tx: Transaction, { ref, at }: Stranded, { revive, drop }: JobPlan): void {
   const revived = revive.find((one) => one.at === at)
   const dropped = revived ? undefined : drop.find((one) => one.at === at)

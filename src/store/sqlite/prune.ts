@@ -24,7 +24,7 @@ export function prune(tx: Transaction, { endedBefore, keyRetentionMs, limit }: P
   return { pruned, more: pruned === limit }
 }
 
-/** What ended before `before` in a block; hooks that have not run keep their occurrence. */
+/** Occurrences of a block that ended before `before`. Hooks that have not run keep theirs. */
 function endedIn(tx: Transaction, block: number, before: number, limit: number): number[] {
   const { from, to } = rangeOf(block)
   const rows = tx.all<{ ref: number }>(
@@ -39,7 +39,7 @@ function endedIn(tx: Transaction, block: number, before: number, limit: number):
   return rows.map(({ ref }) => ref)
 }
 
-/** What is left in the block ended later, or has yet to end. */
+/** Notes the first end that is left in a block. */
 function noteSwept(tx: Transaction, block: number, endedBefore: number): void {
   const { from, to } = rangeOf(block)
   const row = tx.one<{ count: number; first_end_at: number | null }>(

@@ -91,7 +91,7 @@ function expire(tx: Transaction): { expired: PassedOccurrence[]; isMore: boolean
   return { expired: refs.flatMap((ref) => expireOne(tx, ref)), isMore: rows.length === mostExpired }
 }
 
-/** It may have begun, or been put off, since its expiry was noted. What is stranded waits for the planner. */
+/** It may have begun, or been put off, since its expiry was noted. Stranded work waits for the planner. */
 function expireOne(tx: Transaction, ref: number): PassedOccurrence[] {
   const entry = readEntry(tx, ref)
   if (!entry?.isIdle || entry.wait?.reason === 'stranded') return []
@@ -101,7 +101,7 @@ function expireOne(tx: Transaction, ref: number): PassedOccurrence[] {
   return [{ id: record.id, tenant: record.tenant, job: record.job, ...notInTime }]
 }
 
-/** Gives hooks that nobody has run to the node that asks, and keeps others from them for a while. */
+/** Gives hooks that have not run to the rescuer, and keeps other nodes from them for a while. */
 function handOutHooks(tx: Transaction, { kinds, hookMs, limit }: RescueRequest): RescueAnswer['unheard'] {
   const free = tx.all<{ ref: number; id: string }>(
     `SELECT u.ref, o.id FROM json_each(?) k CROSS JOIN punctual_unheard u ON u.kind = k.value AND u.free_at <= ?

@@ -4,7 +4,7 @@ import type { ClaimRef, SettleAnswer, SettleItem, SettleOptions, WriteAnswer } f
 import { Fence } from './checkpoint.ts'
 import { deleteClaim, findClaim, unended } from './claim/claim-row.ts'
 import { entryOfMember } from './claim/members.ts'
-import { claim } from './claim.ts'
+import { claimAfter } from './claim.ts'
 import type { Transaction } from './connection/transaction.ts'
 import { addAttempts, cancelOf, endTurn, nextTurn, noteEnd } from './occurrence/ends.ts'
 
@@ -18,7 +18,7 @@ export function settle(tx: Transaction, items: readonly SettleItem[], options: S
       items.filter((_, i) => answers[i] === 'ok'),
     )
   for (const ref of options.heard ?? []) tx.run('DELETE FROM punctual_unheard WHERE ref = ?', ref)
-  return { items: answers, claimed: options.claim ? claim(tx, options.claim) : null }
+  return { items: answers, claimed: claimAfter(tx, options.claim) }
 }
 
 /** Deletes claims none of whose members is left. */

@@ -59,7 +59,7 @@ export class SqliteStore implements Store {
   readonly #path: string
   readonly #options: Required<SqliteOptions>
   readonly hints = new Watch(() => this.#connection)
-  /** Who has opened the store: it closes with the last of them. */
+  /** The environments that have opened the store: it closes with the last of them. */
   readonly #users = new Set<StoreEnv>()
   #env: StoreEnv | null = null
   #connection: Connection | null = null

@@ -1,7 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { PunctualError } from '../../../errors.ts'
 import type { CheckpointItem } from '../../store.ts'
-import { constants } from '../node-sqlite.ts'
+import { constants } from '../connection/node-sqlite.ts'
 
 const savepoint = 'punctual_work'
 

@@ -9,7 +9,7 @@ export interface ClaimRow {
   readonly members: string
 }
 
-/** What a claim keeps of a member. */
+/** The part of a member that its claim keeps. */
 export interface StoredMember {
   readonly ref: number
   readonly series: number

@@ -35,7 +35,7 @@ export class SqliteDoor implements Door<Entry> {
     this.#keys = new KeyCounts(tx)
   }
 
-  /** What was let in of these kinds. */
+  /** Work of these kinds that was let in. */
   grantedOf(kinds: readonly string[]): Entry[] {
     return [...this.#granted].filter(({ kind, dueAt }) => kinds.includes(kind) && dueAt <= this.#dueBy)
   }
@@ -119,6 +119,11 @@ export class SqliteDoor implements Door<Entry> {
 
   setHolder(key: string, entry: Entry): void {
     if (entry.limits[entry.granted]?.kind === 'overlap') this.#keys.setHolder(key, entry.ref)
+  }
+
+  lineKind(key: string): LimitKind | null {
+    const select = 'SELECT reason FROM punctual_waiting WHERE key = ? LIMIT 1'
+    return this.#tx.one<{ reason: LimitKind }>(select, key)?.reason ?? null
   }
 
   *line(key: string): Generator<Entry, void, undefined> {

@@ -1,4 +1,4 @@
-// What the claimer gets of each member, and what its writes bring back.
+// The members that a claim returns, and the entries behind them.
 import { recoveries } from '../../../model/turn.ts'
 import type { ClaimMember, MemberWrite } from '../../store.ts'
 import type { Transaction } from '../connection/transaction.ts'
@@ -7,7 +7,7 @@ import { JobSpecs } from '../schema/job-specs.ts'
 
 const held = Symbol('held')
 
-/** What a member carries beside what the contract names, so its settlement looks nothing up. Copies of a member do not have it. */
+/** The hidden part of a member, so its settlement looks nothing up. Copies of a member do not have it. */
 interface Held {
   readonly claim: string
   readonly entry: Entry

@@ -15,7 +15,7 @@ export interface Group {
   readonly series: number
 }
 
-/** What a pick sees of an entry. */
+/** An entry as a pick sees it. */
 interface Candidate {
   readonly tenant: string
   readonly job: string
@@ -23,7 +23,7 @@ interface Candidate {
   readonly entry: Entry
 }
 
-/** What is due, in the order in which `pick` wants it tried. `isCut`: all that was read of some group was tried, and there is more. */
+/** Due work in the order of `pick`. `isCut`: all rows that were read of some group were tried, and there are more. */
 export function pickEntries(
   tx: Transaction,
   { kinds, until, room }: { kinds: readonly string[]; until: number; room: number },

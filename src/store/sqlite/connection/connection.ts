@@ -12,6 +12,7 @@ import { BlockMemo } from '../schema/blocks.ts'
 import { migrate } from '../schema/migrate.ts'
 import { Names } from '../schema/names.ts'
 import { Log } from './log.ts'
+import * as nodeSqlite from './node-sqlite.ts'
 import { Transaction } from './transaction.ts'
 
 export interface Written<Answer> {

@@ -5,12 +5,12 @@ const busy = [5, 15]
 const away = [3, 8, 10, 13, 14]
 const broken = [11, 26]
 
-/** Whether another connection was in the way, so that trying again will do. */
+/** Whether another connection was in the way: trying again will do. */
 export function isBusy(error: unknown): boolean {
   return busy.includes(primaryCode(error))
 }
 
-/** What SQLite's error means to the engine. Errors that are not the file's stay as they are. */
+/** The store's error for one of SQLite. Errors that are not the file's stay as they are. */
 export function storeFailure(error: unknown, path: string): unknown {
   const primary = primaryCode(error)
   if (away.includes(primary))

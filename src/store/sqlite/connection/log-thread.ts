@@ -1,8 +1,9 @@
-// The thread of log.ts: copies pages of the write-ahead log into the database whenever it is asked to.
-import { DatabaseSync } from 'node:sqlite'
+// The thread of log.ts: copies pages of the write-ahead log into the database with every message.
 import { parentPort, workerData } from 'node:worker_threads'
+import { DatabaseSync } from './node-sqlite.ts'
 
-const db = new DatabaseSync(workerData as string)
+const { path, isCopying } = workerData as { path: string; isCopying: Int32Array }
+const db = new DatabaseSync(path)
 db.exec('PRAGMA busy_timeout = 0; PRAGMA wal_autocheckpoint = 0')
 const copy = db.prepare('PRAGMA wal_checkpoint(PASSIVE)')
 
@@ -11,6 +12,6 @@ parentPort?.on('message', () => {
   try {
     copy.get()
   } finally {
-    parentPort?.postMessage(null)
+    Atomics.store(isCopying, 0, 0)
   }
 })

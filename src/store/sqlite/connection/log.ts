@@ -4,17 +4,22 @@ import { extname } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import type { Connection } from './connection.ts'
 
-/** Pages that are not yet in the database when the thread is asked to copy them. */
+/** The thread starts to copy at so many pages that are not yet in the database. */
 const copiedPages = 1000
-/** The length of a log that is begun anew: all of it must be copied at a moment at which nothing is written. */
-const longestPages = 4000
+/** SQLite begins a log anew once all of it is in the database. From this length on the thread tries that in every pause of writing. */
+const longPages = 4000
+/** At this length the process copies what the thread has left, since there was no pause. */
+const longerPages = 8000
+/** A log of this length is copied by the process alone, if the thread does not get on. */
+const longestPages = 16_000
 /** Commits between two looks at the log. */
 const commitsPerLook = 32
 
 export class Log {
   readonly #connection: Connection
+  /** 1 while the thread copies. Shared, since a process that is busy reads no messages. */
+  readonly #isCopying = new Int32Array(new SharedArrayBuffer(4))
   #worker: Worker | null = null
-  #isCopying = false
   #commits = 0
 
   constructor(connection: Connection) {
@@ -24,12 +29,16 @@ export class Log {
   /** Called after each commit. */
   committed(): void {
     this.#commits += 1
-    if (this.#commits % commitsPerLook !== 0 || this.#isCopying) return
-    const { log, checkpointed } = this.#checkpoint('NOOP')
-    if (log - checkpointed < copiedPages) return
-    this.#isCopying = true
-    this.#worker ??= this.#start()
-    this.#worker.postMessage(null)
+    if (this.#commits % commitsPerLook !== 0) return
+    const { log, checkpointed } = this.#connection.one('PRAGMA wal_checkpoint(NOOP)') as { log: number; checkpointed: number }
+    const left = log - checkpointed
+    const isDue = left >= copiedPages || (log >= longPages && left > 0)
+    if (log >= longestPages || (log >= longerPages && left < copiedPages / 2))
+      this.#connection.one('PRAGMA wal_checkpoint(PASSIVE)')
+    else if (isDue && Atomics.compareExchange(this.#isCopying, 0, 0, 1) === 0) {
+      this.#worker ??= this.#start()
+      this.#worker.postMessage(null)
+    }
   }
 
   /** Ends the thread. The connection that is closed last removes the log. */
@@ -41,25 +50,11 @@ export class Log {
 
   #start(): Worker {
     const file = new URL(`log-thread${extname(import.meta.url)}`, import.meta.url)
-    const worker = new Worker(file, { workerData: this.#connection.path, name: 'punctual-log' })
+    const workerData = { path: this.#connection.path, isCopying: this.#isCopying }
+    const worker = new Worker(file, { workerData, name: 'punctual-log' })
     worker.unref()
-    worker.on('message', () => this.#finish())
-    // Without a thread the process copies all pages by itself.
-    worker.on('error', () => {
-      this.#worker = null
-      this.#finish()
-    })
+    // Without its thread the process copies the longest logs.
+    worker.on('error', () => {})
     return worker
-  }
-
-  /** Copies what was written while the thread was at work, so the next commit begins the log anew. */
-  #finish(): void {
-    this.#isCopying = false
-    const { db } = this.#connection
-    if (db.isOpen && !db.isTransaction && this.#checkpoint('NOOP').log >= longestPages) this.#checkpoint('PASSIVE')
-  }
-
-  #checkpoint(mode: 'NOOP' | 'PASSIVE'): { log: number; checkpointed: number } {
-    return this.#connection.one(`PRAGMA wal_checkpoint(${mode})`) as { log: number; checkpointed: number }
   }
 }

@@ -18,7 +18,7 @@ type MetaName =
   | 'cluster_full'
   | 'cluster_ends'
 
-/** What a verb works with: the statements, the time, and what is written or sent at the end. */
+/** The statements and the time of a verb, and all that is written or sent at its end. */
 export class Transaction {
   readonly connection: Connection
   readonly names: Names

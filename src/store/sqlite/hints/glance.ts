@@ -1,4 +1,4 @@
-// What a look at the file sees of due work, cancels and jobs, and the news in it since the look before.
+// One look at due work, cancels and jobs in the file, and the news in it since the look before.
 import type { Hint } from '../../store.ts'
 import type { Connection } from '../connection/connection.ts'
 

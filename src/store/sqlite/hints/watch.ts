@@ -9,7 +9,7 @@ const pollMs = 100
 const pollUnwatchedMs = 25
 
 /**
- * Notices what other processes write, while somebody listens. The system reports when the log of the database grows, and a slow
+ * Notices writes of other processes, while there are listeners. The system reports when the log of the database grows, and a slow
  * poll makes up for systems that do not. The file's data version then says whether it was another connection, and only
  * in that case are rows looked at.
  */

@@ -129,7 +129,7 @@ function windowOf(
   return { since, to, ranges: tx.blocks.dueWithin(since, to) }
 }
 
-/** What runs of a series: few rows, and only claims know them. */
+/** The running work of a series: few rows, and only claims know them. */
 function runningSource(
   tx: Transaction,
   members: readonly StoredMember[],

@@ -56,7 +56,7 @@ function endOccurrence(tx: Transaction, entry: Entry, row: TurnRecord, isClaimed
     tx.run('DELETE FROM punctual_live_key WHERE series = ? AND key = ? AND ref = ?', series, record.key, ref)
 }
 
-/** What was noted of a running turn ends with it. */
+/** Notes of a running turn end with it. */
 function forgetTurn(tx: Transaction, ref: number): void {
   if (tx.has('punctual_start')) tx.run('DELETE FROM punctual_start WHERE ref = ?', ref)
   if (tx.has('punctual_cancel_request')) tx.run('DELETE FROM punctual_cancel_request WHERE ref = ?', ref)
@@ -124,7 +124,7 @@ export function cancelOf(tx: Transaction, ref: number): CancelReason | null {
   return tx.one<CancelReason>('SELECT reason FROM punctual_cancel_request WHERE ref = ?', ref) ?? null
 }
 
-/** Asks the node of a running turn to stop it. The node is told with its next beat, and no further turn follows. */
+/** Requests that the node of a running turn stops it. Its next beat returns the request, and no further turn follows. */
 export function requestCancel(tx: Transaction, { ref, node }: Entry, reason: string | null): void {
   const asked = node ?? ''
   tx.run(

@@ -12,7 +12,7 @@ import type { Transaction } from '../connection/transaction.ts'
 /** `hand`: in no table, while the door or a claim decides about it. */
 export type Place = 'ready' | 'arrival' | 'waiting' | 'aside' | 'claimed' | 'ended' | 'hand'
 
-/** What the tables of live work hold of an occurrence. */
+/** The columns that all tables of live work share. */
 export interface Live {
   readonly turn: number
   readonly dueAt: number

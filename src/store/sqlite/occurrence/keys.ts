@@ -1,4 +1,4 @@
-// What live work gives back of its limits. Only a claim grants keys: see claim/door.ts.
+// Releases of limit keys. Only a claim grants them: see claim/door.ts.
 import { givenUp } from '../../rules/door.ts'
 import type { Transaction } from '../connection/transaction.ts'
 import type { Entry } from './entry.ts'

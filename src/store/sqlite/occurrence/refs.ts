@@ -5,6 +5,8 @@ import { foldCreated } from '../schema/count-changes.ts'
 export const refsPerMs = 1024
 /** An id with a time in it needs no place in the index if its ref lies this close behind that time: a page less for each create. */
 const nearRefs = 8 * refsPerMs
+/** For so many ids a transaction looks at the rows itself; then it reads them once for all. */
+const mostLooks = 16
 /** Created rows are counted by a transaction of many rows, and by the first of each second: no row is counted by its own create. */
 const mostUncounted = 64
 const foldedRefs = 1024 * refsPerMs
@@ -17,6 +19,7 @@ export class Refs {
   #made = 0
   /** Ids that are not in the index: those made here, and those read of the file. */
   readonly #near = new Map<string, number>()
+  #looks = 0
   #read: { from: number; to: number } | null = null
 
   constructor(tx: Transaction) {
@@ -52,8 +55,15 @@ export class Refs {
     if (row) return row.ref
     const at = instantOf(id)
     if (at === null) return null
+    this.#looks += 1
+    if (this.#looks <= mostLooks) return this.#near.get(id) ?? this.#look(id, at * refsPerMs)
     this.#readNear(at * refsPerMs)
     return this.#near.get(id) ?? null
+  }
+
+  #look(id: string, from: number): number | null {
+    const select = 'SELECT ref FROM punctual_occurrence WHERE ref >= ? AND ref <= ? AND indexed = 0 AND id = ? LIMIT 1'
+    return this.#tx.one<{ ref: number }>(select, from, from + nearRefs, id)?.ref ?? null
   }
 
   /** Counts what was created, now and then. */

@@ -1,4 +1,4 @@
-// What is known of spans of neighbouring refs as a whole: when their work was first due, and since when some of it has ended. Lists by
+// Notes on spans of neighbouring refs as a whole: when their work was first due, and since when some of it has ended. Lists by
 // time and pruning pass over blocks that cannot hold what they want, without an index entry for each row.
 import type { Transaction } from '../connection/transaction.ts'
 import { refsPerMs } from '../occurrence/refs.ts'
@@ -22,7 +22,7 @@ interface Span {
 
 const mostRemembered = 1000
 
-/** What a connection has written or read of blocks, so it need not write the same again. */
+/** The notes that a connection has written, so it does not write them again. */
 export class BlockMemo {
   readonly spans = new Map<number, Span>()
   readonly firstEnds = new Map<number, number>()

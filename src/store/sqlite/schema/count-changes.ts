@@ -11,7 +11,7 @@ interface Changes {
   failures: number
 }
 
-/** What a transaction changes in the counts: one row for each job, however many of its occurrences it touches. */
+/** The changes of counts in a transaction: one row for each job, however many of its occurrences it touches. */
 export class CountChanges {
   readonly #tx: Transaction
   readonly #changes = new Map<number, Changes>()
@@ -20,7 +20,7 @@ export class CountChanges {
     this.#tx = tx
   }
 
-  /** Counts an occurrence that comes into a state (1) or leaves it (-1). Nobody counts `pending` and `running`. */
+  /** Counts an occurrence that comes into a state (1) or leaves it (-1). `pending` and `running` are not counted. */
   add(series: number, state: OccurrenceState, by: 1 | -1): void {
     if (state === 'pending' || state === 'running') return
     const { states } = this.#of(series)

@@ -5,7 +5,7 @@ import type { Transaction } from '../connection/transaction.ts'
 
 const specsKept = 1000
 
-/** What jobs say, read once for each job and transaction; of the versions, once for each connection. */
+/** The specs of jobs, read once for each job and transaction; those of versions, once for each connection. */
 export class JobSpecs {
   readonly #tx: Transaction
   readonly #inForce = new Map<number, number>()
@@ -17,7 +17,7 @@ export class JobSpecs {
     this.#tx = tx
   }
 
-  /** The spec for an occurrence: a planned one keeps the version of its instant, enqueued work goes by what is in force. */
+  /** The job's spec for an occurrence: planned work keeps the version of its instant, enqueued work uses the one in force. */
   of(series: number, { version, source }: Pick<OccurrenceRecord, 'version' | 'source'>): JobSpec | undefined {
     const isPlanned = source === 'schedule' || source === 'recovery' || source === 'backfill'
     const wanted = isPlanned ? version : null

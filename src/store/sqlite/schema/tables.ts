@@ -1,5 +1,5 @@
 // The tables, as a list of numbered migrations. The table that holds a row of live work is its state.
-// All names carry a prefix, since handlers may keep tables of their own in the same file.
+// All names carry a prefix, since handlers may keep other tables in the same file.
 // Instants are REAL: callers may hand in fractions of a millisecond, and whole ones are stored as integers anyway.
 import { attemptStates, sources, turnEnds } from '../../../model/lifecycle.ts'
 import { limitKinds } from '../../../model/limit.ts'
