@@ -15,16 +15,17 @@ const sees = {
   model: ['errors', 'time', 'schedule'],
   store: pure,
   broker: pure,
-  ledger: [...pure, 'store'],
+  rules: [...pure, 'store'],
   rows: [...pure, 'store'],
-  'store adapter': [...pure, 'store', 'ledger', 'rows'],
+  'store adapter': [...pure, 'store', 'rules', 'rows', 'node version'],
   'broker adapter': [...pure, 'broker'],
   engine: contracts,
   client: [...contracts, 'engine'],
   timers: [...contracts, 'engine', 'client'],
   http: [...contracts, 'engine', 'client'],
-  index: [...contracts, 'engine', 'client'],
-  cli: [...contracts, 'engine', 'client', 'timers', 'http', 'index', 'store adapter', 'broker adapter'],
+  index: [...contracts, 'engine', 'client', 'node version'],
+  'node version': [],
+  cli: [...contracts, 'engine', 'client', 'timers', 'http', 'index', 'store adapter', 'broker adapter', 'node version'],
 }
 
 /** Where a part lives. A contract is the files of its folder, an adapter a folder inside; `$1` is the adapter's own name. */
@@ -32,11 +33,12 @@ const place = {
   ...Object.fromEntries(Object.keys(sees).map((part) => [part, `^src/${part}/`])),
   errors: '^src/errors\\.ts$',
   index: '^src/index\\.ts$',
-  store: '^src/store/[^/]+\\.ts$',
-  ledger: '^src/store/ledger/',
+  'node version': '^src/node-version\\.ts$',
+  store: '^src/store/([^/]+\\.ts$|messages/)',
+  rules: '^src/store/rules/',
   rows: '^src/store/rows/',
   broker: '^src/broker/[^/]+\\.ts$',
-  'store adapter': '^src/store/(?!ledger/|rows/)([^/]+)/',
+  'store adapter': '^src/store/(?!messages/|rules/|rows/)([^/]+)/',
   'broker adapter': '^src/broker/([^/]+)/',
 }
 

@@ -5,7 +5,7 @@ import { memory } from 'punctual/memory'
 // Tasks run one after another, unless the job says `mode: 'parallel'` or a task says `after`. Then they are a graph: what
 // waits for nothing starts at once, and `results` holds what the named tasks returned, with their types.
 const bothStarted = meetingOf(2)
-const report = defineJob('report')
+const report = defineJob('report', { mode: 'graph' })
   .task('sales', async () => {
     await bothStarted()
     return [120, 80]

@@ -10,10 +10,10 @@ const file = join(folder, 'orders.db')
 
 // The shop only creates and cancels work. It knows the job by its name: neither the definition nor a handler is here.
 const shop = createPunctual({ store: sqlite(file) })
-await shop.enqueue('payment-timeout', { order: 1 }, { key: 'order-1', entity: 'ada', runAt: '50ms' })
-await shop.enqueue('payment-timeout', { order: 2 }, { key: 'order-2', entity: 'ada', runAt: '15m' })
-await shop.enqueue('payment-timeout', { order: 3 }, { key: 'order-3', entity: 'bob', runAt: '15m' })
-await shop.enqueue('payment-timeout', { order: 4 }, { key: 'order-4', entity: 'bob', runAt: '15m' })
+await shop.enqueue('payment-timeout', { order: 1 }, { key: 'order-1', entity: 'ada', delay: '50ms' })
+await shop.enqueue('payment-timeout', { order: 2 }, { key: 'order-2', entity: 'ada', delay: '15m' })
+await shop.enqueue('payment-timeout', { order: 3 }, { key: 'order-3', entity: 'bob', delay: '15m' })
+await shop.enqueue('payment-timeout', { order: 4 }, { key: 'order-4', entity: 'bob', delay: '15m' })
 
 // Another process on the same file, here simply another object, has the handler.
 const paymentTimeout = defineJob<{ order: number }>('payment-timeout').task(

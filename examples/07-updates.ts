@@ -5,7 +5,7 @@ import { manualClock } from 'punctual/testing'
 
 // A clock that is moved by hand, and nodes that beat seldom, so that days take no time.
 const clock = manualClock('2026-03-01T12:00:00Z')
-const slow = { clock, beat: '10m', ttl: '30m' }
+const slow = { clock, node: { heartbeat: '10m', timeout: '30m' } }
 const store = memory()
 
 // Code declares: every day at 06:00.
@@ -41,12 +41,16 @@ const next = defineJob('report', { schedule: cron('0 7 * * *'), priority: 3 }).t
 const second = createPunctual({ store, jobs: [next], ...slow })
 await second.start()
 await clock.advance('1s')
-const [redeployed] = await second.jobs({ name: 'report' })
+const {
+  items: [redeployed],
+} = await second.jobs({ name: 'report' })
 console.log(
   `redeployed: ${redeployed?.scheduleText}, priority ${redeployed?.settings.priority}, by hand: ${redeployed?.overridden}`,
 )
 await second.reset('report', { by: 'ada' })
-const [reset] = await second.jobs({ name: 'report' })
+const {
+  items: [reset],
+} = await second.jobs({ name: 'report' })
 console.log(`reset:      ${reset?.scheduleText}, by hand: ${reset?.overridden.length === 0 ? 'nothing' : reset?.overridden}`)
 
 // Paused is not disabled: instants in a pause are recorded as skipped, a disabled job has none.
@@ -61,7 +65,9 @@ for (const { scheduledAt, state } of (await second.list({ job: 'report' })).item
 await second.close()
 
 async function show(what: string): Promise<void> {
-  const [job] = await punctual.jobs({ name: 'report' })
+  const {
+    items: [job],
+  } = await punctual.jobs({ name: 'report' })
   console.log(`${what.padEnd(10)} v${job?.version}: ${job?.scheduleText}, next run ${time(job?.nextRun ?? null)}`)
 }
 

@@ -1,22 +1,34 @@
+import './node-version.ts'
+
 export type { CancelOptions, CancelOutcome, CancelTarget, EnqueueResult, OccurrenceTarget } from './client/commands.ts'
 export type { ExplainTarget, Explanation, Reason, ReasonCode } from './client/explain.ts'
 export type {
   JobPatch,
   OverridableField,
-  PauseTarget,
-  PauseView,
   ScheduleOptions,
   ScheduleResult,
   UpdateOptions,
+  UpdateResult,
 } from './client/job-commands.ts'
 export type { FieldChange, JobView, VersionView } from './client/job-view.ts'
+export type { ListFilter } from './client/list-filter.ts'
 export type { EnqueueOptions, EnqueueRequest } from './client/new-occurrence.ts'
-export type { AttemptView, Occurrence, OccurrenceLine, TaskView, TurnView, WaitView } from './client/occurrence-view.ts'
+export type {
+  AttemptView,
+  Occurrence,
+  OccurrenceLine,
+  OccurrenceOf,
+  TaskView,
+  TurnView,
+  WaitView,
+} from './client/occurrence-view.ts'
 export type { BackfillMode, BackfillOptions, BackfillPreview, ReplayOptions } from './client/operations.ts'
-export type { PunctualOptions } from './client/options.ts'
+export type { NodeOptions, PunctualOptions } from './client/options.ts'
+export type { PauseOptions, PauseTarget, PauseView } from './client/pauses.ts'
 export { createPunctual, type Punctual } from './client/punctual.ts'
-export type { Counts, JobFilter, JobStatus, ListFilter, RangeView } from './client/reads.ts'
-export type { RunAt } from './client/run-at.ts'
+export type { Counts, EffectiveSettings, JobFilter, JobStatus, LastResult, RangeView } from './client/reads.ts'
+export type { Tenant } from './client/tenant.ts'
+export type { When } from './client/when.ts'
 export type { DueSummary } from './engine/node/due-work.ts'
 export type { HandlerMap } from './engine/node/registry.ts'
 export { type ErrorCode, type ErrorDetails, errorCodes, PunctualError } from './errors.ts'
@@ -27,6 +39,10 @@ export {
   type DefinitionOptions,
   defineJob,
   type HookContext,
+  type InputOf,
+  type PayloadOf,
+  type ResultOf,
+  type ResultsOf,
   type TaskOptions,
 } from './model/definition.ts'
 export type { EventName, Events, Health, Listener, OccurrenceEvent, TaskEvent } from './model/events.ts'
@@ -35,6 +51,7 @@ export type { PayloadSchema } from './model/payload.ts'
 export type { ErrorRecord, ExecutionReport, TaskReport } from './model/report.ts'
 export type { RetryFunction, RetryOptions, RetryQuestion } from './model/retry.ts'
 export type { FailureStrategy, Settings, SettingsOptions, TaskMode, TaskSettingsOptions } from './model/settings.ts'
+export type { ScheduleDifference, UpdatePolicy, UpdateStretch } from './model/update.ts'
 export type { BoundsOptions } from './schedule/bounds.ts'
 export { type CronOptions, cron } from './schedule/cron.ts'
 export type { ExclusionInput } from './schedule/exclusion.ts'

@@ -18,7 +18,7 @@ export function punctualQueue(store: Store): Queue {
       await punctual.enqueue(job, payload)
     },
     async enqueueMany(jobs) {
-      await punctual.enqueue(jobs.map(request))
+      await punctual.enqueueMany(jobs.map(request))
     },
     async work(given) {
       handler = given

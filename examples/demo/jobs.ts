@@ -10,7 +10,7 @@ export const heartbeat = defineJob('heartbeat', { schedule: interval('PT5S') }).
 // Three tasks that need each other: `after` makes them a graph. Weather and news run at the same time; page waits for both
 // and gets their results. Press Ctrl-C in the middle and start again: what heard its signal loses no attempt, and a task that has
 // finished is not run twice.
-export const frontPage = defineJob('front-page', { schedule: interval('PT20S') })
+export const frontPage = defineJob('front-page', { schedule: interval('20s'), mode: 'graph' })
   .task('weather', async ({ signal }) => {
     await pause(300, null, { signal })
     return { sky: 'clear', degrees: 7 }
@@ -53,7 +53,7 @@ export function setup(punctual: Punctual): void {
 export const order = defineJob('order', { schedule: interval('PT15S') }).task('place', async ({ scheduledAt }) => {
   const number = `order-${Math.floor(scheduledAt.getTime() / 1000)}`
   const punctual = await scheduler.promise
-  await punctual.enqueue(paymentTimeout, { order: number }, { key: number, entity: number, runAt: '10s' })
+  await punctual.enqueue(paymentTimeout, { order: number }, { key: number, entity: number, delay: '10s' })
   return number
 })
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env node
-// Nothing but this file runs before the check, so that an old Node.js is told so instead of failing on an import.
-const [major = 0] = process.versions.node.split('.').map(Number)
-if (major < 22) {
-  console.error(`error: punctual needs Node.js 22.22.3 or later, or 24.15 or later; this is ${process.version}`)
+try {
+  await import('../node-version.ts')
+} catch (error) {
+  console.error(`error: ${(error as Error).message}`)
   process.exit(1)
 }
 const { run } = await import('./program.ts')

@@ -27,6 +27,21 @@ export function example(...lines: readonly string[]): string {
   return `\nExample:\n${lines.map((line) => `  $ ${line}`).join('\n')}`
 }
 
+/** An option that is an instant. A day alone stands for its beginning in UTC. */
+export function instantOption(flags: string, description: string): Option {
+  return new Option(flags, description).argParser((text: string) =>
+    /^\d{4}-\d{2}-\d{2}$/.test(text) ? `${text}T00:00:00Z` : text,
+  )
+}
+
+/** When work is to run. */
+export function whenOptions(): readonly Option[] {
+  return [
+    new Option('--delay <duration>', "from now, such as '15m'"),
+    instantOption('--run-at <instant>', 'such as 2026-11-15T06:00:00Z, or a day'),
+  ]
+}
+
 /** Reads a whole number within a range, for commander. */
 export function whole(min: number, max: number): (text: string) => number {
   return (text) => {

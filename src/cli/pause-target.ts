@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import type { PauseTarget } from '../client/job-commands.ts'
+import type { PauseTarget } from '../client/pauses.ts'
 
 export interface PauseTargetFlags {
   tenant?: string

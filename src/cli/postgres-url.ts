@@ -3,10 +3,45 @@ import type { PostgresOptions } from '../store/postgres/index.ts'
 
 const flags = ['prepare', 'createTables', 'compat'] as const
 const own: readonly string[] = ['schema', 'listenUrl', ...flags]
+/** The parameters that the driver knows. */
+const driverOwn: readonly string[] = [
+  'host',
+  'port',
+  'user',
+  'password',
+  'database',
+  'application_name',
+  'fallback_application_name',
+  'client_encoding',
+  'options',
+  'ssl',
+  'sslmode',
+  'sslcert',
+  'sslkey',
+  'sslrootcert',
+  'sslnegotiation',
+  'uselibpqcompat',
+  'connect_timeout',
+  'keepalives',
+  'keepalives_idle',
+  'statement_timeout',
+  'query_timeout',
+  'lock_timeout',
+  'idle_in_transaction_session_timeout',
+  'target_session_attrs',
+  'channel_binding',
+  'encoding',
+  'replication',
+]
 
 /** Where a postgres:// URL leads, for the driver, and the options of the store that stand among its parameters. */
 export function splitPostgresUrl(text: string): { readonly url: string; readonly options: PostgresOptions } {
   const url = parse(text)
+  const unknown = [...url.searchParams.keys()].find((name) => !own.includes(name) && !driverOwn.includes(name))
+  if (unknown !== undefined)
+    throw invalid(
+      `The store URL has no parameter ${JSON.stringify(unknown.slice(0, 80))}; the store takes ${own.join(', ')}, and the driver ${driverOwn.join(', ')}`,
+    )
   const given = Object.fromEntries([...url.searchParams].filter(([name]) => own.includes(name)))
   for (const name of Object.keys(given)) url.searchParams.delete(name)
   const { schema, listenUrl } = given

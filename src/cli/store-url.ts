@@ -58,11 +58,26 @@ async function loadPostgres() {
 function split(url: string): { scheme: 'memory' | 'sqlite' | 'postgres'; rest: string } {
   const [, scheme = '', rest = ''] = /^([a-z][a-z0-9+.-]*):(.*)$/is.exec(url) ?? []
   if (scheme === 'memory' && rest === '') return { scheme, rest }
-  if (scheme === 'sqlite' && rest !== '' && !rest.startsWith('//')) return { scheme, rest }
+  if (scheme === 'sqlite' && rest !== '') return { scheme, rest: checkSqlitePath(rest) }
   if ((scheme === 'postgres' || scheme === 'postgresql') && rest.startsWith('//')) return { scheme: 'postgres', rest: url }
   // Only the scheme is repeated: what follows may hold a password.
   const given = scheme === '' ? 'a text without a scheme' : `one of ${JSON.stringify(scheme)}`
   throw invalid(`The store URL must be one of ${allowed}; got ${given}`, scheme)
+}
+
+/** A path as the system has it, without a host and without parameters. */
+function checkSqlitePath(rest: string): string {
+  // What was given is not repeated: before an @ it may hold a password.
+  if (rest.startsWith('//'))
+    throw invalid(
+      'A SQLite store has a path and no host: write sqlite:./file.db, or sqlite:/var/lib/app/file.db, without //. Allowed are ' +
+        allowed,
+      'sqlite',
+    )
+  const [, parameters] = /\?([^/]*)$/.exec(rest) ?? []
+  if (parameters === undefined) return rest
+  const names = [...new URLSearchParams(parameters).keys()]
+  throw invalid(`A sqlite: store URL takes no parameters; got ${names.join(', ')}`, 'sqlite')
 }
 
 function invalid(message: string, scheme: string): PunctualError {

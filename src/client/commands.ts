@@ -4,8 +4,7 @@ import { isTransient } from '../engine/node/transient.ts'
 import { announceUnattendedEnd, isEndNoticed } from '../engine/turn/unattended-end.ts'
 import { PunctualError } from '../errors.ts'
 import { type AnyDefinition, Definition } from '../model/definition.ts'
-import type { JobRecord, JobSpec } from '../model/job.ts'
-import { defaultTenant } from '../model/job.ts'
+import { defaultTenant, type JobRecord, type JobSpec } from '../model/job.ts'
 import { checkKey, checkName, checkObject, checkOptions } from '../model/limits.ts'
 import type { OccurrenceRecord, Replay } from '../model/occurrence.ts'
 import { decodePayload } from '../model/payload.ts'
@@ -13,10 +12,11 @@ import type { CancelRequest, CreatedRow, MoveAnswer, NewOccurrence, Queryable, W
 import { checkJoin } from './caller-transaction.ts'
 import { Creations } from './creations.ts'
 import { nameOf } from './job-name.ts'
-import { type EnqueueRequest, newOccurrence, newOccurrences } from './new-occurrence.ts'
+import { newOccurrence, newOccurrences, type Request } from './new-occurrence.ts'
 import type { FillRow } from './operations.ts'
-import { parseRunAt, type RunAt } from './run-at.ts'
+import { unknownJob } from './unknown-job.ts'
 import { UntoldEnds } from './untold-ends.ts'
+import { parseWhen, type When } from './when.ts'
 
 export interface EnqueueResult {
   readonly id: string
@@ -37,7 +37,9 @@ export interface CancelOptions {
   tx?: Queryable | undefined
 }
 export type CancelOutcome = 'canceled' | 'canceling' | 'ended' | 'unknown'
-export type OccurrenceTarget = string | { tenant?: string; job: AnyDefinition | string; key: string }
+export type OccurrenceTarget<Job extends AnyDefinition | string = AnyDefinition | string> =
+  | string
+  | { tenant?: string; job: Job; key: string }
 
 export class Commands {
   readonly #engine: Engine
@@ -50,7 +52,7 @@ export class Commands {
     this.#untold = new UntoldEnds(engine.env)
   }
 
-  async enqueue(request: EnqueueRequest, tx?: Queryable): Promise<EnqueueResult> {
+  async enqueue(request: Request, tx?: Queryable): Promise<EnqueueResult> {
     if (tx !== undefined) checkJoin(this.#engine.env.store, tx)
     const row = await newOccurrence(this.#engine.env, request)
     await this.#engine.open()
@@ -60,7 +62,7 @@ export class Commands {
   }
 
   /** All or none are valid; the store takes them in as few calls as its limit allows. */
-  async enqueueAll(requests: readonly EnqueueRequest[], options: { tx?: Queryable | undefined } = {}): Promise<EnqueueResult[]> {
+  async enqueueAll(requests: readonly Request[], options: { tx?: Queryable | undefined } = {}): Promise<EnqueueResult[]> {
     checkObject(options, 'options of enqueue')
     checkOptions(options, ['tx'], 'options of a bulk enqueue')
     const { tx } = options
@@ -84,11 +86,7 @@ export class Commands {
     const definition =
       known?.spec.definition ??
       (this.#engine.env.registry.definition(name) ?? (job instanceof Definition ? job : undefined))?.name
-    if (definition === undefined)
-      throw new PunctualError('job.unknown', `There is no job ${JSON.stringify(name)} in tenant ${JSON.stringify(tenant)}`, {
-        job: name,
-        tenant,
-      })
+    if (definition === undefined) throw unknownJob(tenant, name)
     const payload = 'payload' in options ? options.payload : decodePayload(known?.spec.payload ?? null)
     const row = await newOccurrence(
       this.#engine.env,
@@ -98,15 +96,15 @@ export class Commands {
     return this.#creations.add(row)
   }
 
-  /** Creates a repetition of an occurrence, with the same payload and refs. */
+  /** Creates a repetition of an occurrence, for the same instant and with the same payload and refs. */
   async replay(
     record: OccurrenceRecord,
     { id, replay, spec }: { id: string; replay: Replay; spec: JobSpec | undefined },
   ): Promise<EnqueueResult> {
-    const { job, tenant, definition, payload, refs, entity } = record
+    const { job, tenant, definition, payload, refs, entity, scheduledAt } = record
     const request = { job, tenant, payload: decodePayload(payload), refs, ...(entity !== null && { entity }) }
     const row = await newOccurrence(this.#engine.env, request, { source: 'replay', definition, id, replay, spec })
-    return this.#creations.add(row)
+    return this.#creations.add({ ...row, scheduledAt })
   }
 
   /** Creates the runs of a backfill: under a limit of their own, each for its instant and by the version that was in force at it. */
@@ -172,16 +170,21 @@ export class Commands {
   }
 
   /** Moves pending work to another time. */
-  async reschedule(target: OccurrenceTarget, runAt: RunAt): Promise<void> {
-    await this.#move(target, { due: parseRunAt(runAt) })
+  async reschedule(target: OccurrenceTarget, when: When): Promise<void> {
+    checkObject(when, 'the new time of reschedule')
+    checkOptions(when, ['delay', 'runAt'], 'reschedule')
+    if (when.delay === undefined && when.runAt === undefined)
+      throw new PunctualError('option.invalid', 'reschedule needs delay, a duration from now, or runAt, an instant', {
+        field: 'delay',
+      })
+    await this.#move(target, { due: parseWhen(when) })
   }
 
   /** Gives a dead occurrence another chance. */
-  async retry(target: OccurrenceTarget, options: { runAt?: RunAt } = {}): Promise<void> {
+  async retry(target: OccurrenceTarget, options: When = {}): Promise<void> {
     checkObject(options, 'options of retry')
-    checkOptions(options, ['runAt'], 'options of retry')
-    const { runAt = 0 } = options
-    await this.#move(target, { retry: parseRunAt(runAt) })
+    checkOptions(options, ['delay', 'runAt'], 'options of retry')
+    await this.#move(target, { retry: parseWhen(options) })
   }
 
   /** Ends a dead occurrence for good. */

@@ -84,11 +84,15 @@ export class Creations {
 
   /** Null when the store did not want to wait any longer for somebody's transaction. */
   async #tried(rows: readonly NewOccurrence[]): Promise<readonly CreatedRow[] | null> {
+    const { store, rides } = this.#env
+    const ride = rides.rideWith(rows)
     try {
-      const { rows: answers } = await this.#env.store.create(rows)
+      const { rows: answers, claimed } = await store.create(rows, ride ? { claim: ride.request } : {})
+      ride?.taken(claimed)
       this.#announce(rows, answers)
       return answers
     } catch (error) {
+      ride?.failed(error)
       if (error instanceof PunctualError && error.details.isHeld === true) return null
       throw error
     }

@@ -1,9 +1,9 @@
 // What changes jobs: code declares, a person overrides, pauses and rolls back.
-import { announceVersion, declareJob } from '../engine/loops/declaration.ts'
+import { announceVersion, declareJob, effectiveInstant } from '../engine/loops/declaration.ts'
 import { Timeline } from '../engine/loops/timeline.ts'
 import type { Engine } from '../engine/node/engine.ts'
 import { PunctualError } from '../errors.ts'
-import { type AnyDefinition, checkSchedule } from '../model/definition.ts'
+import { type AnyDefinition, checkSchedule, Definition } from '../model/definition.ts'
 import { jobId } from '../model/ids.ts'
 import {
   defaultTenant,
@@ -14,27 +14,38 @@ import {
   type VersionRecord,
   withOverride,
 } from '../model/job.ts'
+import { hasLimitKeys, limitsOf } from '../model/limit-keys.ts'
 import { checkKey, checkName, checkObject, checkOneOf, checkOptions, checkWhole } from '../model/limits.ts'
-import type { PauseRecord, PauseScope } from '../model/pause.ts'
-import { encodePayload } from '../model/payload.ts'
+import { decodePayload } from '../model/payload.ts'
 import { cascade, parseSettings, type Settings, type SettingsDiff, type SettingsOptions } from '../model/settings.ts'
-import { parseUpdatePolicy, type UpdatePolicy, updateInstant } from '../model/update.ts'
+import {
+  type NextInstant,
+  type ParsedUpdatePolicy,
+  parseUpdatePolicy,
+  type ScheduleDifference,
+  scheduleDifference,
+  type UpdatePolicy,
+} from '../model/update.ts'
+import { inZone } from '../schedule/default-zone.ts'
 import { bind } from '../schedule/interval.ts'
 import { nextMs, type Schedule } from '../schedule/schedule.ts'
+import { zoneNamed } from '../time/zone.ts'
 import { nameOf } from './job-name.ts'
 import { acceptedPayload } from './new-occurrence.ts'
-import { parseRunAt, type RunAt } from './run-at.ts'
 import { storable } from './storable.ts'
+import { unknownJob } from './unknown-job.ts'
 
-export interface ScheduleOptions extends SettingsOptions, UpdateOptions {
+export interface ScheduleOptions<Input = unknown> extends SettingsOptions, UpdateOptions {
   /** The job's name. Default: the definition's. */
   name?: string
-  payload?: unknown
+  payload?: Input
   tenant?: string
+  /** The zone of the schedule, where it names none. Default: as the definition says, else the scheduler. */
+  timezone?: string
 }
 
 export interface UpdateOptions {
-  /** When the change takes hold. Default `immediate`. */
+  /** When the change takes hold. Default: as the scheduler says, `immediate`. */
   update?: UpdatePolicy
   /** Refuses the change with `job.conflict` when the job has another version by then. */
   expectedVersion?: number
@@ -47,12 +58,20 @@ export interface ScheduleResult {
   /** `left`: a live node with newer code declares the job otherwise, and this declaration waits. */
   readonly outcome: 'created' | 'updated' | 'unchanged' | 'left'
   readonly nextRun: Date | null
+  /** Of a `windowed` change: the instants that differ within the window. */
+  readonly difference: ScheduleDifference | null
+}
+
+export interface UpdateResult {
+  readonly version: number
+  /** Of a `windowed` change: the instants that differ within the window. */
+  readonly difference: ScheduleDifference | null
 }
 
 /** What a person may change of a job. */
-export interface JobPatch extends SettingsOptions {
+export interface JobPatch<Input = unknown> extends SettingsOptions {
   schedule?: Schedule | null
-  payload?: unknown
+  payload?: Input
   enabled?: boolean
 }
 
@@ -62,17 +81,6 @@ export interface JobTarget {
   tenant?: string
 }
 
-export type PauseTarget = AnyDefinition | string | { tenant?: string; job?: AnyDefinition | string }
-
-export interface PauseView {
-  readonly tenant: string | null
-  readonly job: string | null
-  readonly from: Date
-  readonly to: Date | null
-  readonly reason: string | null
-  readonly by: string | null
-}
-
 export class JobCommands {
   readonly #engine: Engine
 
@@ -80,14 +88,16 @@ export class JobCommands {
     this.#engine = engine
   }
 
-  async schedule(definition: AnyDefinition, schedule: Schedule, options: ScheduleOptions = {}): Promise<ScheduleResult> {
+  async schedule(definition: AnyDefinition, given: Schedule, options: ScheduleOptions = {}): Promise<ScheduleResult> {
     checkObject(options, 'options of schedule')
-    const { name = definition.name, payload, tenant = defaultTenant, update, expectedVersion, ...settings } = options
+    const { name = definition.name, payload, tenant = defaultTenant, timezone, update, expectedVersion, ...settings } = options
     const where = `job ${JSON.stringify(name)}`
     checkName(name, 'name')
     checkName(tenant, 'tenant')
-    checkSchedule(schedule, where)
-    const policy = parseUpdatePolicy(update)
+    checkSchedule(given, where)
+    const schedule = this.#zoned(given, definition, timezone)
+    const policy = this.#policy(update)
+    let before: Timeline | null = null
     const spec = jobSpec(definition, {
       schedule: schedule.toJSON(),
       payload: await acceptedPayload(definition, payload),
@@ -98,7 +108,10 @@ export class JobCommands {
       tenant,
       name,
       declared: () => spec,
-      effectiveAt: (known) => this.#effectiveAt(known, policy),
+      effectiveAt: async (known) => {
+        if (policy.window) before = await this.#timeline(known)
+        return effectiveInstant(this.#engine.env, known, policy)
+      },
       ...(expectedVersion !== undefined && {
         expectedVersion: checkWhole(expectedVersion, 'expectedVersion', 0, Number.MAX_SAFE_INTEGER),
       }),
@@ -113,6 +126,7 @@ export class JobCommands {
       version,
       outcome: answer.outcome,
       nextRun: next === null ? null : new Date(next),
+      difference: await this.#difference(policy, before, answer.job as JobRecord),
     }
   }
 
@@ -121,17 +135,17 @@ export class JobCommands {
     job: AnyDefinition | string,
     patch: JobPatch,
     options: UpdateOptions & JobTarget & { by?: string } = {},
-  ): Promise<{ version: number }> {
+  ): Promise<UpdateResult> {
     checkOptions(options, ['update', 'expectedVersion', 'tenant', 'by'], 'options of update')
-    const override = await this.#override(patch, nameOf(job))
-    return this.#change(job, options, (known) => merged(known.override, override))
+    const override = await this.#override(patch, job)
+    return this.#change(job, options, (known) => merged(known.override, this.#withLimits(known, override)))
   }
 
   /** Takes a person's changes back, all or some: what code declares holds again. */
   async reset(
     job: AnyDefinition | string,
     options: UpdateOptions & JobTarget & { fields?: readonly OverridableField[]; by?: string } = {},
-  ): Promise<{ version: number }> {
+  ): Promise<UpdateResult> {
     checkOptions(options, ['update', 'expectedVersion', 'tenant', 'by', 'fields'], 'options of reset')
     const { fields } = options
     for (const field of fields ?? []) checkOneOf(field, 'fields', ['schedule', 'payload', 'settings', 'enabled'])
@@ -143,7 +157,7 @@ export class JobCommands {
     job: AnyDefinition | string,
     version: number,
     options: UpdateOptions & JobTarget & { by?: string } = {},
-  ): Promise<{ version: number }> {
+  ): Promise<UpdateResult> {
     checkOptions(options, ['update', 'expectedVersion', 'tenant', 'by'], 'options of rollback')
     const old = (await this.versions(job, options)).find((one) => one.version === version)
     if (!old)
@@ -161,7 +175,7 @@ export class JobCommands {
   }
 
   /** Ends a job that nobody declares any more: its history stays, and declaring it again continues its versions. */
-  async retire(job: AnyDefinition | string, options: JobTarget & { by?: string } = {}): Promise<{ version: number }> {
+  async retire(job: AnyDefinition | string, options: JobTarget & { by?: string } = {}): Promise<UpdateResult> {
     checkOptions(options, ['tenant', 'by'], 'options of retire')
     const known = await this.#known(job, options.tenant)
     return this.#put(known, { ...known.spec, isRetired: true }, known.override, options)
@@ -172,49 +186,17 @@ export class JobCommands {
     return this.#engine.env.store.readVersions({ tenant, name: nameOf(job) })
   }
 
-  async pause(
-    target: PauseTarget | undefined,
-    options: { reason?: string; until?: RunAt; by?: string } = {},
-  ): Promise<'paused' | 'unchanged'> {
-    checkOptions(options, ['reason', 'until', 'by'], 'options of pause')
-    const { reason, until, by } = options
-    const open = {
-      until: until === undefined ? null : parseRunAt(until, 'until'),
-      reason: text(reason, 'reason'),
-      by: text(by, 'by'),
-    }
-    const scope = scopeOf(target)
-    await this.#engine.open()
-    const { outcome } = await this.#engine.env.store.pause({ ...scope, open })
-    if (outcome === 'paused') this.#engine.env.events.emit('job.paused', { ...scope, reason: open.reason })
-    return outcome === 'paused' ? 'paused' : 'unchanged'
-  }
-
-  async resume(target: PauseTarget | undefined): Promise<'resumed' | 'unchanged'> {
-    await this.#engine.open()
-    const scope = scopeOf(target)
-    const { outcome } = await this.#engine.env.store.pause({ ...scope, open: null })
-    if (outcome === 'resumed') this.#engine.env.events.emit('job.resumed', scope)
-    return outcome === 'resumed' ? 'resumed' : 'unchanged'
-  }
-
-  /** The pauses in force, and with `all` those that are over, too. */
-  async pauses({ all = false }: { all?: boolean } = {}): Promise<readonly PauseView[]> {
-    await this.#engine.open()
-    const { store, time } = this.#engine.env
-    return (await store.readPauses(all ? {} : { since: time.now() })).map(pauseView)
-  }
-
   async #change(
     job: AnyDefinition | string,
     options: UpdateOptions & JobTarget & { by?: string },
     override: (known: JobRecord) => JobOverride | null,
-  ): Promise<{ version: number }> {
+  ): Promise<UpdateResult> {
     for (;;) {
       const known = await this.#known(job, options.tenant)
       const wanted = override(known)
       try {
-        return await this.#put(known, withOverride(known.declared ?? known.spec, wanted), wanted, options)
+        const changed = withOverride(known.declared ?? known.spec, wanted)
+        return await this.#put(known, { ...changed, isRetired: known.spec.isRetired }, wanted, options)
       } catch (error) {
         // Another change came first: unless the caller asked for a certain version, this one is made on top of it.
         const isRace = error instanceof PunctualError && error.code === 'job.conflict' && options.expectedVersion === undefined
@@ -228,28 +210,45 @@ export class JobCommands {
     spec: JobSpec,
     override: JobOverride | null,
     { update, expectedVersion, by }: UpdateOptions & { by?: string },
-  ): Promise<{ version: number }> {
+  ): Promise<UpdateResult> {
     const { tenant, name, declared, version } = known
+    const policy = this.#policy(update)
+    const before = policy.window && (await this.#timeline(known))
     const answer = await this.#engine.env.store.putJob({
       tenant,
       name,
       spec,
       declared,
       override,
-      effectiveAt: await this.#effectiveAt(known, parseUpdatePolicy(update)),
+      effectiveAt: await effectiveInstant(this.#engine.env, known, policy),
       by: text(by, 'by'),
       expectedVersion: expectedVersion ?? version,
     })
     if (answer.outcome === 'conflict') throw conflict(tenant, name, expectedVersion ?? version, answer.job)
     announceVersion(this.#engine.env, answer, text(by, 'by'))
     this.#engine.wakePlanner()
-    return { version: (answer.job as JobRecord).version }
+    const changed = answer.job as JobRecord
+    return { version: changed.version, difference: await this.#difference(policy, before, changed) }
   }
 
-  async #effectiveAt(known: JobRecord, policy: ReturnType<typeof parseUpdatePolicy>): Promise<number | null> {
-    const { store, time } = this.#engine.env
-    const timeline = new Timeline(known, await store.readVersions(known))
-    return updateInstant(policy, time.now(), (after) => timeline.next(after)?.at ?? null)
+  #zoned(schedule: Schedule, definition: AnyDefinition | undefined, timezone = definition?.options.timezone): Schedule {
+    return inZone(schedule, timezone === undefined ? this.#engine.env.options.timezone : zoneNamed(timezone).name)
+  }
+
+  #policy(update: UpdatePolicy | undefined): ParsedUpdatePolicy {
+    return parseUpdatePolicy(update ?? this.#engine.env.options.update)
+  }
+
+  async #timeline(job: JobRecord): Promise<Timeline> {
+    return new Timeline(job, await this.#engine.env.store.readVersions(job))
+  }
+
+  /** What a windowed change has made different; null for other changes. */
+  async #difference({ window }: ParsedUpdatePolicy, before: Timeline | null, job: JobRecord): Promise<ScheduleDifference | null> {
+    if (window === null || before === null) return null
+    const after = await this.#timeline(job)
+    const [old, fresh] = [before, after].map((timeline) => (at: number) => timeline.next(at)?.at ?? null)
+    return scheduleDifference(window, this.#engine.env.time.now(), old as NextInstant, fresh as NextInstant)
   }
 
   /** An override that makes the settings of an older version hold: what has been set since is named with its value of then. */
@@ -259,13 +258,22 @@ export class JobCommands {
     return { ...Object.fromEntries(undone), ...settings }
   }
 
-  async #override({ schedule, payload, enabled, ...settings }: JobPatch, job: string): Promise<JobOverride> {
-    const where = `update of job ${JSON.stringify(job)}`
+  /** A payload that a person gives makes other limit keys, where this process has the definition. */
+  #withLimits({ spec }: JobRecord, override: JobOverride): JobOverride {
+    const definition = this.#engine.env.registry.definition(spec.definition)
+    if (override.payload === undefined || !definition || !hasLimitKeys(definition)) return override
+    return { ...override, settings: { ...limitsOf(definition, decodePayload(override.payload)), ...override.settings } }
+  }
+
+  async #override({ schedule, payload, enabled, ...settings }: JobPatch, job: AnyDefinition | string): Promise<JobOverride> {
+    const name = nameOf(job)
+    const where = `update of job ${JSON.stringify(name)}`
+    const definition = job instanceof Definition ? job : this.#engine.env.registry.definition(name)
     if (schedule) checkSchedule(schedule, where)
     const given = parseSettings(storable(settings, where), where)
     return {
-      ...(schedule !== undefined && { schedule: schedule?.toJSON() ?? null }),
-      ...(payload !== undefined && { payload: encodePayload(payload) }),
+      ...(schedule !== undefined && { schedule: schedule ? this.#zoned(schedule, definition).toJSON() : null }),
+      ...(payload !== undefined && { payload: await acceptedPayload(definition, payload) }),
       ...(enabled !== undefined && { isEnabled: checkOneOf(String(enabled), 'enabled', ['true', 'false']) === 'true' }),
       ...(Object.keys(given).length > 0 && { settings: given }),
     }
@@ -276,10 +284,7 @@ export class JobCommands {
     await this.#engine.open()
     const [known] = await this.#engine.env.store.readJobs({ tenant, name, limit: 1 })
     if (known) return known
-    throw new PunctualError('job.unknown', `There is no job ${JSON.stringify(name)} in tenant ${JSON.stringify(tenant)}`, {
-      job: name,
-      tenant,
-    })
+    throw unknownJob(tenant, name)
   }
 }
 
@@ -293,20 +298,6 @@ function without(override: JobOverride, fields: readonly OverridableField[]): Jo
     Object.entries(override).filter(([name]) => !fields.includes(name === 'isEnabled' ? 'enabled' : (name as OverridableField))),
   )
   return Object.keys(left).length === 0 ? null : left
-}
-
-function scopeOf(target: PauseTarget | undefined): PauseScope {
-  if (target === undefined) return { tenant: null, job: null }
-  if (typeof target === 'string' || 'tasks' in target)
-    return { tenant: defaultTenant, job: nameOf(target as AnyDefinition | string) }
-  checkOptions(target, ['tenant', 'job'], 'a pause is of a job, of { tenant }, of { tenant, job }, or of everything; the target')
-  const { tenant, job } = target
-  if (job !== undefined) return { tenant: checkName(tenant ?? defaultTenant, 'tenant'), job: nameOf(job) }
-  return { tenant: tenant === undefined ? null : checkName(tenant, 'tenant'), job: null }
-}
-
-function pauseView({ tenant, job, from, to, reason, by }: PauseRecord): PauseView {
-  return { tenant, job, from: new Date(from), to: to === null ? null : new Date(to), reason, by }
 }
 
 function text(value: string | undefined, field: string): string | null {

@@ -1,5 +1,18 @@
+import { builtInPrefix } from '../engine/node/registry.ts'
+import { PunctualError } from '../errors.ts'
 import { type AnyDefinition, Definition } from '../model/definition.ts'
 import { checkName } from '../model/limits.ts'
+
+/** The name of a job that users may run by themselves: the built-in ones have their own calls. */
+export function ownNameOf(job: AnyDefinition | string): string {
+  const name = nameOf(job)
+  if (!name.startsWith(builtInPrefix)) return name
+  throw new PunctualError(
+    'name.invalid',
+    `job must not begin with ${builtInPrefix}, which is for built-in jobs; got ${JSON.stringify(name)}. Use backfill and replayAll`,
+    { field: 'job', given: name },
+  )
+}
 
 export function nameOf(job: AnyDefinition | string): string {
   return job instanceof Definition ? job.name : checkName(job, 'job')

@@ -3,28 +3,35 @@
 import type { Env } from '../engine/env.ts'
 import { PunctualError } from '../errors.ts'
 import type { Refs } from '../model/context.ts'
-import { type AnyDefinition, Definition } from '../model/definition.ts'
+import { type AnyDefinition, Definition, type InputOf } from '../model/definition.ts'
 import { keyedId, uuidV7 } from '../model/ids.ts'
 import type { JobSpec } from '../model/job.ts'
 import { defaultTenant } from '../model/job.ts'
 import type { Source } from '../model/lifecycle.ts'
 import { limitsFor } from '../model/limit.ts'
+import { hasLimitKeys, limitsOf, withLimits } from '../model/limit-keys.ts'
 import { checkKey, checkName, checkObject, checkOneOf, checkOptions, checkWhole } from '../model/limits.ts'
 import { type Replay, type UniqueKind, uniqueKinds } from '../model/occurrence.ts'
 import { encodePayload, validatePayload } from '../model/payload.ts'
-import { cascade, parseSettings, type SettingsDiff, type SettingsOptions, type TaskSettingsOptions } from '../model/settings.ts'
-import type { Due, NewOccurrence, OnConflict, Queryable } from '../store/store.ts'
+import {
+  cascade,
+  parseSettings,
+  type Settings,
+  type SettingsDiff,
+  type SettingsOptions,
+  type TaskSettingsOptions,
+} from '../model/settings.ts'
+import type { NewOccurrence, OnConflict, Queryable } from '../store/store.ts'
 import { nameOf } from './job-name.ts'
-import { parseRunAt, type RunAt } from './run-at.ts'
 import { storable } from './storable.ts'
+import { parseWhen, type When } from './when.ts'
 
 export interface EnqueueOptions
   extends TaskSettingsOptions,
+    When,
     Pick<SettingsOptions, 'executionTimeout' | 'deadLetter' | 'concurrency' | 'rate' | 'startWithin'> {
   /** Under the same key the work is created once. At most 200 characters. */
   key?: string
-  /** An instant, or a duration from now such as '15m'. Default: now. */
-  runAt?: RunAt
   tenant?: string
   /** What the work is about; `cancel({ job, entity })` finds it. The same as `refs.entity`. */
   entity?: string
@@ -40,11 +47,13 @@ export interface EnqueueOptions
   tx?: Queryable | undefined
 }
 
-/** One of several in a bulk enqueue. */
-export interface EnqueueRequest extends Omit<EnqueueOptions, 'tx'> {
-  job: AnyDefinition | string
-  payload?: unknown
-}
+/** One of several for `enqueueMany`. */
+export type EnqueueRequest<Job extends AnyDefinition | string = AnyDefinition | string> = Omit<EnqueueOptions, 'tx'> & {
+  job: Job
+} & (undefined extends InputOf<Job> ? { payload?: InputOf<Job> } : { payload: InputOf<Job> })
+
+/** A request as it is worked on: whatever its payload is. */
+export type Request = Omit<EnqueueOptions, 'tx'> & { job: AnyDefinition | string; payload?: unknown }
 
 /** Where an occurrence comes from, beside its request. */
 export interface Origin {
@@ -56,17 +65,17 @@ export interface Origin {
   readonly id?: string
 }
 
-export async function newOccurrence(env: Env, request: EnqueueRequest, origin?: Origin): Promise<NewOccurrence> {
+export async function newOccurrence(env: Env, request: Request, origin?: Origin): Promise<NewOccurrence> {
   const common = commonOf(env, request, origin)
   const payload = await acceptedPayload(common.definition, request.payload)
   return rowOf(env, common, request, payload, origin?.id)
 }
 
 /** All or none are valid. What requests one after the other have in common is looked at once. */
-export async function newOccurrences(env: Env, requests: readonly EnqueueRequest[]): Promise<NewOccurrence[]> {
+export async function newOccurrences(env: Env, requests: readonly Request[]): Promise<NewOccurrence[]> {
   const rows: NewOccurrence[] = []
   let common: Common | null = null
-  let before: EnqueueRequest | null = null
+  let before: Request | null = null
   for (const [at, request] of requests.entries()) {
     checkObject(request, `requests[${at}]`)
     if (common === null || before === null || !isAlike(request, before)) common = commonOf(env, request)
@@ -90,12 +99,14 @@ export async function acceptedPayload(definition: AnyDefinition | undefined, pay
 /** What requests share that differ in nothing but key, payload and due time. */
 interface Common {
   readonly definition: AnyDefinition | undefined
+  /** Where a limit key is made of the payload: what holds but for that key. */
+  readonly open: Settings | null
   readonly row: Omit<NewOccurrence, 'id' | 'key' | 'payload' | 'due'>
 }
 
 function commonOf(
   { registry, options: { settings: defaults } }: Env,
-  { job, payload: _, ...options }: EnqueueRequest,
+  { job, payload: _, ...options }: Request,
   from: Origin = { source: 'deferred', definition: nameOf(job) },
 ): Common {
   const name = nameOf(job)
@@ -110,6 +121,7 @@ function commonOf(
   const isKnown = definition !== undefined || from.spec !== undefined
   const own = occurrenceSettings(options, name)
   const settings = cascade(defaults, definition?.settings, from.spec?.settings, own)
+  const open = definition && hasLimitKeys(definition) ? settings : null
   const row = {
     tenant,
     job: name,
@@ -120,7 +132,7 @@ function commonOf(
     refs: checkRefs(refs),
     settings: own,
     priority: options.priority === undefined ? settings.priority : checkWhole(options.priority, 'priority', 0, 9),
-    limits: isKnown ? limitsFor({ tenant, job: name, source: from.source, settings }) : ('declared' as const),
+    limits: isKnown ? (open ? null : limitsFor({ tenant, job: name, source: from.source, settings })) : ('declared' as const),
     replay: from.replay ?? null,
     startWithinMs: settings.startWithinMs,
     isHooked: definition?.options.onComplete !== undefined,
@@ -128,34 +140,35 @@ function commonOf(
     version: from.version ?? null,
     onConflict,
   }
-  return { definition, row }
+  return { definition, open, row }
 }
-
-const atOnce: Due = { in: 0 }
 
 function rowOf(
   { clock, randomBytes }: Env,
-  { row }: Common,
-  { key, runAt }: EnqueueRequest,
+  { row, definition, open }: Common,
+  { key, delay, runAt, payload: given }: Request,
   payload: string | null,
   id?: string,
 ): NewOccurrence {
   if (key !== undefined) checkKey(key, 'key')
   const isDeterministic = key !== undefined && row.unique === 'ever'
   const ownId = () => (isDeterministic ? keyedId(row.tenant, row.job, key) : uuidV7(Math.floor(clock.wall()), randomBytes))
-  const due = runAt === undefined ? atOnce : parseRunAt(runAt)
-  return { ...row, id: id ?? ownId(), key: key ?? null, payload, due }
+  const created = { ...row, id: id ?? ownId(), key: key ?? null, payload, due: parseWhen({ delay, runAt } as When) }
+  if (!open || !definition) return created
+  return { ...created, limits: limitsFor({ ...row, settings: withLimits(open, limitsOf(definition, given)) }) }
 }
 
+const ownNames: readonly (keyof Request)[] = ['payload', 'key', 'delay', 'runAt']
+
 /** Whether two requests have the same options in the same order, each with the same value but for those of a row's own. */
-function isAlike(one: EnqueueRequest, other: EnqueueRequest): boolean {
+function isAlike(one: Request, other: Request): boolean {
   const names = Object.keys(one)
   const others = Object.keys(other)
   if (names.length !== others.length) return false
   for (let at = 0; at < names.length; at++) {
-    const name = names[at] as keyof EnqueueRequest
+    const name = names[at] as keyof Request
     if (name !== others[at]) return false
-    if (name !== 'payload' && name !== 'key' && name !== 'runAt' && one[name] !== other[name]) return false
+    if (!ownNames.includes(name) && one[name] !== other[name]) return false
   }
   return true
 }
@@ -170,7 +183,18 @@ const occurrenceSettingNames = [
   'rate',
   'startWithin',
 ] as const
-const enqueueNames = ['key', 'runAt', 'tenant', 'entity', 'refs', 'priority', 'unique', 'onConflict', ...occurrenceSettingNames]
+const enqueueNames = [
+  'key',
+  'delay',
+  'runAt',
+  'tenant',
+  'entity',
+  'refs',
+  'priority',
+  'unique',
+  'onConflict',
+  ...occurrenceSettingNames,
+]
 
 function occurrenceSettings(options: EnqueueOptions, job: string): SettingsDiff | null {
   const given = Object.fromEntries(

@@ -1,6 +1,7 @@
 // The public form of what the store knows: dates instead of numbers, values instead of JSON text.
 
 import type { Refs } from '../model/context.ts'
+import type { AnyDefinition, InputOf, ResultOf } from '../model/definition.ts'
 import { type AttemptHistory, type TaskHistory, taskHistories } from '../model/history.ts'
 import type { JobSpec } from '../model/job.ts'
 import {
@@ -17,8 +18,11 @@ import type { ErrorRecord } from '../model/report.ts'
 import { cascade, type Settings } from '../model/settings.ts'
 import { type TaskGraph, taskGraph } from '../model/task-graph.ts'
 
+/** An occurrence of a job that is known to the compiler. */
+export type OccurrenceOf<Job extends AnyDefinition | string> = Occurrence<ResultOf<Job>, InputOf<Job>>
+
 /** One intended run of a job, with all that became of it. */
-export interface Occurrence {
+export interface Occurrence<Result = unknown, Payload = unknown> {
   readonly id: string
   readonly tenant: string
   readonly job: string
@@ -39,8 +43,10 @@ export interface Occurrence {
   readonly createdAt: Date
   readonly startedAt: Date | null
   readonly endedAt: Date | null
-  readonly payload: unknown
-  readonly result: unknown
+  /** As it was given. */
+  readonly payload: Payload
+  /** The result of its last task; undefined unless it has completed. */
+  readonly result: Result | undefined
   readonly error: ErrorRecord | null
   /** The boot id of the node that runs it, or ran it last. */
   readonly node: string | null
@@ -123,9 +129,11 @@ export function occurrenceView(history: OccurrenceHistory, spec: Pick<JobSpec, '
   const settings = frozen ? cascade(frozen.settings) : null
   const graph = taskGraph(spec?.tasks ?? [], settings?.mode ?? 'sequential')
   const hasEnded = isEnd(state) || state === 'dead'
-  const tasks = taskHistories(graph, turns, attempts, !hasEnded).map((task, _, all) =>
-    state === 'running' && mayRun(task, graph, all) ? { ...task, state: 'running' as const } : task,
-  )
+  const tasks = taskHistories(graph, turns, attempts, !hasEnded).map((task, _, all) => {
+    if (state === 'running' && mayRun(task, graph, all)) return { ...task, state: 'running' as const }
+    // Nothing is pending in an occurrence that has ended.
+    return hasEnded && task.state === 'pending' ? { ...task, state: 'canceled' as const } : task
+  })
   return {
     id,
     tenant,

@@ -8,16 +8,17 @@ import { PunctualError } from '../errors.ts'
 import type { Context } from '../model/context.ts'
 import { type AnyDefinition, defineJob } from '../model/definition.ts'
 import { fillId, replayId, scheduledId, uuidV7 } from '../model/ids.ts'
-import type { JobRecord } from '../model/job.ts'
-import { defaultTenant } from '../model/job.ts'
+import { defaultTenant, type JobRecord, type VersionRecord } from '../model/job.ts'
 import type { OccurrenceState } from '../model/lifecycle.ts'
 import { checkKey, checkOneOf, checkOptions, checkWhole } from '../model/limits.ts'
 import type { OccurrenceSummary } from '../model/occurrence.ts'
 import type { OccurrenceFilter } from '../store/query.ts'
 import { type InstantInput, parseInstant } from '../time/instant.ts'
 import { type Commands, type EnqueueResult, type OccurrenceTarget, whichOf } from './commands.ts'
+import { hasSucceededSince, type InstantRun, instantRuns } from './instant-runs.ts'
 import { nameOf } from './job-name.ts'
-import { type ListFilter, parseFilter } from './reads.ts'
+import { type ListFilter, parseFilter } from './list-filter.ts'
+import { unknownJob } from './unknown-job.ts'
 
 export const backfillModes = ['missing', 'failed', 'all'] as const
 /** Which instants of the range are run: those without a run, those that failed, or every one. */
@@ -120,6 +121,7 @@ export class Operations {
     const parsed = parseFilter({ ...filter, limit: pageSize })
     return this.#commands.enqueue({
       job: `${builtInPrefix}replay`,
+      ...(parsed.tenant !== undefined && { tenant: parsed.tenant }),
       payload: { filter: parsed, reason: checkKey(reason, 'reason') },
     })
   }
@@ -144,7 +146,7 @@ export class Operations {
     await this.#engine.open()
     const request = parseBackfill(job, options, this.#engine.env.time.now())
     const { count } = await this.previewBackfill(job, options)
-    const created = await this.#commands.enqueue({ job: `${builtInPrefix}backfill`, payload: request })
+    const created = await this.#commands.enqueue({ job: `${builtInPrefix}backfill`, tenant: request.tenant, payload: request })
     return { ...created, count }
   }
 
@@ -183,9 +185,11 @@ export class Operations {
     }
   }
 
-  async #replayLine({ id, job, state, source }: OccurrenceSummary, operation: string, reason: string): Promise<boolean> {
+  async #replayLine(line: OccurrenceSummary, operation: string, reason: string): Promise<boolean> {
+    const { id, job, state, source } = line
     if (['pending', 'waiting', 'running', 'retrying'].includes(state) || source === 'replay' || job.startsWith(builtInPrefix))
       return false
+    if (await hasSucceededSince(this.#engine.env.store, line)) return false
     return (await this.replay(id, { reason, request: operation })).outcome === 'created'
   }
 
@@ -195,27 +199,21 @@ export class Operations {
     job: name,
     from,
     to,
-  }: BackfillPayload): Promise<{ job: JobRecord; ticks: readonly Tick[]; existing: ReadonlyMap<number, OccurrenceSummary> }> {
+  }: BackfillPayload): Promise<{ job: JobRecord; ticks: readonly Tick[]; existing: ReadonlyMap<number, InstantRun> }> {
     await this.#engine.open()
     const { store } = this.#engine.env
     const [job] = await store.readJobs({ tenant, name, limit: 1 })
-    if (!job)
-      throw new PunctualError('job.unknown', `There is no job ${JSON.stringify(name)} in tenant ${JSON.stringify(tenant)}`, {
-        job: name,
-        tenant,
-      })
-    const ticks = ticksBetween(new Timeline(job, await store.readVersions(job)), from, to)
-    const existing = new Map<number, OccurrenceSummary>()
-    for (let cursor: string | null = null; ; ) {
-      const page = await store.list({ tenant, job: name, from, to, limit: pageSize, ...(cursor !== null && { cursor }) })
-      for (const line of page.items) {
-        const isOfInstant = line.source === 'backfill' || line.id === scheduledId(tenant, name, line.scheduledAt)
-        if (isOfInstant && !existing.has(line.scheduledAt)) existing.set(line.scheduledAt, line)
-      }
-      cursor = page.cursor
-      if (cursor === null) return { job, ticks, existing }
-    }
+    if (!job) throw unknownJob(tenant, name)
+    const ticks = ticksBetween(new Timeline(job, fromFirstSchedule(await store.readVersions(job))), from, to)
+    const instants = ticks.map(({ at }) => at)
+    return { job, ticks, existing: await instantRuns(store, job, instants, { from, to }) }
   }
+}
+
+/** An instant from before the first schedule goes by that schedule. */
+function fromFirstSchedule(versions: readonly VersionRecord[]): readonly VersionRecord[] {
+  const first = versions.findIndex(({ spec }) => spec.schedule !== null)
+  return first === -1 ? versions : versions.slice(first)
 }
 
 /** All instants of a range. Refuses what can only be a mistake, with the count. */
@@ -237,7 +235,7 @@ function ticksBetween(timeline: Timeline, from: number, to: number): readonly Ti
   return ticks
 }
 
-function isWanted(mode: BackfillMode, existing: OccurrenceSummary | undefined): boolean {
+function isWanted(mode: BackfillMode, existing: InstantRun | undefined): boolean {
   if (!existing) return mode !== 'failed'
   if (mode === 'missing') return existing.state === 'missed' || existing.state === 'skipped'
   return mode === 'all' || failedStates.includes(existing.state)
@@ -255,10 +253,10 @@ function fillRow(
   { tenant, job }: BackfillPayload,
   operation: string,
   { at, version }: Tick,
-  existing: OccurrenceSummary | undefined,
+  existing: InstantRun | undefined,
 ): FillRow {
   return {
-    id: existing ? fillId(operation, tenant, job, at) : scheduledId(tenant, job, at),
+    id: existing?.id ? fillId(operation, tenant, job, at) : scheduledId(tenant, job, at),
     at,
     version: version.version,
     origin: existing?.id ?? null,

@@ -5,10 +5,12 @@ import { PunctualError, shown } from '../errors.ts'
 import type { Logger } from '../model/context.ts'
 import type { AnyDefinition } from '../model/definition.ts'
 import { checkName, checkObject, checkOneOf, checkOptions, checkWhole } from '../model/limits.ts'
-import { parseSettings, retryFunction, type SettingsOptions, settingNames } from '../model/settings.ts'
+import { checkBoolean, parseSettings, retryFunction, type SettingsOptions, settingNames } from '../model/settings.ts'
+import { parseUpdatePolicy, type UpdatePolicy } from '../model/update.ts'
 import type { BacklogGroup, Quota, Store } from '../store/store.ts'
 import type { Clock } from '../time/clock.ts'
 import { type DurationInput, parseDuration } from '../time/duration.ts'
+import { zoneNamed } from '../time/zone.ts'
 
 /** What `createPunctual` takes. Settings given here are the defaults of every job. */
 export interface PunctualOptions extends Omit<SettingsOptions, 'concurrency'> {
@@ -28,24 +30,22 @@ export interface PunctualOptions extends Omit<SettingsOptions, 'concurrency'> {
    * waits. One that throws, or returns none, claims nothing until the next look.
    */
   pick?: 'priority' | 'fair' | ((waiting: readonly BacklogGroup[]) => readonly Quota[])
-  /** Retires jobs that no node declares any more. Default: they are told of. */
-  prune?: boolean
+  /** Retires jobs that no node declares any more. Default: they are logged. */
+  retireOrphans?: boolean
+  /** The zone of schedules that name none. Default UTC. */
+  timezone?: string
+  /** When changes of jobs take hold, also those that code declares. Default `immediate`. */
+  update?: UpdatePolicy
   /** Orders deployments: what code of a later release declares is not undone by code of an earlier one. */
   release?: number
   /** The most occurrences one claim takes. Default 1,000; a claim follows the free slots. */
   claimLimit?: number
-  /** The safety net behind exact wake-ups. Default 1 s. */
+  /** A look for due work in case a hint was missed; nodes wake at the due instant itself. Default 2 s, 1 s while no hints can come. */
   poll?: DurationInput
-  /** How often the node says that it lives. Default 5 s. */
-  beat?: DurationInput
-  /** A node whose beats stand still for so long is gone. Default 15 s. */
-  ttl?: DurationInput
-  /** How often other nodes are looked at. Default 2 s. */
-  watch?: DurationInput
+  /** How nodes find out that another is gone. */
+  node?: NodeOptions
   /** How long `stop` waits for running handlers. Default 30 s. */
   grace?: DurationInput
-  /** How long a handler may go on after its signal before it is written off. Default 5 s. */
-  writeOff?: DurationInput
   /** How long ended occurrences are kept. Default 30 days. */
   retention?: DurationInput
   /** How long the ids of pruned occurrences stay taken: what "ever" means for a key. Default 90 days. */
@@ -57,18 +57,18 @@ export interface PunctualOptions extends Omit<SettingsOptions, 'concurrency'> {
   random?: () => number
 }
 
-type Duration = 'poll' | 'beat' | 'ttl' | 'watch' | 'grace' | 'writeOff' | 'retention' | 'keyRetention'
-
-/** Names by which some settings are known elsewhere, and what they are here. */
-const synonyms: Readonly<Record<string, (value: never) => Partial<PunctualOptions>>> = {
-  defaultMaxRetries: (max: number) => ({ retry: { max } }),
-  retryDelayBaseSeconds: (seconds: number) => ({ retry: { interval: seconds * 1000 } }),
-  jobClaimTimeout: (ttl: DurationInput) => ({ ttl }),
-  maxConcurrentJobs: (concurrency: number) => ({ concurrency }),
-  jobPollingIntervalMs: (poll: number) => ({ poll }),
-  maxClaimBatchSize: (claimLimit: number) => ({ claimLimit }),
-  staleJobClaimCheckInterval: (watch: DurationInput) => ({ watch }),
+export interface NodeOptions {
+  /** How often the node sends a heartbeat. Default 5 s. */
+  heartbeat?: DurationInput
+  /** A node whose heartbeats stop for this long is gone, and its work runs elsewhere. At least twice `heartbeat`. Default 15 s. */
+  timeout?: DurationInput
+  /** How often a node checks the heartbeats of the others. Default 2 s. */
+  checkInterval?: DurationInput
+  /** How long a handler may go on after its signal. Then its slot is given to other work. Default 5 s. */
+  abandonAfter?: DurationInput
 }
+
+const nodeNames = ['heartbeat', 'timeout', 'checkInterval', 'abandonAfter'] as const
 
 const ownNames = [
   'store',
@@ -78,15 +78,14 @@ const ownNames = [
   'concurrency',
   'clusterConcurrency',
   'pick',
-  'prune',
+  'retireOrphans',
   'release',
+  'update',
+  'timezone',
   'claimLimit',
   'poll',
-  'beat',
-  'ttl',
-  'watch',
+  'node',
   'grace',
-  'writeOff',
   'retention',
   'keyRetention',
   'log',
@@ -96,8 +95,11 @@ const ownNames = [
 
 export function parseOptions(given: PunctualOptions): { options: PunctualOptions; engine: EngineOptions } {
   checkObject(given ?? {}, 'options of createPunctual')
-  checkOptions(given, [...ownNames, ...settingNames, ...Object.keys(synonyms)], 'createPunctual')
-  const options = withSynonyms(given ?? {})
+  checkOptions(given, [...ownNames, ...settingNames], 'createPunctual')
+  const options: PunctualOptions = given ?? {}
+  const { node = {} } = options
+  checkObject(node, 'node')
+  checkOptions(node, nodeNames, 'node')
   if (typeof options.store?.claim !== 'function') {
     throw new PunctualError(
       'option.invalid',
@@ -117,7 +119,9 @@ export function parseOptions(given: PunctualOptions): { options: PunctualOptions
       typeof options.pick === 'function'
         ? options.pick
         : checkOneOf<'priority' | 'fair'>(options.pick ?? 'priority', 'pick', ['priority', 'fair']),
-    retireOrphans: options.prune ?? false,
+    retireOrphans: checkBoolean(options.retireOrphans ?? false, 'retireOrphans'),
+    timezone: zoneNamed(options.timezone ?? defaultOptions.timezone).name,
+    update: checkedUpdate(options.update),
     release: options.release === undefined ? null : checkWhole(options.release, 'release', 0, Number.MAX_SAFE_INTEGER),
     clusterLimit:
       options.clusterConcurrency === undefined
@@ -128,27 +132,32 @@ export function parseOptions(given: PunctualOptions): { options: PunctualOptions
     retryFunction: retryFunction(options),
     concurrency: checkWhole(options.concurrency ?? defaultOptions.concurrency, 'concurrency', 1, 100_000),
     claimLimit: checkWhole(options.claimLimit ?? defaultOptions.claimLimit, 'claimLimit', 1, 100_000),
-    pollMs: duration(options, 'poll', defaultOptions.pollMs, 10),
-    deafPollMs: duration(options, 'poll', defaultOptions.deafPollMs, 10),
+    pollMs: duration(options.poll, 'poll', defaultOptions.pollMs, 10),
+    deafPollMs: duration(options.poll, 'poll', defaultOptions.deafPollMs, 10),
     horizonMs: defaultOptions.horizonMs,
-    beatMs: duration(options, 'beat', defaultOptions.beatMs, 10),
-    ttlMs: duration(options, 'ttl', defaultOptions.ttlMs, 100),
+    beatMs: duration(node.heartbeat, 'node.heartbeat', defaultOptions.beatMs, 10),
+    ttlMs: duration(node.timeout, 'node.timeout', defaultOptions.ttlMs, 100),
     ttlMarginMs: 0,
-    watchMs: duration(options, 'watch', defaultOptions.watchMs, 10),
-    graceMs: duration(options, 'grace', defaultOptions.graceMs, 0),
-    writeOffMs: duration(options, 'writeOff', defaultOptions.writeOffMs, 0),
-    retentionMs: duration(options, 'retention', defaultOptions.retentionMs, 0),
-    keyRetentionMs: duration(options, 'keyRetention', defaultOptions.keyRetentionMs, 0),
+    watchMs: duration(node.checkInterval, 'node.checkInterval', defaultOptions.watchMs, 10),
+    graceMs: duration(options.grace, 'grace', defaultOptions.graceMs, 0),
+    writeOffMs: duration(node.abandonAfter, 'node.abandonAfter', defaultOptions.writeOffMs, 0),
+    retentionMs: duration(options.retention, 'retention', defaultOptions.retentionMs, 0),
+    keyRetentionMs: duration(options.keyRetention, 'keyRetention', defaultOptions.keyRetentionMs, 0),
     mostRecoveries: defaultOptions.mostRecoveries,
   }
   if (engine.beatMs * 2 > engine.ttlMs) {
     throw new PunctualError(
       'option.invalid',
-      `ttl (${engine.ttlMs} ms) must be at least twice beat (${engine.beatMs} ms), or a node would be taken for gone between two beats`,
-      { field: 'ttl', min: engine.beatMs * 2 },
+      `node.timeout (${engine.ttlMs} ms) must be at least twice node.heartbeat (${engine.beatMs} ms), or a node would be gone between two heartbeats`,
+      { field: 'node.timeout', min: engine.beatMs * 2 },
     )
   }
   return { options, engine: { ...engine, ttlMarginMs: Math.round(engine.ttlMs / 5) } }
+}
+
+function checkedUpdate(update: UpdatePolicy = defaultOptions.update): UpdatePolicy {
+  parseUpdatePolicy(update)
+  return update
 }
 
 function checkMethods(value: unknown, field: string, names: readonly string[]): void {
@@ -162,20 +171,7 @@ function checkMethods(value: unknown, field: string, names: readonly string[]): 
     )
 }
 
-function withSynonyms(given: PunctualOptions): PunctualOptions {
-  let options: PunctualOptions = { ...given }
-  for (const [name, translate] of Object.entries(synonyms)) {
-    const value = (given as unknown as Record<string, never>)[name]
-    if (value === undefined) continue
-    delete (options as unknown as Record<string, unknown>)[name]
-    const { retry, ...own } = translate(value)
-    options = { ...own, ...options, ...((retry || options.retry) && { retry: { ...retry, ...options.retry } }) }
-  }
-  return options
-}
-
-function duration(options: PunctualOptions, name: Duration, otherwise: number, min: number): number {
-  const given = options[name]
+function duration(given: DurationInput | undefined, name: string, otherwise: number, min: number): number {
   const ms = given === undefined ? otherwise : parseDuration(given, name)
   if (ms >= min) return ms
   throw new PunctualError('option.invalid', `${name} must be at least ${min} ms; got ${ms}`, { field: name, given, min })

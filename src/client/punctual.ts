@@ -4,10 +4,11 @@ import type { DueSummary } from '../engine/node/due-work.ts'
 import { Engine } from '../engine/node/engine.ts'
 import { Registry } from '../engine/node/registry.ts'
 import { StoreTime } from '../engine/node/store-time.ts'
+import { Rides } from '../engine/record/rides.ts'
 import { Timeouts } from '../engine/turn/timeouts.ts'
 import { PunctualError, shown } from '../errors.ts'
 import type { Handler } from '../model/context.ts'
-import { type AnyDefinition, Definition, type DefinitionTaking } from '../model/definition.ts'
+import { type AnyDefinition, Definition, type InputOf, type PayloadOf, type ResultsOf } from '../model/definition.ts'
 import { errorText } from '../model/error-record.ts'
 import { Emitter, type EventName, eventNames, type Health, type Listener } from '../model/events.ts'
 import { checkName, checkObject, checkOneOf, checkOptions, checkWhole } from '../model/limits.ts'
@@ -32,23 +33,25 @@ import {
   JobCommands,
   type JobPatch,
   type OverridableField,
-  type PauseTarget,
-  type PauseView,
   type ScheduleOptions,
   type ScheduleResult,
   type UpdateOptions,
+  type UpdateResult,
 } from './job-commands.ts'
-import { nameOf } from './job-name.ts'
+import { nameOf, ownNameOf } from './job-name.ts'
 import type { FieldChange, JobView, VersionView } from './job-view.ts'
+import type { ListFilter } from './list-filter.ts'
 import { guarded, stderrLogger } from './logger.ts'
-import type { EnqueueOptions, EnqueueRequest } from './new-occurrence.ts'
-import type { Occurrence, OccurrenceLine } from './occurrence-view.ts'
+import type { EnqueueOptions, EnqueueRequest, Request } from './new-occurrence.ts'
+import type { Occurrence, OccurrenceLine, OccurrenceOf } from './occurrence-view.ts'
 import { type BackfillOptions, type BackfillPreview, Operations, type ReplayOptions } from './operations.ts'
 import { type PunctualOptions, parseOptions } from './options.ts'
+import { type PauseOptions, Pauses, type PauseTarget, type PauseView } from './pauses.ts'
 import { random, randomBytes } from './random.ts'
-import { type Counts, type JobFilter, type JobStatus, type ListFilter, type RangeView, Reads } from './reads.ts'
+import { type Counts, type EffectiveSettings, type JobFilter, type JobStatus, type RangeView, Reads } from './reads.ts'
 import { Recent } from './recent.ts'
-import type { RunAt } from './run-at.ts'
+import { Tenant } from './tenant.ts'
+import type { When } from './when.ts'
 
 /**
  * A scheduler on a store. Without `start` it is a client: it enqueues, schedules, cancels and reads; started, it is a node that
@@ -59,16 +62,27 @@ export function createPunctual(options: PunctualOptions): Punctual {
   return new Punctual(options)
 }
 
+type Job = AnyDefinition | string
+
 /** The payload may be left out where the job takes none, or anything. */
 type EnqueueArguments<Input> = undefined extends Input
   ? [payload?: Input, options?: EnqueueOptions]
   : [payload: Input, options?: EnqueueOptions]
+
+/** The same for a schedule, whose payload is among its options. */
+type ScheduleArguments<Input> = undefined extends Input
+  ? [options?: ScheduleOptions<Input>]
+  : [options: ScheduleOptions<Input> & { payload: Input }]
+
+/** A handler registered apart from its definition. Its results are those of earlier tasks, so each may be missing. */
+type HandlerOf<J extends Job> = Handler<PayloadOf<J>, Readonly<Partial<ResultsOf<J>>>>
 
 /** What `createPunctual` returns. */
 export class Punctual implements AsyncDisposable {
   readonly #engine: Engine
   readonly #commands: Commands
   readonly #jobCommands: JobCommands
+  readonly #pauses: Pauses
   readonly #operations: Operations
   readonly #explainer: Explainer
   readonly #reads: Reads
@@ -90,6 +104,7 @@ export class Punctual implements AsyncDisposable {
       registry: registryOf(options),
       time: new StoreTime(clock, () => events.emit('signal.jump', null)),
       timeouts: new Timeouts(clock),
+      rides: new Rides(),
       declared: new Map(),
       unopposedSince: new Map(),
       options: engine,
@@ -97,6 +112,7 @@ export class Punctual implements AsyncDisposable {
     this.#engine = new Engine(env)
     this.#commands = new Commands(this.#engine)
     this.#jobCommands = new JobCommands(this.#engine)
+    this.#pauses = new Pauses(this.#engine)
     this.#operations = new Operations(this.#engine, this.#commands)
     this.#explainer = new Explainer(this.#engine)
     this.#reads = new Reads(this.#engine)
@@ -127,35 +143,46 @@ export class Punctual implements AsyncDisposable {
     await this.close()
   }
 
-  /** Creates work for one entity, once or later. The payload is checked against the job's schema where this process knows it. */
-  enqueue<Input>(job: DefinitionTaking<Input>, ...work: EnqueueArguments<NoInfer<Input>>): Promise<EnqueueResult>
-  enqueue(job: string, payload?: unknown, options?: EnqueueOptions): Promise<EnqueueResult>
-  enqueue(requests: readonly EnqueueRequest[], options?: { tx?: Queryable | undefined }): Promise<EnqueueResult[]>
-  async enqueue(
-    job: AnyDefinition | string | readonly EnqueueRequest[],
-    payload?: unknown,
-    options: EnqueueOptions = {},
-  ): Promise<EnqueueResult | EnqueueResult[]> {
+  /** Creates work, once or later. The payload is checked against the job's schema where this process knows it. */
+  async enqueue<const J extends Job>(job: J, ...[payload, options = {}]: EnqueueArguments<InputOf<J>>): Promise<EnqueueResult> {
     this.#checkOpen()
-    if (Array.isArray(job))
-      return this.#commands.enqueueAll(job as readonly EnqueueRequest[], payload as { tx?: Queryable } | undefined)
+    ownNameOf(job)
     checkOptions(options, Object.keys(options ?? {}), 'options of enqueue')
     const { tx, ...rest } = options
-    return this.#commands.enqueue({ ...rest, job: job as AnyDefinition | string, payload }, tx)
+    return this.#commands.enqueue({ ...rest, job, payload }, tx)
+  }
+
+  /** Creates many at once: all of them, or none where one is not valid. */
+  async enqueueMany<const Jobs extends readonly Job[]>(
+    requests: readonly [...{ [At in keyof Jobs]: EnqueueRequest<Jobs[At]> }],
+    options?: { tx?: Queryable | undefined },
+  ): Promise<EnqueueResult[]> {
+    this.#checkOpen()
+    const given = requests as readonly Request[]
+    if (!Array.isArray(given))
+      throw new PunctualError('option.invalid', `enqueueMany takes a list of requests; got ${shown(given)}`, {
+        field: 'requests',
+      })
+    for (const request of given) if (request?.job !== undefined) ownNameOf(request.job)
+    return this.#commands.enqueueAll(given, options)
   }
 
   /** Gives a job its schedule. Saying the same again writes nothing. */
-  async schedule(definition: AnyDefinition | string, schedule: Schedule, options?: ScheduleOptions): Promise<ScheduleResult> {
+  async schedule<const J extends Job>(
+    definition: J,
+    schedule: Schedule,
+    ...[options]: ScheduleArguments<InputOf<J>>
+  ): Promise<ScheduleResult> {
     this.#checkOpen()
     return this.#jobCommands.schedule(this.#declared(definition), schedule, options)
   }
 
   /** A person's change of a job: it wins over what code declares until `reset`. */
-  async update(
-    job: AnyDefinition | string,
-    patch: JobPatch,
+  async update<const J extends Job>(
+    job: J,
+    patch: JobPatch<InputOf<J>>,
     options?: UpdateOptions & { tenant?: string; by?: string },
-  ): Promise<{ version: number }> {
+  ): Promise<UpdateResult> {
     this.#checkOpen()
     return this.#jobCommands.update(job, patch, options)
   }
@@ -164,7 +191,7 @@ export class Punctual implements AsyncDisposable {
   async reset(
     job: AnyDefinition | string,
     options?: UpdateOptions & { tenant?: string; fields?: readonly OverridableField[]; by?: string },
-  ): Promise<{ version: number }> {
+  ): Promise<UpdateResult> {
     this.#checkOpen()
     return this.#jobCommands.reset(job, options)
   }
@@ -174,40 +201,41 @@ export class Punctual implements AsyncDisposable {
     job: AnyDefinition | string,
     version: number,
     options?: UpdateOptions & { tenant?: string; by?: string },
-  ): Promise<{ version: number }> {
+  ): Promise<UpdateResult> {
     this.#checkOpen()
     return this.#jobCommands.rollback(job, version, options)
   }
 
   /** Ends a job that nobody declares any more; its history stays. */
-  async retire(job: AnyDefinition | string, options?: { tenant?: string; by?: string }): Promise<{ version: number }> {
+  async retire(job: AnyDefinition | string, options?: { tenant?: string; by?: string }): Promise<UpdateResult> {
     this.#checkOpen()
     return this.#jobCommands.retire(job, options)
   }
 
   /** Pauses a job, a tenant (`{ tenant }`), or everything (no target). Scheduled instants meanwhile are skipped, other work waits. */
-  async pause(target?: PauseTarget, options?: { reason?: string; until?: RunAt; by?: string }): Promise<'paused' | 'unchanged'> {
+  async pause(target?: PauseTarget, options?: PauseOptions): Promise<'paused' | 'unchanged'> {
     this.#checkOpen()
-    return this.#jobCommands.pause(target, options)
+    return this.#pauses.pause(target, options)
   }
 
   async resume(target?: PauseTarget): Promise<'resumed' | 'unchanged'> {
     this.#checkOpen()
-    return this.#jobCommands.resume(target)
+    return this.#pauses.resume(target)
   }
 
   /** The pauses in force, and with `all` those that are over, too. */
   async pauses(options?: { all?: boolean }): Promise<readonly PauseView[]> {
     this.#checkOpen()
-    return this.#jobCommands.pauses(options)
+    return this.#pauses.pauses(options)
   }
 
   /** Runs a job now, once, beside its schedule. */
-  async trigger(
-    job: AnyDefinition | string,
-    options?: { payload?: unknown; key?: string; tenant?: string },
+  async trigger<const J extends Job>(
+    job: J,
+    options?: { payload?: InputOf<J>; key?: string; tenant?: string },
   ): Promise<EnqueueResult> {
     this.#checkOpen()
+    ownNameOf(job)
     return this.#commands.trigger(job, options)
   }
 
@@ -250,14 +278,17 @@ export class Punctual implements AsyncDisposable {
     await this.#commands.wake()
   }
 
-  /** Moves pending work to another time. */
-  async reschedule(target: OccurrenceTarget, runAt: RunAt): Promise<void> {
+  /**
+   * Moves pending work to another time.
+   * @example await punctual.reschedule({ job: remind, key: 'order-42' }, { delay: '1h' })
+   */
+  async reschedule(target: OccurrenceTarget, when: When): Promise<void> {
     this.#checkOpen()
-    return this.#commands.reschedule(target, runAt)
+    return this.#commands.reschedule(target, when)
   }
 
   /** Gives a dead occurrence another chance, with fresh retries; its finished tasks are not repeated. */
-  async retry(target: OccurrenceTarget, options?: { runAt?: RunAt }): Promise<void> {
+  async retry(target: OccurrenceTarget, options?: When): Promise<void> {
     this.#checkOpen()
     return this.#commands.retry(target, options)
   }
@@ -268,9 +299,17 @@ export class Punctual implements AsyncDisposable {
     return this.#commands.discard(target, options)
   }
 
-  async get(target: OccurrenceTarget): Promise<Occurrence | null> {
+  /**
+   * An occurrence with all that became of it; null when there is none. With its job, payload and result have the job's types.
+   * @example const found = await punctual.get(invoice, id)
+   */
+  async get<const J extends AnyDefinition>(job: J, id: string): Promise<OccurrenceOf<J> | null>
+  async get<const J extends Job = string>(target: OccurrenceTarget<J>): Promise<OccurrenceOf<J> | null>
+  async get(first: OccurrenceTarget | AnyDefinition, id?: string): Promise<Occurrence | null> {
     this.#checkOpen()
-    return this.#reads.get(target)
+    if (!(first instanceof Definition)) return this.#reads.get(first)
+    const found = await this.#reads.get(id as string)
+    return found?.definition === first.name ? found : null
   }
 
   /** The newest first, a page at a time. */
@@ -287,6 +326,20 @@ export class Punctual implements AsyncDisposable {
   async status(job: AnyDefinition | string, options?: { tenant?: string }): Promise<JobStatus> {
     this.#checkOpen()
     return this.#reads.status(job, options)
+  }
+
+  /** The settings that a run of the job, or one of its tasks, would be subject to now. */
+  async settings(job: Job, task?: string, options?: { tenant?: string }): Promise<EffectiveSettings> {
+    this.#checkOpen()
+    return this.#reads.settings(job, task, options)
+  }
+
+  /**
+   * The same API for one tenant: ids and jobs of other tenants are unknown to it.
+   * @example await punctual.tenant('acme').enqueue(remind, { order: 42 })
+   */
+  tenant(name: string): Tenant {
+    return new Tenant(this, checkName(name, 'tenant'))
   }
 
   /** Why a job or an occurrence has not run, or will not. */
@@ -319,7 +372,7 @@ export class Punctual implements AsyncDisposable {
   }
 
   /** The jobs by name and tenant, those that never ran included, a page at a time. */
-  async jobs(filter?: JobFilter): Promise<readonly JobView[]> {
+  async jobs(filter?: JobFilter): Promise<Page<JobView>> {
     this.#checkOpen()
     return this.#reads.jobs(filter)
   }
@@ -362,9 +415,9 @@ export class Punctual implements AsyncDisposable {
   }
 
   /** Registers a handler for a job, or for one of its tasks, apart from the definition. */
-  handle(job: AnyDefinition | string, handler: Handler<never, never>): this
-  handle(job: AnyDefinition | string, task: string, handler: Handler<never, never>): this
-  handle(job: AnyDefinition | string, second: string | Handler<never, never>, third?: Handler<never, never>): this {
+  handle<const J extends Job>(job: J, handler: HandlerOf<J>): this
+  handle<const J extends Job>(job: J, task: keyof ResultsOf<J> & string, handler: HandlerOf<J>): this
+  handle(job: Job, second: string | Handler<never, never>, third?: Handler<never, never>): this {
     const [task, handler] = typeof second === 'string' ? [second, third] : [null, second]
     this.#engine.env.registry.handle(nameOf(job), task === null ? null : checkName(task, 'task'), handler as Handler)
     this.#engine.noteRegistration()

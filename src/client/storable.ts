@@ -1,9 +1,17 @@
 import { PunctualError } from '../errors.ts'
 import { retryStrategies } from '../model/retry.ts'
-import type { TaskSettingsOptions } from '../model/settings.ts'
+import type { SettingsOptions } from '../model/settings.ts'
 
 /** Settings that go to the store; a function of one's own can only be kept by code. */
-export function storable<Given extends TaskSettingsOptions>(settings: Given, where: string): Given {
+export function storable<Given extends SettingsOptions>(settings: Given, where: string): Given {
+  for (const name of ['concurrency', 'rate'] as const) {
+    if (typeof (settings[name] as { key?: unknown } | undefined)?.key === 'function')
+      throw new PunctualError(
+        'option.invalid',
+        `${where}.${name}.key must be a text here: a function cannot be stored; give it to defineJob`,
+        { field: `${name}.key` },
+      )
+  }
   if (typeof settings.retry?.strategy !== 'function') return settings
   throw new PunctualError(
     'option.invalid',

@@ -1,11 +1,13 @@
 import type { Logger } from '../model/context.ts'
 import type { RetryFunction } from '../model/retry.ts'
 import type { SettingsDiff } from '../model/settings.ts'
+import type { UpdatePolicy } from '../model/update.ts'
 import type { BacklogGroup, Quota, Store } from '../store/store.ts'
 import type { Clock } from '../time/clock.ts'
 import type { Bus } from './node/bus.ts'
 import type { Registry } from './node/registry.ts'
 import type { StoreTime } from './node/store-time.ts'
+import type { Rides } from './record/rides.ts'
 import type { Timeouts } from './turn/timeouts.ts'
 
 /** All that the engine's parts have in common. Nothing else connects them to the world. */
@@ -21,6 +23,7 @@ export interface Env {
   readonly registry: Registry
   readonly time: StoreTime
   readonly timeouts: Timeouts
+  readonly rides: Rides
   /** What this process declares: a hash by job id. */
   readonly declared: Map<string, string>
   /** Since when no live node has declared the newest version of a job that this process would take back, by the monotonic clock. */
@@ -45,6 +48,10 @@ export interface EngineOptions {
   readonly settings: SettingsDiff
   /** The scheduler's own retry strategy, which cannot be stored. */
   readonly retryFunction: RetryFunction | undefined
+  /** The zone of schedules that name none. */
+  readonly timezone: string
+  /** When changes of jobs take hold, unless the change says so itself. */
+  readonly update: UpdatePolicy
   /** The most occurrences that one claim takes; the store may allow less. */
   readonly claimLimit: number
   readonly pollMs: number
@@ -71,6 +78,8 @@ export const defaultOptions: Omit<EngineOptions, 'nodeName' | 'settings' | 'retr
   clusterLimit: null,
   retireOrphans: false,
   pick: 'priority',
+  update: 'immediate',
+  timezone: 'UTC',
   concurrency: 10,
   claimLimit: 1000,
   pollMs: 2000,

@@ -4,7 +4,7 @@ import type { Logger } from '../model/context.ts'
 
 /** What only a request can get wrong, or a response must not tell. */
 type HttpErrorCode = 'route.unknown' | 'method.unsupported' | 'access.refused' | 'request.failed'
-type RefusalStatus = 400 | 401 | 404 | 405 | 500 | 503
+type RefusalStatus = 400 | 401 | 404 | 405 | 409 | 413 | 500 | 503
 
 export function refusal(
   c: Context,
@@ -33,8 +33,12 @@ function messageOf({ code, message }: PunctualError): string {
   return code.startsWith('store.') ? 'The store does not answer; try again' : message
 }
 
+const badInput: readonly string[] = ['option', 'name', 'key', 'instant', 'duration', 'zone', 'schedule', 'payload', 'task']
+
 function statusOf(code: ErrorCode): RefusalStatus {
-  if (code === 'occurrence.unknown' || code === 'job.unknown') return 404
+  if (code === 'occurrence.unknown' || code === 'job.unknown' || code === 'definition.unknown') return 404
+  if (code === 'occurrence.conflict' || code === 'job.conflict') return 409
+  if (code === 'payload.too-large') return 413
   if (
     code === 'store.unreachable' ||
     code === 'store.refused' ||
@@ -44,5 +48,5 @@ function statusOf(code: ErrorCode): RefusalStatus {
   )
     return 503
   const [noun] = code.split('.')
-  return ['option', 'name', 'key', 'instant', 'duration'].includes(noun as string) ? 400 : 500
+  return badInput.includes(noun as string) ? 400 : 500
 }

@@ -1,4 +1,5 @@
 import { Hono, type MiddlewareHandler } from 'hono'
+import { getPath } from 'hono/utils/url'
 import { stderrLogger } from '../client/logger.ts'
 import type { Punctual } from '../client/punctual.ts'
 import { PunctualError } from '../errors.ts'
@@ -33,7 +34,8 @@ export function createHandler(punctual: Punctual, options: HandlerOptions = {}):
   const authenticate = checkAuthenticate(options.authenticate)
   const log = options.log ?? stderrLogger
 
-  const app = new Hono()
+  // The base path itself answers with and without a slash at its end.
+  const app = new Hono({ getPath: (request) => pathOf(request, basePath) })
     .basePath(basePath || '/')
     .use(securityHeaders)
     .use(onlyReads)
@@ -47,6 +49,11 @@ export function createHandler(punctual: Punctual, options: HandlerOptions = {}):
   app.notFound((c) => refusal(c, 404, 'route.unknown', 'There is nothing at this address', {}))
   app.onError((error, c) => errorResponse(c, error, log))
   return async (request) => app.fetch(request)
+}
+
+function pathOf(request: Request, basePath: string): string {
+  const path = getPath(request)
+  return path === `${basePath}/` ? basePath || '/' : path
 }
 
 const onlyReads: MiddlewareHandler = async (c, next) => {

@@ -35,13 +35,15 @@ export interface Context<Payload = unknown, Results = Readonly<Record<string, un
   readonly refs: Refs
   readonly source: Source
   readonly occurrenceId: string
+  /** The id of the occurrence that this one repeats: for a replay, and for a backfill of an instant that has a record. Else null. */
+  readonly replayOf: string | null
   readonly taskRunId: string
   readonly attemptId: string
   /** The same for every attempt of this task run: hand it to systems that drop duplicates. */
   readonly idempotencyKey: string
   /** 1 for the first try of this task. */
   readonly attempt: number
-  /** When the occurrence was first due. */
+  /** The instant that the occurrence stands for: when it was first due. A replay keeps the instant of its origin. */
   readonly scheduledAt: Date
   /** How long after `scheduledAt` this attempt began, in ms. */
   readonly lateness: number

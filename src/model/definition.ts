@@ -1,28 +1,52 @@
 import { PunctualError } from '../errors.ts'
 import type { Schedule } from '../schedule/schedule.ts'
 import { neverFires } from '../schedule/schedule.ts'
+import { zoneNamed } from '../time/zone.ts'
 import type { Context, Handler } from './context.ts'
+import type { Jsonified, PlainJson } from './json.ts'
+import { limitsOf } from './limit-keys.ts'
 import { checkName, checkOptions } from './limits.ts'
+import type { ConcurrencyOptions, LimitKey, RateOptions } from './overlap.ts'
 import type { PayloadSchema } from './payload.ts'
 import type { ExecutionReport } from './report.ts'
 import type { RetryFunction } from './retry.ts'
 import {
+  type FailureStrategy,
   parseSettings,
   retryFunction,
   type SettingsDiff,
   type SettingsOptions,
   settingNames,
+  type TaskMode,
   type TaskSettingsOptions,
+  taskModes,
   taskSettingNames,
 } from './settings.ts'
 import { checkNextTask } from './task-graph.ts'
 
-/** What code declares of a job, besides its tasks. */
-export interface DefinitionOptions<Input = unknown, Payload = Input> extends SettingsOptions {
+/** The options of `defineJob`. */
+export interface DefinitionOptions<
+  Input = unknown,
+  Payload = Input,
+  Mode extends TaskMode = TaskMode,
+  OnFailure extends FailureStrategy = FailureStrategy,
+> extends Omit<SettingsOptions, 'mode' | 'onFailure' | 'concurrency' | 'rate'> {
   /** A Standard Schema (zod, valibot, arktype …) that every payload must pass. */
   payload?: PayloadSchema<Input, Payload>
   /** When the job runs by itself, under the definition's name. */
   schedule?: Schedule
+  /** The zone of schedules of this job that name none. Default: as the scheduler says, UTC. */
+  timezone?: string
+  /**
+   * `sequential` (default): each task sees the results of all earlier ones. `parallel`: all tasks at once. `graph`: as their `after` says.
+   */
+  mode?: Mode
+  /** The effect of a task's final failure on the other tasks. Default `fail-fast`. */
+  onFailure?: OnFailure
+  /** At most so many occurrences with this key run at once, in the whole cluster. A number alone limits the job itself. */
+  concurrency?: number | ConcurrencyOptions<LimitKey<Input>>
+  /** At most so many occurrences with this key start within a time, in the whole cluster. */
+  rate?: RateOptions<LimitKey<Input>>
   /** Runs before the first attempt of an occurrence; at least once, and a throw changes nothing. */
   onStart?: (ctx: HookContext<Payload>) => unknown
   /**
@@ -32,19 +56,30 @@ export interface DefinitionOptions<Input = unknown, Payload = Input> extends Set
   onComplete?: (report: ExecutionReport) => unknown
 }
 
-/** What `onStart` is given: the occurrence, before any of its tasks. */
+/** The context of `onStart`: the occurrence, before any of its tasks. */
 export type HookContext<Payload = unknown> = Pick<
   Context<Payload>,
   'payload' | 'tenant' | 'job' | 'key' | 'entity' | 'refs' | 'source' | 'occurrenceId' | 'scheduledAt' | 'lastRunAt' | 'log'
 >
 
-export interface TaskOptions<After extends string = string> extends TaskSettingsOptions {
-  /** The tasks that must be finished first; their results are in `ctx.results`. */
-  after?: readonly After[]
+export interface TaskOptions<
+  After extends string = string,
+  Mode extends TaskMode = TaskMode,
+  OnFailure extends FailureStrategy = FailureStrategy,
+> extends Omit<TaskSettingsOptions, 'onFailure'> {
+  /** In `mode: 'graph'`: the tasks that must be finished first; their results are in `ctx.results`. */
+  after?: Mode extends 'graph' ? readonly After[] : AfterNeedsModeGraph
+  /** The effect of this task's final failure on the other tasks. Default: the job's setting. */
+  onFailure?: OnFailure
   /** Runs the handler in a thread, for work that computes for long. Needs `module`, and the package `piscina`. */
   runIn?: 'worker'
   /** The module that exports the handler under the name `handler`: a URL such as `new URL('./render.js', import.meta.url)`. */
   module?: URL | string
+}
+
+/** The compiler shows this type for an `after` in a job that is no graph. */
+export interface AfterNeedsModeGraph {
+  readonly error: "after needs mode: 'graph' in the options of defineJob; without it tasks run one after the other"
 }
 
 /** A task as the engine sees it. */
@@ -60,10 +95,34 @@ export interface TaskDefinition {
 
 type Results = Record<string, unknown>
 type NewName<Name extends string, Known> = Name extends keyof Known ? never : Name
-type TaskHandler<Payload, Known, After extends keyof Known, Result> = Handler<Payload, Readonly<Pick<Known, After>>, Result>
+/** The results that a task sees. */
+type Seen<Known, Mode, After extends keyof Known> = Readonly<
+  Mode extends 'graph' ? Flat<Pick<Known, After>> : Mode extends 'parallel' ? {} : Known
+>
+/** A result as others see it: read from JSON, and missing where the job goes on without it. */
+type Kept<Result, OnFailure> = [OnFailure] extends ['continue']
+  ? Jsonified<Awaited<Result>> | undefined
+  : Jsonified<Awaited<Result>>
+type With<Known, Name extends string, Result, OnFailure> = Flat<Known & Record<Name, Kept<Result, OnFailure>>>
+/** Written out: the compiler then shows names and types instead of this alias. */
+type Flat<Type> = Type extends infer Own ? { [Key in keyof Own]: Own[Key] } : never
 
 /** An immutable description of a job: `task` returns a new one. Made by `defineJob`. */
-export class Definition<Input = unknown, Payload = Input, Known extends Results = Results> {
+export class Definition<
+  Input = unknown,
+  Payload = Input,
+  Known extends Results = Results,
+  Mode extends TaskMode = TaskMode,
+  OnFailure extends FailureStrategy = FailureStrategy,
+  Result = unknown,
+> {
+  /** Only for the compiler: there is no such field. */
+  declare readonly '~types'?: {
+    readonly input: Input
+    readonly payload: Payload
+    readonly results: Known
+    readonly result: Result
+  }
   readonly name: string
   readonly options: DefinitionOptions<Input, Payload>
   readonly settings: SettingsDiff
@@ -84,62 +143,114 @@ export class Definition<Input = unknown, Payload = Input, Known extends Results 
   }
 
   /** Adds a task. Without a handler, one must be registered under the names of the job and the task. */
-  task<const Name extends string, Result = unknown>(
+  task<const Name extends string, Own = unknown>(
     name: NewName<Name, Known>,
-    handler?: TaskHandler<Payload, Known, never, Result>,
-  ): Definition<Input, Payload, Known & Record<Name, Awaited<Result>>>
-  task<const Name extends string, const After extends keyof Known & string = never, Result = unknown>(
+    handler?: Handler<Payload, Seen<Known, Mode, never>, Own>,
+  ): Definition<Input, Payload, With<Known, Name, Own, OnFailure>, Mode, OnFailure, Kept<Own, OnFailure>>
+  task<
+    const Name extends string,
+    const After extends keyof Known & string = never,
+    const Failing extends FailureStrategy = OnFailure,
+    Own = unknown,
+  >(
     name: NewName<Name, Known>,
-    options: TaskOptions<After>,
-    handler?: TaskHandler<Payload, Known, After, Result>,
-  ): Definition<Input, Payload, Known & Record<Name, Awaited<Result>>>
-  task(
-    name: string,
-    second?: TaskOptions | Handler<Payload, never>,
-    third?: Handler<Payload, never>,
-  ): Definition<Input, Payload, Known> {
+    options: TaskOptions<After, Mode, Failing>,
+    handler?: Handler<Payload, Seen<Known, Mode, After>, Own>,
+  ): Definition<Input, Payload, With<Known, Name, Own, Failing>, Mode, OnFailure, Kept<Own, Failing>>
+  task(name: string, second?: TaskOptions | Handler<Payload, never>, third?: Handler<Payload, never>): AnyDefinition {
     const options = typeof second === 'function' ? {} : (second ?? {})
     const handler = typeof second === 'function' ? second : third
     checkName(name, `name of a task of job ${JSON.stringify(this.name)}`)
     const where = `task ${JSON.stringify(name)} of job ${JSON.stringify(this.name)}`
     checkOptions(options, [...taskSettingNames, 'after', 'runIn', 'module'], where)
-    checkNextTask(this.tasks, { name, after: options.after }, this.name)
+    const after = options.after as readonly string[] | undefined
+    checkNextTask(this.tasks, { name, after }, this.name)
+    if (after !== undefined && this.settings.mode !== 'graph')
+      throw new PunctualError(
+        'option.invalid',
+        `after of ${where} needs mode: 'graph' in the options of defineJob; without it tasks run one after the other and see all earlier results`,
+        { field: 'after', job: this.name, task: name },
+      )
     if (handler !== undefined && typeof handler !== 'function')
       throw new PunctualError('option.invalid', `The handler of ${where} must be a function; got ${typeof handler}`, {
         field: 'handler',
       })
-    const { after, runIn, module, ...settings } = options
+    const { after: _, runIn, module, ...settings } = options
     const task: TaskDefinition = {
       name,
       after,
-      settings: parseSettings(settings, where, taskSettingNames),
+      settings: parseSettings(settings, where, { allowed: taskSettingNames }),
       retryFunction: retryFunction(options),
       handler: handler as Handler | undefined,
       ...workerModule(runIn, module, handler !== undefined, where),
     }
-    return new Definition<Input, Payload, Known>(this.name, this.options, this.settings, [...this.tasks, task])
+    return new Definition<Input, Payload>(this.name, this.options, this.settings, [...this.tasks, task])
   }
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: a list of definitions holds any payload and any results
-export type AnyDefinition = Definition<any, any, any>
-// biome-ignore lint/suspicious/noExplicitAny: what a handler gets and returns does not matter to who enqueues
-export type DefinitionTaking<Input> = Definition<Input, any, any>
+export type AnyDefinition = Definition<any, any, any, any, any, any>
 
-const optionNames = [...settingNames, 'payload', 'schedule', 'onStart', 'onComplete']
+type TypesOf<Job extends AnyDefinition> = NonNullable<Job['~types']>
+/** The payload that `enqueue` takes for a job. Parts that JSON would change do not compile. */
+export type InputOf<Job extends AnyDefinition | string> = Job extends AnyDefinition ? PlainJson<TypesOf<Job>['input']> : unknown
+/** The payload that the handlers of a job get. */
+export type PayloadOf<Job extends AnyDefinition | string> = Job extends AnyDefinition ? TypesOf<Job>['payload'] : unknown
+/** The results of a job's tasks, by name. */
+export type ResultsOf<Job extends AnyDefinition | string> = Job extends AnyDefinition ? TypesOf<Job>['results'] : Results
+/** The result of a job: that of its last task. */
+export type ResultOf<Job extends AnyDefinition | string> = Job extends AnyDefinition ? TypesOf<Job>['result'] : unknown
+
+const optionNames = [...settingNames, 'payload', 'schedule', 'timezone', 'onStart', 'onComplete']
 
 /**
- * Declares a job: its name, the schema of its payload, its settings and, by `.task`, its work.
- * @example defineJob('report', { schedule: cron('0 6 * * *') }).task('build', (ctx) => build(ctx.signal))
+ * Declares a job: its name, the schema of its payload, its settings and its work. A job of one step has a handler right here, one of
+ * several steps has tasks. Without a schema, say the type of the payload (and the mode, if it is not `sequential`) as a type argument.
+ * @example defineJob('report', { schedule: cron('0 6 * * *') }, ({ signal }) => build(signal))
+ * @example defineJob<{ order: number }>('invoice').task('read', ({ payload }) => read(payload.order)).task('send', ({ results }) => send(results.read))
  */
-export function defineJob<Input = unknown, Payload = Input>(
+export function defineJob<Payload = unknown, Own = unknown>(
   name: string,
-  options: DefinitionOptions<Input, Payload> = {},
-): Definition<Input, Payload, {}> {
+  handler: Handler<Payload, {}, Own>,
+): Definition<Payload, Payload, { run: Kept<Own, never> }, 'sequential', FailureStrategy, Kept<Own, 'fail-fast'>>
+export function defineJob<
+  Payload = unknown,
+  const Mode extends TaskMode = 'sequential',
+  const OnFailure extends FailureStrategy = FailureStrategy,
+  Input = Payload,
+  Own = unknown,
+>(
+  name: string,
+  options: DefinitionOptions<Input, Payload, Mode, OnFailure>,
+  handler: Handler<Payload, {}, Own>,
+): Definition<Input, Payload, With<{}, 'run', Own, OnFailure>, Mode, OnFailure, Kept<Own, OnFailure>>
+export function defineJob<
+  Payload = unknown,
+  const Mode extends TaskMode = 'sequential',
+  const OnFailure extends FailureStrategy = FailureStrategy,
+  Input = Payload,
+>(
+  name: string,
+  options?: DefinitionOptions<Input, Payload, Mode, OnFailure>,
+): Definition<Input, Payload, {}, Mode, OnFailure, undefined>
+export function defineJob(
+  name: string,
+  // biome-ignore lint/suspicious/noExplicitAny: the overloads above say what goes together
+  second: DefinitionOptions<any, any, any, any> | Handler<any, any, any> = {},
+  // biome-ignore lint/suspicious/noExplicitAny: as above
+  third?: Handler<any, any, any>,
+): AnyDefinition {
+  const [options, handler] = typeof second === 'function' ? [{}, second] : [second, third]
+  const definition = definitionOf(name, options)
+  return handler === undefined ? definition : definition.task(soleTask, {}, handler)
+}
+
+function definitionOf(name: string, options: DefinitionOptions): Definition<unknown, unknown, {}> {
   checkName(name, 'name of a job')
   const where = `job ${JSON.stringify(name)}`
   checkOptions(options, optionNames, where)
-  const { payload, schedule, onStart, onComplete, ...settings } = options
+  const { payload, schedule, timezone, onStart, onComplete, ...settings } = options
+  if (timezone !== undefined) zoneNamed(timezone)
   if (payload !== undefined && typeof payload?.['~standard']?.validate !== 'function') {
     throw new PunctualError('option.invalid', `payload of ${where} must be a Standard Schema (zod, valibot, arktype …)`, {
       field: 'payload',
@@ -148,17 +259,37 @@ export function defineJob<Input = unknown, Payload = Input>(
   }
   checkHook(onStart, 'onStart', name)
   checkHook(onComplete, 'onComplete', name)
-  if (schedule !== undefined) checkSchedule(schedule, where)
-  return new Definition<Input, Payload, {}>(name, options, parseSettings(settings, where), [])
+  if (schedule !== undefined) {
+    checkSchedule(schedule, where)
+    if (payload) checkOptional(payload, name)
+  }
+  const definition = new Definition(name, options, parseSettings(settings as SettingsOptions, where, { modes: taskModes }), [])
+  // A key that cannot be made of no payload is refused here rather than when the job is declared.
+  if (schedule !== undefined) limitsOf(definition, undefined)
+  return definition
+}
+
+/** Refuses a schema that needs a payload: a schedule that stands in the definition brings none. Asynchronous schemas are not tried. */
+function checkOptional(schema: PayloadSchema, job: string): void {
+  const answer = schema['~standard'].validate(undefined)
+  if (answer instanceof Promise) answer.catch(() => {})
+  else if (answer.issues)
+    throw new PunctualError(
+      'payload.rejected',
+      `Job ${JSON.stringify(job)} has a schedule and needs a payload, which a schedule in the definition cannot bring. Give both to schedule(definition, schedule, { payload })`,
+      { field: 'schedule', job, issues: answer.issues.map(({ message }) => ({ message, path: [] })) },
+    )
 }
 
 /** The tasks to run: a definition without any has the one task `run`, whose handler is registered under the definition's name. */
 export function tasksOf(definition: AnyDefinition): readonly TaskDefinition[] {
-  return definition.tasks.length > 0 ? definition.tasks : soleTask
+  return definition.tasks.length > 0 ? definition.tasks : bareTask
 }
 
-const soleTask: readonly TaskDefinition[] = [
-  { name: 'run', after: undefined, settings: {}, retryFunction: undefined, handler: undefined },
+/** The name of the task of a job of one step. */
+const soleTask = 'run'
+const bareTask: readonly TaskDefinition[] = [
+  { name: soleTask, after: undefined, settings: {}, retryFunction: undefined, handler: undefined },
 ]
 
 /** Refuses what is not a schedule, and a schedule that never fires. */

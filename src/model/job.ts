@@ -1,5 +1,7 @@
 import type { ScheduleJson } from '../schedule/schedule.ts'
 import { type AnyDefinition, Definition, tasksOf } from './definition.ts'
+import { limitsOf } from './limit-keys.ts'
+import { decodePayload } from './payload.ts'
 import type { SettingsDiff } from './settings.ts'
 import type { TaskNode } from './task-graph.ts'
 
@@ -78,7 +80,7 @@ export function jobSpec(
     definition: definition.name,
     schedule: use.schedule ?? null,
     payload: use.payload ?? null,
-    settings: use.settings ?? {},
+    settings: { ...(use.schedule && limitsOf(definition, decodePayload(use.payload ?? null))), ...use.settings },
     defaults: definition.settings,
     tasks: tasksOf(definition).map(({ name, after, settings }) => ({
       name,

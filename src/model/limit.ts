@@ -1,7 +1,8 @@
 // Limits as data: the keys that an occurrence must be granted before it runs. The door (store/rules/door.ts) grants them.
+import { PunctualError } from '../errors.ts'
 import type { JobSpec } from './job.ts'
 import type { Source } from './lifecycle.ts'
-import type { OverlapPolicy } from './overlap.ts'
+import type { ConcurrencyLimit, OverlapPolicy } from './overlap.ts'
 import { cascade, type Settings, type SettingsDiff } from './settings.ts'
 
 /**
@@ -28,7 +29,7 @@ export function inDoorOrder(limits: readonly Limit[]): readonly Limit[] {
   return limits.toSorted((a, b) => rankOf(a) - rankOf(b) || (a.key < b.key ? -1 : 1))
 }
 
-export function rankOf({ kind }: Limit): number {
+export function rankOf({ kind }: Pick<Limit, 'kind'>): number {
   return limitKinds.indexOf(kind)
 }
 
@@ -52,13 +53,13 @@ export function limitsFor({
   const policy = overlapFor(source, settings.overlap)
   if (policy !== 'allow') limits.push({ kind: 'overlap', key: limitKey('overlap', tenant, job), limit: 1, policy })
   if (settings.concurrency) {
-    const { key, limit } = settings.concurrency
-    limits.push({ kind: 'concurrency', key: limitKey('concurrency', tenant, key), limit })
+    const { limit } = settings.concurrency
+    limits.push({ kind: 'concurrency', key: limitKey('concurrency', tenant, ...ownKey(settings.concurrency, job)), limit })
   }
   if (settings.rate) {
     // The window is a part of the key: jobs that share a key text under different windows do not disturb each other.
-    const { key, limit, perMs } = settings.rate
-    limits.push({ kind: 'rate', key: limitKey('rate', tenant, key, String(perMs)), limit, perMs })
+    const { limit, perMs } = settings.rate
+    limits.push({ kind: 'rate', key: limitKey('rate', tenant, ...ownKey(settings.rate, job), String(perMs)), limit, perMs })
   }
   return limits.length === 0 ? null : limits
 }
@@ -80,6 +81,16 @@ function overlapFor(source: Source, policy: OverlapPolicy): OverlapPolicy {
   if (source === 'schedule') return policy
   if (source === 'deferred' || source === 'timer' || source === 'backfill') return 'allow'
   return policy === 'allow' ? 'allow' : 'queue'
+}
+
+/** The text of a user, or, of the job itself, two parts that no text of a user equals. */
+function ownKey({ key, isByPayload }: ConcurrencyLimit, job: string): readonly string[] {
+  if (!isByPayload) return key === null ? ['', job] : [key]
+  throw new PunctualError(
+    'definition.unknown',
+    `A limit key of job ${JSON.stringify(job)} is a function of the payload: only a process that has the definition can create this work`,
+    { field: 'key', job },
+  )
 }
 
 function limitKey(...parts: readonly string[]): string {

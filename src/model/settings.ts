@@ -15,8 +15,11 @@ import {
 import { parseRecovery, type RecoveryOptions, type RecoveryPolicy } from './recovery.ts'
 import { defaultRetry, parseRetry, type RetryFunction, type RetryOptions, type RetryPolicy } from './retry.ts'
 
-export const taskModes = ['sequential', 'parallel'] as const
-export const failureStrategies = ['fail-fast', 'continue', 'retry'] as const
+/** What may be set for a job; a graph is what its definition makes it. */
+export const jobModes = ['sequential', 'parallel'] as const
+export const taskModes = [...jobModes, 'graph'] as const
+export const failureStrategies = ['fail-fast', 'continue', 'hold'] as const
+export type JobMode = (typeof jobModes)[number]
 export type TaskMode = (typeof taskModes)[number]
 export type FailureStrategy = (typeof failureStrategies)[number]
 
@@ -34,8 +37,8 @@ export interface TaskSettingsOptions {
 export interface SettingsOptions extends TaskSettingsOptions {
   /** A whole turn of an occurrence may take this long, waits between turns not counted. Default 1 h. */
   executionTimeout?: DurationInput
-  /** `sequential` (default) or `parallel`; any task with `after` makes it a graph. */
-  mode?: TaskMode
+  /** `sequential` (default): each task sees the results of all earlier ones. `parallel`: all at once. */
+  mode?: JobMode
   /** 0–9, lower first. Default 5. */
   priority?: number
   /** Whether work out of retries waits as `dead` for a person. Default: enqueued work does, scheduled work does not. */
@@ -46,8 +49,8 @@ export interface SettingsOptions extends TaskSettingsOptions {
   recovery?: RecoveryOptions
   /** Recovered occurrences that run at once in the whole cluster. Default 10. */
   catchUp?: number
-  /** At most so many occurrences with this key run at once, in the whole cluster. */
-  concurrency?: ConcurrencyOptions
+  /** At most so many occurrences with this key run at once, in the whole cluster. A number alone limits the job itself. */
+  concurrency?: number | ConcurrencyOptions
   /** At most so many occurrences with this key start within a time, in the whole cluster. */
   rate?: RateOptions
   /** An occurrence that has not started this long after it was due ends as missed. Default: it waits for ever. */
@@ -115,16 +118,22 @@ export const settingNames = [
 ] as const
 
 /** The stored form of settings options. Refuses unknown names and values out of range, naming the field. */
-export function parseSettings(options: SettingsOptions, where: string, allowed: readonly string[] = settingNames): SettingsDiff {
+export function parseSettings(
+  options: SettingsOptions,
+  where: string,
+  { allowed = settingNames, modes = jobModes }: { allowed?: readonly string[]; modes?: readonly TaskMode[] } = {},
+): SettingsDiff {
   checkOptions(options, allowed, where)
   const { retry, timeout, onFailure, executionTimeout, mode, priority, deadLetter } = options
   return {
     ...parsePolicies(options, where),
     ...(retry !== undefined && { retry: parseRetry(retry, `${where}.retry`) }),
-    ...(timeout !== undefined && { timeoutMs: parseDuration(timeout, `${where}.timeout`) }),
+    ...(timeout !== undefined && { timeoutMs: parseDuration(timeout, `${where}.timeout`, 1) }),
     ...(onFailure !== undefined && { onFailure: checkOneOf(onFailure, `${where}.onFailure`, failureStrategies) }),
-    ...(executionTimeout !== undefined && { executionTimeoutMs: parseDuration(executionTimeout, `${where}.executionTimeout`) }),
-    ...(mode !== undefined && { mode: checkOneOf(mode, `${where}.mode`, taskModes) }),
+    ...(executionTimeout !== undefined && {
+      executionTimeoutMs: parseDuration(executionTimeout, `${where}.executionTimeout`, 1),
+    }),
+    ...(mode !== undefined && { mode: checkOneOf<TaskMode>(mode, `${where}.mode`, modes) }),
     ...(priority !== undefined && { priority: checkWhole(priority, `${where}.priority`, 0, 9) }),
     ...(deadLetter !== undefined && { deadLetter: checkBoolean(deadLetter, `${where}.deadLetter`) }),
   }
@@ -170,7 +179,7 @@ function changed<T extends object>(value: T, base: T): Partial<T> | null {
   return entries.length === 0 ? null : (Object.fromEntries(entries) as Partial<T>)
 }
 
-function checkBoolean(value: unknown, field: string): boolean {
+export function checkBoolean(value: unknown, field: string): boolean {
   if (typeof value === 'boolean') return value
   throw new PunctualError('option.invalid', `${field} must be true or false; got ${shown(value)}`, { field, given: shown(value) })
 }

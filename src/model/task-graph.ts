@@ -11,18 +11,13 @@ export interface TaskNode {
 export type TaskGraph = ReadonlyMap<string, readonly string[]>
 
 /**
- * The graph of a job's tasks. Without any `after`, tasks follow each other (`sequential`) or stand side by side (`parallel`);
- * with one, the graph is what the `after`s say and a task without it starts at once.
+ * The graph of a job's tasks. In sequence each task follows all earlier ones, and sees their results; in parallel none follows another.
+ * In a graph, which alone has an `after`, a task without it starts at once.
  */
 export function taskGraph(tasks: readonly TaskNode[], mode: TaskMode): TaskGraph {
-  const isGraph = tasks.some((task) => task.after !== undefined)
+  const isGraph = mode === 'graph' || tasks.some((task) => task.after !== undefined)
   const graph = new Map<string, readonly string[]>()
-  let previous: string | undefined
-  for (const { name, after } of tasks) {
-    const chained = mode === 'sequential' && previous !== undefined ? [previous] : []
-    graph.set(name, isGraph ? (after ?? []) : chained)
-    previous = name
-  }
+  for (const { name, after } of tasks) graph.set(name, isGraph ? (after ?? []) : mode === 'parallel' ? [] : [...graph.keys()])
   return graph
 }
 

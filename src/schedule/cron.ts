@@ -15,19 +15,19 @@ export interface CronOptions extends BoundsOptions {
    * What becomes of wall times that a clock change skips. `run` (default): if the hour field does not cover all hours,
    * one instant at the end of the gap stands for all of them; otherwise, and with `skip`, they do not exist.
    */
-  readonly gap?: GapChoice
+  readonly skippedTime?: SkippedTime
   /**
    * Which pass counts when a clock change repeats wall times. `auto` (default): both where second, minute or hour has a
    * `*`, a range or a step, since elapsed time is meant; otherwise the first.
    */
-  readonly overlap?: OverlapChoice
+  readonly repeatedTime?: RepeatedTime
 }
 
-const gapChoices = ['run', 'skip'] as const
-const overlapChoices = ['auto', 'first', 'second', 'both'] as const
-type GapChoice = (typeof gapChoices)[number]
-type OverlapChoice = (typeof overlapChoices)[number]
-const optionNames = ['timezone', 'gap', 'overlap', ...boundsOptionNames]
+const skippedTimes = ['run', 'skip'] as const
+const repeatedTimes = ['auto', 'first', 'second', 'both'] as const
+type SkippedTime = (typeof skippedTimes)[number]
+type RepeatedTime = (typeof repeatedTimes)[number]
+const optionNames = ['timezone', 'skippedTime', 'repeatedTime', ...boundsOptionNames]
 const noOptions: CronOptions = {}
 
 /**
@@ -46,6 +46,7 @@ export class CronSchedule extends InstantSet {
   /** What holds at clock changes for this text, after `auto` has been decided. */
   readonly rules: CronRules
   readonly #zone: Zone
+  readonly #options: CronOptions
 
   constructor(text: string, pattern: CronPattern, zone: Zone, options: CronOptions) {
     super(parseBounds(options, zone))
@@ -53,6 +54,7 @@ export class CronSchedule extends InstantSet {
     this.pattern = pattern
     this.rules = cronRules(pattern, options)
     this.#zone = zone
+    this.#options = options
   }
 
   get kind(): 'cron' {
@@ -61,6 +63,11 @@ export class CronSchedule extends InstantSet {
 
   get timezone(): string {
     return this.#zone.name
+  }
+
+  /** Itself, when it names its zone. */
+  inZone(timezone: string): CronSchedule {
+    return this.#options.timezone === undefined ? cron(this.text, { ...this.#options, timezone }) : this
   }
 
   memberAfter(ms: number): number | null {
@@ -81,13 +88,13 @@ export class CronSchedule extends InstantSet {
   }
 
   toJSON(): ScheduleJson {
-    const { gap, overlap } = this.rules
+    const { skippedTime, repeatedTime } = this.rules
     return {
       kind: 'cron',
       text: this.text.trim().replace(/\s+/g, ' '),
       timezone: this.timezone,
-      ...(gap !== 'run' && { gap }),
-      ...(overlap !== 'auto' && { overlap }),
+      ...(skippedTime !== 'run' && { skippedTime }),
+      ...(repeatedTime !== 'auto' && { repeatedTime }),
       ...this.bounds?.toJSON(),
     }
   }
@@ -99,23 +106,28 @@ export function restoreCron(json: ScheduleJson): CronSchedule {
 }
 
 interface CronRules extends WalkRules {
-  readonly gap: GapChoice
-  readonly overlap: OverlapChoice
+  readonly skippedTime: SkippedTime
+  readonly repeatedTime: RepeatedTime
 }
 
 const sharedRules: CronRules[] = []
 
 /** Equal rules are one object, so that a schedule pays one pointer for them. */
 function cronRules(pattern: CronPattern, options: CronOptions): CronRules {
-  const gap = options.gap === undefined ? 'run' : checkChoice('gap', options.gap, gapChoices)
-  const overlap = options.overlap === undefined ? 'auto' : checkChoice('overlap', options.overlap, overlapChoices)
-  const counted = overlap === 'auto' ? (pattern.isInterval ? passes.both : passes.first) : passes[overlap]
-  const makesUp = gap === 'run' && pattern.hours !== everyHour
+  const skippedTime = options.skippedTime === undefined ? 'run' : checkChoice('skippedTime', options.skippedTime, skippedTimes)
+  const repeatedTime =
+    options.repeatedTime === undefined ? 'auto' : checkChoice('repeatedTime', options.repeatedTime, repeatedTimes)
+  const counted = repeatedTime === 'auto' ? (pattern.isInterval ? passes.both : passes.first) : passes[repeatedTime]
+  const makesUp = skippedTime === 'run' && pattern.hours !== everyHour
   const known = sharedRules.find(
-    (rules) => rules.passes === counted && rules.makesUp === makesUp && rules.gap === gap && rules.overlap === overlap,
+    (rules) =>
+      rules.passes === counted &&
+      rules.makesUp === makesUp &&
+      rules.skippedTime === skippedTime &&
+      rules.repeatedTime === repeatedTime,
   )
   if (known) return known
-  const rules = { gap, overlap, passes: counted, makesUp }
+  const rules = { skippedTime, repeatedTime, passes: counted, makesUp }
   sharedRules.push(rules)
   return rules
 }

@@ -4,8 +4,7 @@ import type { IntervalText } from './interval-text.ts'
 /** An interval in words, without its zone. */
 export function describeInterval({ duration, anchor, count }: IntervalText): string {
   const every = `Every ${saySpan(duration)}`
-  if (anchor === null) return every
-  const from = `${every}, from ${isoText(anchor)}`
+  const from = anchor === null ? every : `${every}, from ${isoText(anchor)}`
   return count === Infinity ? from : `${from}, ${count} ${count === 1 ? 'time' : 'times'} in all`
 }
 

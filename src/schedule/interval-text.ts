@@ -7,7 +7,9 @@ import { checkText, invalidSchedule } from './invalid-schedule.ts'
 /** What an ISO 8601 duration or repeating interval says. Instants are epoch milliseconds. */
 export interface IntervalText {
   readonly duration: CalendarDuration
-  /** The first occurrence; null for a bare duration. */
+  /** The duration as it is written. */
+  readonly period: string
+  /** The first occurrence; null where nothing says when it begins. */
   readonly anchor: number | null
   /** How many occurrences there are in all. */
   readonly count: number
@@ -16,27 +18,30 @@ export interface IntervalText {
 /** Shorter periods are refused. */
 const shortestPeriodMs = 100
 
-/** Reads `PT15M`, `R/start/duration`, `R5/start/duration` or `R/start/end`. A start without an offset is on the zone's wall. */
+/**
+ * Reads `PT15M`, `15m`, `R5/duration`, `R/start/duration`, `R5/start/duration` or `R/start/end`. A start without an offset is on the
+ * zone's wall.
+ */
 export function parseInterval(text: string, zone: Zone): IntervalText {
   checkText(text)
   const refuse = (position: number, reason: string) => invalidSchedule(text, position, reason)
   if (!/^R/i.test(text)) {
     if (text.includes('/')) throw refuse(0, 'a repeating interval begins with R/ or with Rn/ for n occurrences in all')
-    return { duration: parsePeriod(text, 0, refuse), anchor: null, count: Infinity }
+    return { duration: parsePeriod(text, 0, refuse), period: text, anchor: null, count: Infinity }
   }
   const [repeat, first, second, ...rest] = text.split('/') as [string, ...string[]]
   const count = parseCount(repeat, refuse)
   const firstAt = repeat.length + 1
-  if (first === undefined || second === undefined || rest.length > 0) {
-    throw refuse(Math.min(firstAt, text.length), 'expected R/start/duration or R/start/end; it needs a start to count from')
-  }
-  if (/^P/i.test(first)) throw refuse(firstAt, 'the form duration/end is not supported: write R/start/duration')
+  if (first === undefined || rest.length > 0)
+    throw refuse(Math.min(firstAt, text.length), 'expected R/duration, R/start/duration or R/start/end')
+  if (second === undefined) return { duration: parsePeriod(first, firstAt, refuse), period: first, anchor: null, count }
+  if (isPeriod(first)) throw refuse(firstAt, 'the form duration/end is not supported: write R/start/duration')
   const secondAt = firstAt + first.length + 1
   const anchor = parseMoment(first, zone) ?? fail(refuse(firstAt, 'expected a date and time such as 2026-01-31T00:00:00Z'))
-  if (/^P/i.test(second)) return { duration: parsePeriod(second, secondAt, refuse), anchor, count }
+  if (isPeriod(second)) return { duration: parsePeriod(second, secondAt, refuse), period: second, anchor, count }
   const end = parseMoment(second, zone) ?? fail(refuse(secondAt, 'expected a duration such as P1M or a date and time'))
   if (end - anchor < shortestPeriodMs) throw refuse(secondAt, `the end must be at least ${shortestPeriodMs} ms after the start`)
-  return { duration: { months: 0, days: 0, ms: end - anchor }, anchor, count }
+  return { duration: { months: 0, days: 0, ms: end - anchor }, period: second, anchor, count }
 }
 
 type Refuse = (position: number, reason: string) => Error
@@ -59,19 +64,28 @@ const durationPattern =
 // Nobody plans further ahead, and sums stay far inside what numbers hold exactly.
 const longestAmount = 1_000_000_000
 
+/** The units of `15m` or `1h30m`, in the order of `durationPattern`. */
+const shortPattern =
+  /^(?=\d)()()(?:(\d+)w)?(?:(\d+)d)?()(?:(\d+(?:\.\d+)?)h)?(?:(\d+(?:\.\d+)?)m)?(?:(\d+(?:\.\d+)?)s)?(?:(\d+)ms)?$/
+
+function isPeriod(text: string): boolean {
+  return /^P/i.test(text) || shortPattern.test(text)
+}
+
 function parsePeriod(text: string, position: number, refuse: Refuse): CalendarDuration {
-  const parts = durationPattern.exec(text)
+  const parts = durationPattern.exec(text) ?? shortPattern.exec(text)
   if (!parts) throw refuse(position, durationFault(text))
-  const [, years, months, weeks, days, time, hours, minutes, seconds] = parts
+  const [, years, months, weeks, days, time, hours, minutes, seconds, milliseconds] = parts
   const elapsed = [hours, minutes, seconds].filter((part) => part !== undefined)
-  if (time !== undefined && elapsed.length === 0)
-    throw refuse(position + text.length, 'T must be followed by hours, minutes or seconds')
+  if (time && elapsed.length === 0) throw refuse(position + text.length, 'T must be followed by hours, minutes or seconds')
   if (elapsed.slice(0, -1).some((part) => /[.,]/.test(part))) throw refuse(position, 'only the smallest unit may have a fraction')
   const amount = (part: string | undefined) => Number(part?.replace(',', '.') ?? 0)
   const duration = {
     months: amount(years) * 12 + amount(months),
     days: amount(weeks) * 7 + amount(days),
-    ms: Math.round((amount(hours) * 3_600_000 + amount(minutes) * 60_000 + amount(seconds) * 1000) * 1e6) / 1e6,
+    ms:
+      Math.round((amount(hours) * 3_600_000 + amount(minutes) * 60_000 + amount(seconds) * 1000 + amount(milliseconds)) * 1e6) /
+      1e6,
   }
   if (!Number.isInteger(duration.ms)) throw refuse(position, 'it is finer than a millisecond')
   if (averageMs(duration) < shortestPeriodMs) throw refuse(position, `the period must be at least ${shortestPeriodMs} ms`)
@@ -82,7 +96,7 @@ function parsePeriod(text: string, position: number, refuse: Refuse): CalendarDu
 function durationFault(text: string): string {
   if (/^[+-]/.test(text) || /-/.test(text)) return 'a duration must be positive'
   if (/^P.*\d[.,]\d+[YMWD]/i.test(text) && !/T/i.test(text)) return 'years to days must be whole numbers'
-  return 'expected an ISO 8601 duration such as PT15M, P1D or P1Y2M10DT2H30M'
+  return 'expected a duration such as 15m, 1h30m, PT15M, P1D or P1Y2M10DT2H30M'
 }
 
 const momentPattern =
@@ -98,14 +112,18 @@ function parseMoment(text: string, zone: Zone): number | null {
   const wall = dayFromCivil(year, month, date) * dayMs + hour * 3_600_000 + minute * 60_000 + second * 1000 + ms
   const offset = parts[10]
   if (offset === undefined) return instantOfWall(zone, wall)
-  return wall - offsetMs(offset)
+  const ahead = offsetMs(offset)
+  return ahead === null ? null : wall - ahead
 }
 
 type SixNumbers = [number, number, number, number, number, number]
 
-function offsetMs(text: string): number {
+/** Null for an offset that no clock has. */
+function offsetMs(text: string): number | null {
   if (/^z$/i.test(text)) return 0
   const digits = text.slice(1).replace(':', '').padEnd(4, '0')
-  const size = Number(digits.slice(0, 2)) * 3_600_000 + Number(digits.slice(2)) * 60_000
+  const [hours, minutes] = [Number(digits.slice(0, 2)), Number(digits.slice(2))]
+  if (hours > 23 || minutes > 59) return null
+  const size = hours * 3_600_000 + minutes * 60_000
   return text.startsWith('-') ? -size : size
 }

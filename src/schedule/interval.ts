@@ -1,3 +1,4 @@
+import type { DurationInput } from '../time/duration.ts'
 import { isoText } from '../time/instant.ts'
 import { type Zone, zoneNamed } from '../time/zone.ts'
 import { type Bounds, type BoundsOptions, boundsOptionNames, parseBounds } from './bounds.ts'
@@ -20,13 +21,15 @@ const lastInstant = 8.64e15
 /**
  * The instants of an ISO 8601 repeating interval: `R/2026-01-31T00:00:00Z/P1M`, `R5/…` for five in all, or
  * `R/start/end`. The k-th is the start + k × the duration, so that nothing drifts: 31 January, 28 February, 31 March.
- * A bare duration such as `PT15M` has no start yet: `next(t)` is t + the duration, and a job counts from its creation.
+ * A duration such as `15m`, `PT15M` or a number of milliseconds has no start, and neither has `R3/PT1H`: `next(t)` is t + the
+ * duration, and a job counts from its creation. `R3/PT1H` runs a job three times: one, two and three hours after its creation.
  */
-export function interval(text: string, options: IntervalOptions = {}): IntervalSchedule {
+export function interval(period: DurationInput, options: IntervalOptions = {}): IntervalSchedule {
   checkOptions('interval', options, optionNames)
+  const text = typeof period === 'number' ? `${period}ms` : period
   const timezone = options.timezone ?? 'UTC'
   const zone = zoneNamed(timezone)
-  return new IntervalSchedule({ text, timezone, zone, ...parseInterval(text, zone), bounds: parseBounds(options, zone) })
+  return new IntervalSchedule({ text, timezone, zone, options, ...parseInterval(text, zone), bounds: parseBounds(options, zone) })
 }
 
 /** The schedule counted from `anchor` where it has no start of its own; any other schedule as it is. */
@@ -39,6 +42,7 @@ interface IntervalParts extends IntervalText {
   readonly text: string
   readonly timezone: string
   readonly zone: Zone
+  readonly options: IntervalOptions
   readonly bounds: Bounds | null
 }
 
@@ -64,9 +68,19 @@ export class IntervalSchedule extends InstantSet {
     return this.#parts.timezone
   }
 
+  /** Itself, when it names its zone. */
+  inZone(timezone: string): IntervalSchedule {
+    const { text, options } = this.#parts
+    return options.timezone === undefined ? interval(text, { ...options, timezone }) : this
+  }
+
   bind(anchor: number): IntervalSchedule {
     if (this.isAnchored) return this
-    return new IntervalSchedule({ ...this.#parts, text: `R/${isoText(anchor)}/${this.#parts.text}`, anchor })
+    const { period, count } = this.#parts
+    // The anchor itself is no instant of a job, which runs only after its creation.
+    const bound = count + 1
+    const repeat = bound === Infinity ? 'R' : `R${bound}`
+    return new IntervalSchedule({ ...this.#parts, text: `${repeat}/${isoText(anchor)}/${period}`, anchor, count: bound })
   }
 
   override nextMs(after: number): number | null {

@@ -6,12 +6,12 @@ import { once } from './once.ts'
 import { rrule } from './rrule.ts'
 import type { Schedule } from './schedule.ts'
 
-/** A schedule from text of any built-in kind: cron, ISO 8601 duration or interval, RFC 5545 rule, or an instant. */
+/** A schedule from text of any built-in kind: cron, a duration, an ISO 8601 interval, RFC 5545 rule, or an instant. */
 export function parseSchedule(text: string, options: Pick<CronOptions, 'timezone' | 'start' | 'end'> = {}): Schedule {
   checkText(text)
   const trimmed = text.trim()
   if (/^(?:DTSTART|RRULE|RDATE|EXDATE|FREQ=)/i.test(trimmed)) return rrule(text, options)
-  if (/^[+-]?P|^R-?\d*\//i.test(trimmed)) return interval(trimmed, options)
+  if (/^[+-]?P|^R-?\d*\/|^[\d.]+(?:ms|[wdhms])/i.test(trimmed)) return interval(trimmed, options)
   if (/^\d{4}-\d{2}-\d{2}T/.test(trimmed)) return onceAt(trimmed)
   return cron(text, options)
 }

@@ -1,8 +1,8 @@
-/** What a store can do beyond the contract's core; declared by name, so that nothing is guessed. */
+/** Abilities beyond the core of the contract. A store declares those it has. */
 export const abilities = {
-  tx: 'writes of a handler commit together with the success of its task',
-  join: "work is created and canceled in a transaction of the caller's",
-  durable: 'what was acknowledged survives the end of the process',
+  tx: 'the writes of a handler commit together with the success of its task',
+  join: "`create` and `cancel` take part in the caller's transaction",
+  durable: 'acknowledged writes survive the end of the process',
   'many-processes': 'several processes share the work',
 } as const
 

@@ -30,7 +30,7 @@ export function encodeCursor(ref: number): string {
 }
 
 export function decodeCursor(cursor: string): number {
-  const [, digits] = /^r(\d{1,15})$/.exec(Buffer.from(cursor, 'base64url').toString()) ?? []
+  const [, digits] = /^r(\d{1,16})$/.exec(Buffer.from(cursor, 'base64url').toString()) ?? []
   if (digits === undefined || encodeCursor(Number(digits)) !== cursor)
     throw new PunctualError('option.invalid', 'cursor must be one that a list has returned', { field: 'cursor' })
   return Number(digits)

@@ -4,7 +4,7 @@ import { type DurationInput, parseDuration } from '../time/duration.ts'
 import { type InstantInput, isoText, parseInstant } from '../time/instant.ts'
 import { RealWork } from './real-work.ts'
 
-/** A clock that stands still until it is moved. */
+/** A clock that moves only when a test moves it. */
 export interface ManualClock extends Clock {
   /** Timers that have been set and have neither run nor been taken back. */
   readonly pending: number
@@ -43,7 +43,7 @@ interface Timer {
 }
 
 const mostTimersAtOnce = 10_000
-/** Nobody moves a clock that has stood still for so much real time. */
+/** After so much real time without a move the clock counts as abandoned. */
 const stillMs = 1000
 
 class SteppedClock implements ManualClock {
@@ -131,7 +131,7 @@ class SteppedClock implements ManualClock {
     this.#wall += ms
   }
 
-  // A turn of the event loop settles every chain of promises; work that was put off by `soon` gets turns of its own, and one
+  // A turn of the event loop settles every chain of promises; work that `soon` has put off gets further turns, and one
   // more turn is for handlers that yield by themselves. Calls to other processes and handlers with real I/O are waited for.
   settle(): Promise<void> {
     return this.#work.outside(async (caller) => {

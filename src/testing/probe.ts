@@ -1,7 +1,7 @@
 import type { Punctual } from '../client/punctual.ts'
 import { type EventName, type Events, eventNames } from '../model/events.ts'
 
-/** Events as promises, so that a test can await what happens instead of waiting for a while. */
+/** Events as promises: a test awaits an event instead of a delay. */
 export interface Probe {
   /** The next event of this name that no earlier call has taken, from the probe's creation on. */
   next<Name extends EventName>(name: Name, where?: (event: Events[Name]) => boolean): Promise<Events[Name]>

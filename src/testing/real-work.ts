@@ -10,7 +10,7 @@ const quietMs = 50
 const silentMs = 1000
 const checkMs = 5
 
-/** What counts as progress: real timers, files, sockets, processes, threads. Promises do not. */
+/** Resources that count as progress: real timers, files, sockets, processes, threads. Promises do not. */
 const real =
   /^(Timeout|Immediate|FSREQ\w+|FILEHANDLECLOSEREQ|GETADDRINFOREQWRAP|QUERYWRAP|(TCP|PIPE)(CONNECT)?WRAP|PROCESSWRAP|WORKER|MESSAGEPORT)$/
 /** These are over after their first callback. */
@@ -139,7 +139,7 @@ function isBusy({ resources }: Run): boolean {
 
 const ownCode = new URL('..', import.meta.url).pathname
 
-/** A long timer that a library has set while it works for user code: it guards a call, and nobody waits for its end. */
+/** A long timer that a library has set while it works for user code: it guards a call, and the code does not wait for it. */
 function isGuard({ type, resource }: Pending): boolean {
   if (type !== 'Timeout' || (resource._idleTimeout ?? 0) <= longestMs) return false
   const lines = (new Error().stack ?? '').split('\n').slice(1)

@@ -4,11 +4,11 @@ import { say } from './say.ts'
 
 /** Three tasks; the second stays until its process is killed, on its first try. */
 export const steps = defineJob('steps', { retry: { max: 0 } })
-  .task('one', { after: [] }, () => 'first')
-  .task('two', { after: ['one'] }, ({ attempt, results }) =>
+  .task('one', () => 'first')
+  .task('two', ({ attempt, results }) =>
     attempt === 1 ? new Promise<string>(() => {}) : Promise.resolve(`${results.one} second`),
   )
-  .task('three', { after: ['two'] }, ({ results }) => `${results.two} third`)
+  .task('three', ({ results }) => `${results.two} third`)
 
 /** Short work for many. */
 export const share = defineJob('share').task(

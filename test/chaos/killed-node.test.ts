@@ -5,7 +5,7 @@ import { newCluster, occurrence } from '../support/cluster.ts'
 import { onEachStore } from '../support/each-store.ts'
 
 /** Times of one's own, as docs/guides/postgres.md gives them. */
-const tuned = { beat: '300ms', ttl: '1200ms', watch: '200ms' } as const
+const tuned = { node: { heartbeat: '300ms', timeout: '1200ms', checkInterval: '200ms' } } as const
 
 onEachStore('F11, F23 a killed node', (newDatabase) => {
   it.each([
@@ -41,7 +41,7 @@ onEachStore('F11, F23 a killed node', (newDatabase) => {
     const job = defineJob('many').task('only', () => new Promise(() => {}))
     const first = await node({ jobs: [job], concurrency: 1500 })
     const second = await node({ name: 'second' })
-    await first.punctual.enqueue(Array.from({ length: 1500 }, () => ({ job })))
+    await first.punctual.enqueueMany(Array.from({ length: 1500 }, () => ({ job })))
     await clock.advance('2s')
     expect(first.punctual.depth.running).toBe(1500)
     first.store.freeze()

@@ -94,7 +94,7 @@ describe('limits under the races of eight processes on PostgreSQL', () => {
       Array.from({ length: 30 }, () => ({ job: 'call', payload: key, concurrency: { key, limit: 2 } })),
     )
     const singles = Array.from({ length: 40 }, () => ({ job: 'single', payload: null }))
-    const made = await client.enqueue([...calls, ...singles])
+    const made = await client.enqueueMany([...calls, ...singles])
     await Promise.all([atLeast('call', 'completed', 90), atLeast('single', 'completed', 40)])
     expect(mostAtOnce(await marks(`job = 'single'`))).toBe(1)
     for (const [at] of customers.entries()) {
@@ -106,7 +106,7 @@ describe('limits under the races of eight processes on PostgreSQL', () => {
   })
 
   it('JB-8 rate: no stretch has more starts than allowed, and everything starts', async () => {
-    await client.enqueue(Array.from({ length: 40 }, () => ({ job: 'mail', payload: null })))
+    await client.enqueueMany(Array.from({ length: 40 }, () => ({ job: 'mail', payload: null })))
     await atLeast('mail', 'completed', 40)
     const starts = await query<{ at: number }>('SELECT at FROM punctual.rate_start ORDER BY seq')
     for (const [at, start] of starts.entries()) {
@@ -120,7 +120,7 @@ describe('limits under the races of eight processes on PostgreSQL', () => {
   })
 
   it('JB-8, TM-5 a limit of the cluster: no moment of all that has run exceeds it, several nodes ran it, and each once', async () => {
-    await client.enqueue(Array.from({ length: 200 }, () => ({ job: 'any', payload: null })))
+    await client.enqueueMany(Array.from({ length: 200 }, () => ({ job: 'any', payload: null })))
     await atLeast('any', 'completed', 200)
     for (const job of ['skips', 'queues']) await client.retire(job)
     await expect.poll(() => client.counts({}), poll).toMatchObject({ pending: 0, waiting: 0, running: 0, retrying: 0 })

@@ -31,7 +31,7 @@ it('F27 nodes whose clocks are ten minutes off take nobody for gone, and start n
   for (const node of nodes) await node.until(isReady)
   const beats = async () => new Map((await client.nodes()).map((node) => [node.boot, node.beats]))
   const before = await beats()
-  const made = await client.enqueue(Array.from({ length: 30 }, () => ({ job: 'work', runAt: '1s' })))
+  const made = await client.enqueueMany(Array.from({ length: 30 }, () => ({ job: 'work', delay: '1s' })))
   // Twice as long as a node may be silent.
   const haveBeaten = async () => [...(await beats())].every(([boot, now]) => now >= (before.get(boot) ?? 0) + 30)
   await expect.poll(haveBeaten, poll).toBe(true)
@@ -81,7 +81,9 @@ it('F59 eight nodes that prune, work and beat at once are never in a deadlock, a
     defineJob('plain').task('only', () => {}),
     defineJob('single', { concurrency: { key: 'single', limit: 1 } }).task('only', () => {}),
   ]
-  const nodes = Array.from({ length: 8 }, () => createPunctual({ store: postgres(url, { schema }), jobs, beat: 50, watch: 50 }))
+  const nodes = Array.from({ length: 8 }, () =>
+    createPunctual({ store: postgres(url, { schema }), jobs, node: { heartbeat: 50, checkInterval: 50 } }),
+  )
   onTestFinished(async () => {
     await Promise.all(nodes.map((node) => node.close()))
   })
@@ -93,7 +95,7 @@ it('F59 eight nodes that prune, work and beat at once are never in a deadlock, a
       .map(({ pruned }) => pruned)
       .reduce((all, one) => all + one)
   const work = [...Array.from({ length: 4000 }, () => 'plain'), ...Array.from({ length: 40 }, () => 'single')]
-  await client.enqueue(work.map((job) => ({ job })))
+  await client.enqueueMany(work.map((job) => ({ job })))
   let pruned = 0
   while (pruned < work.length) pruned += await prune(50)
   expect(pruned).toBe(work.length)

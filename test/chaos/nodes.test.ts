@@ -25,7 +25,7 @@ it('nodes lists processes on PostgreSQL with load, version and handlers; one tha
   onTestFinished(() => client.close())
   const [first, second] = [startWorker(worker, store, 'first'), startWorker(worker, store, 'second')]
   for (const one of [first, second]) await one.until(({ what }) => what === 'ready')
-  await client.enqueue(Array.from({ length: 8 }, () => ({ job: hold })))
+  await client.enqueueMany(Array.from({ length: 8 }, () => ({ job: hold })))
   const load = async () => (await client.nodes()).map(({ name, running }) => `${name} ${running}`).sort()
   // Both have four slots.
   await expect.poll(load, { timeout: 60_000 }).toEqual(['first 4', 'second 4'])

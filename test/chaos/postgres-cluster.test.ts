@@ -10,7 +10,7 @@ import { loneNode } from '../support/lone-node.ts'
 import { freshSchemaName, sharedPostgresUrl } from '../support/postgres-database.ts'
 import { TcpProxy } from '../support/servers/tcp-proxy.ts'
 
-const quick = { beat: 100, ttl: 1500, watch: 100 }
+const quick = { node: { heartbeat: 100, timeout: 1500, checkInterval: 100 } }
 
 /** A schema, and schedulers on it that are closed with the test. */
 async function newCluster() {
@@ -142,7 +142,7 @@ describe('many nodes on PostgreSQL', () => {
     const count = Number(process.env.DEAD_CLAIMS ?? 3000)
     const client = scheduler()
     for (let made = 0; made < count; made += 1000)
-      await client.enqueue(Array.from({ length: 1000 }, () => ({ job: 'mail', payload: null })))
+      await client.enqueueMany(Array.from({ length: 1000 }, () => ({ job: 'mail', payload: null })))
     for (let at = 0, taken = 1; taken > 0; at++)
       taken = (await store.claim({ id: `c${at}`, token: 't', node: node.boot, kinds: ['mail'], limit: 100 })).members.length
     if (size === 1) await query(splitClaims)
@@ -179,7 +179,7 @@ describe('many nodes on PostgreSQL', () => {
     for (let at = 0; at < 5; at++) {
       const node = { ...loneNode(`dying ${at}`), ttlMs: 1 }
       await store.beat({ node, claims: [], inFlight: [], long: [], phase: 'join' })
-      const made = await client.enqueue(Array.from({ length: 30 }, () => ({ job: 'mail', payload: null })))
+      const made = await client.enqueueMany(Array.from({ length: 30 }, () => ({ job: 'mail', payload: null })))
       for (let taken = 0; taken < 30; taken++)
         await store.claim({ id: `${node.boot} ${taken}`, token: 't', node: node.boot, kinds: ['mail'], limit: 1 })
       held.set(node.boot, new Set(made.map(({ id }) => id)))

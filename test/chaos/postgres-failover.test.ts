@@ -31,7 +31,7 @@ describe.skipIf(isLeftOut(needed))('a failover', () => {
       ({ scheduledAt }) => void instants.push(scheduledAt.getTime()),
     )
     // However long the failover takes on this machine, it is not long enough to take the node for gone.
-    const { punctual, events } = node({ jobs: [job, tick], ttl: '1h' })
+    const { punctual, events } = node({ jobs: [job, tick], node: { timeout: '1h' } })
     await punctual.start()
     const { id: long } = await punctual.enqueue(job, 'long')
     await events.next('task.started', (event) => event.id === long)
@@ -80,8 +80,8 @@ describe.skipIf(isLeftOut(needed))('a failover', () => {
         return work()
       })
     // Whatever its signal says, the handler goes on.
-    const quick = { beat: 100, ttl: 1500, watch: 100 }
-    const first = node({ ...quick, jobs: [job('first', () => late.promise)], writeOff: '1h' })
+    const quick = { node: { heartbeat: 100, timeout: 1500, checkInterval: 100 } }
+    const first = node({ jobs: [job('first', () => late.promise)], node: { ...quick.node, abandonAfter: '1h' } })
     await first.punctual.start()
     const { id } = await first.punctual.enqueue('work', undefined, { key: 'a' })
     await first.events.next('task.started')
@@ -118,7 +118,7 @@ describe.skipIf(isLeftOut(needed))('a failover', () => {
       isHeld.resolve()
       await held.promise
     }
-    const { punctual, events } = node({ jobs: [defineJob('old').task('only', handler)], beat: 100, ttl: '1h' })
+    const { punctual, events } = node({ jobs: [defineJob('old').task('only', handler)], node: { heartbeat: 100, timeout: '1h' } })
     await punctual.start()
     await punctual.enqueue('old', 'before', { key: 'before' })
     await events.next('occurrence.completed')
@@ -160,7 +160,7 @@ describe.skipIf(isLeftOut(needed))('a failover', () => {
     await earlier.close()
     await caughtUp(primary, standby)
     await standby.stop()
-    const { punctual } = node({ jobs: [job(2)], ttl: '1h' })
+    const { punctual } = node({ jobs: [job(2)], node: { timeout: '1h' } })
     await punctual.start()
     await vi.waitFor(async () => expect(await punctual.versions('report')).toHaveLength(2), patiently)
     await primary.kill()

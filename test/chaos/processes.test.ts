@@ -3,7 +3,7 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { openStoreUrl } from '../../src/cli/store-url.ts'
 import { createPunctual, type Punctual } from '../../src/client/punctual.ts'
 import { occurrence, taskStates } from '../support/cluster.ts'
-import { databasePath } from '../support/each-store.ts'
+import { databasePath } from '../support/database-path.ts'
 import { freshSchemaName, sharedPostgresUrl } from '../support/postgres-database.ts'
 import { type Said, startWorker, type WorkerProcess } from '../support/worker-process.ts'
 import { block, hold, share, steps } from './jobs.ts'
@@ -130,7 +130,7 @@ describe.each(Object.entries(places))('real processes on %s', (_, newUrl) => {
     const { client, start } = await newPlant()
     const workers = [start('first'), start('second')]
     for (const one of workers) await one.until(({ what }) => what === 'ready')
-    const answers = await client.enqueue(Array.from({ length: 200 }, (_, payload) => ({ job: share, payload, runAt: 50 })))
+    const answers = await client.enqueueMany(Array.from({ length: 200 }, (_, payload) => ({ job: share, payload, delay: 50 })))
     for (const { id } of answers) await Promise.race(workers.map((one) => one.until(completed(id))))
     const ran = workers.flatMap((one) => one.said.filter(({ what }) => what === 'started').map(({ id }) => id))
     expect(new Set(ran).size).toBe(200)

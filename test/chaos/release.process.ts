@@ -27,9 +27,7 @@ const punctual = createPunctual({
   name,
   concurrency: 1,
   claimLimit: 1,
-  beat: 100,
-  ttl: 2000,
-  watch: 100,
+  node: { heartbeat: 100, timeout: 2000, checkInterval: 100 },
   release: Number(release),
 })
 punctual.on('task.started', ({ id, job, task }) => say('started', { id, job, task, name }))

@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs'
 import { expect, it, onTestFinished } from 'vitest'
 import { openStoreUrl } from '../../src/cli/store-url.ts'
 import { createPunctual } from '../../src/client/punctual.ts'
-import { databasePath } from '../support/each-store.ts'
+import { databasePath } from '../support/database-path.ts'
 import { freshSchemaName, sharedPostgresUrl } from '../support/postgres-database.ts'
 import { type Said, startWorker, type WorkerProcess } from '../support/worker-process.ts'
 
@@ -16,7 +16,7 @@ async function newPlant() {
   const start = (name: string, code: 'old' | 'new', release: number) => startWorker(file, store, name, code, String(release))
   /** What the job `report` says: its version, when it fires and its tasks. */
   const report = async () => {
-    const job = (await client.jobs()).find(({ name }) => name === 'report')
+    const job = (await client.jobs()).items.find(({ name }) => name === 'report')
     const versions = await client.versions('report')
     return [job?.version, (job?.schedule as { text: string } | undefined)?.text, versions.at(-1)?.spec.tasks.length]
   }
@@ -47,7 +47,7 @@ it('JB-20, F63 old and new code side by side: each takes only what it can run, a
   await expect.poll(report, poll).toEqual([2, '0 9 * * *', 2])
   const kinds = async (name: string) => (await client.nodes()).find((node) => node.name === name)?.kinds ?? []
   await expect.poll(() => kinds('new'), poll).toEqual(['report', 'meet', 'fresh'])
-  const [brief, long] = (await client.enqueue([`${gate}-1`, gate].map((payload) => ({ job: 'meet', payload })))).map(
+  const [brief, long] = (await client.enqueueMany([`${gate}-1`, gate].map((payload) => ({ job: 'meet', payload })))).map(
     ({ id }) => id,
   )
   const takers = await Promise.all(
@@ -58,7 +58,7 @@ it('JB-20, F63 old and new code side by side: each takes only what it can run, a
   const ofOld = byNew === long ? `${gate}-1` : gate
   const ofNew = byNew === long ? gate : `${gate}-1`
   const work = Array.from({ length: 5 }, () => [{ job: 'report' }, { job: 'fresh' }]).flat()
-  const made = (await client.enqueue(work)).map(({ id }) => id)
+  const made = (await client.enqueueMany(work)).map(({ id }) => id)
   const { id: common } = await client.enqueue('meet', ofOld)
   writeFileSync(ofOld, '')
   // What comes after them is taken by the old one, which has passed them by. The other may have one of them in hand.

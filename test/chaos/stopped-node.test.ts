@@ -30,7 +30,7 @@ const ids = (made: readonly { readonly id: string }[]) => made.map(({ id }) => i
 it('F11, F23 kill -9 of one of three: the others take over all that it held, each once', async () => {
   const { client, start } = await newPlant()
   const first = await start('first')
-  const made = ids(await client.enqueue(Array.from({ length: 4 }, () => ({ job: hold }))))
+  const made = ids(await client.enqueueMany(Array.from({ length: 4 }, () => ({ job: hold }))))
   for (const id of made) await first.until(about('started', id))
   const others = [await start('second'), await start('third')]
   first.child.kill('SIGKILL')
@@ -43,7 +43,7 @@ it('F11, F23 kill -9 of one of three: the others take over all that it held, eac
 it('F01, F17 SIGSTOP: others take over; at SIGCONT it stops itself, its late writes are refused and counted, and it works on', async () => {
   const { client, start } = await newPlant()
   const first = await start('first')
-  const made = ids(await client.enqueue([{ job: stubborn }, { job: stubborn }]))
+  const made = ids(await client.enqueueMany([{ job: stubborn }, { job: stubborn }]))
   for (const id of made) await first.until(about('started', id))
   const [before] = await client.nodes()
   const second = await start('second')
@@ -88,7 +88,7 @@ it('F15 SIGSTOP in the middle of a transaction: what it had locked is free again
   let made = 0
   for (let isCaught = false; !isCaught; ) {
     first.child.kill('SIGCONT')
-    made += (await client.enqueue(Array.from({ length: 50 }, () => ({ job: limited })))).length
+    made += (await client.enqueueMany(Array.from({ length: 50 }, () => ({ job: limited })))).length
     for (let looks = 0; looks < 100 && !isCaught; looks++) isCaught = await isLocked()
     first.child.kill('SIGSTOP')
     await looker.query('SELECT pg_sleep(0.1)')

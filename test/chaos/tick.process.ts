@@ -17,9 +17,7 @@ const punctual = createPunctual({
     defineJob('work').task('only', () => {}),
   ],
   name,
-  beat: 100,
-  ttl: 1500,
-  watch: 50,
+  node: { heartbeat: 100, timeout: 1500, checkInterval: 50 },
 })
 punctual.on('task.started', ({ id, job }) => {
   if (job === 'work') say('started', { id, name })

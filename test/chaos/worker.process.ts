@@ -10,12 +10,10 @@ const punctual = createPunctual({
   store: await openStoreUrl(url),
   jobs: [steps, share, hold, block, crunch, stubborn, limited],
   name,
-  beat: 100,
-  ttl: 1000,
-  watch: 50,
+  node: { heartbeat: 100, timeout: 1000, checkInterval: 50, ...(executionTimeout && { abandonAfter: 100 }) },
   grace: '5s',
   concurrency: 4,
-  ...(executionTimeout && { executionTimeout, writeOff: 100 }),
+  ...(executionTimeout && { executionTimeout }),
 })
 
 punctual.on('task.started', ({ id, job, task, attempt }) => say('started', { id, job, task, attempt, name }))

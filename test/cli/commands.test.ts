@@ -49,7 +49,7 @@ describe('commands on a store', () => {
       '{"day":1}',
       '--key',
       'day-1',
-      '--run-at',
+      '--delay',
       '1h',
       '--entity',
       'acme',
@@ -77,11 +77,11 @@ describe('commands on a store', () => {
     expect(code).toBe(0)
     expect(stdout).toMatch(/^created /)
     expect(stderr).toContain('No node has declared a job "reprot"')
-    expect((await punctual(['enqueue', 'report', '--tenant', 'acme', '--run-at', '1h'], { env })).stderr).toBe('')
+    expect((await punctual(['enqueue', 'report', '--tenant', 'acme', '--delay', '1h'], { env })).stderr).toBe('')
   })
 
   test('cancel by entity takes all that is pending about it', async () => {
-    for (const key of ['a', 'b']) await json('enqueue', 'report', '--key', key, '--entity', 'globex', '--run-at', '1h')
+    for (const key of ['a', 'b']) await json('enqueue', 'report', '--key', key, '--entity', 'globex', '--delay', '1h')
     expect(await json('cancel', '--job', 'report', '--entity', 'globex')).toEqual({ outcome: 'canceled' })
     expect((await json('occurrences', '--entity', 'globex', '--state', 'canceled')).items).toHaveLength(2)
   })
@@ -125,7 +125,8 @@ describe('exit codes', () => {
     [['occurrences', 'unknown-id'], 'There is no occurrence "unknown-id" (occurrence.unknown)'],
     [['trigger', 'nothing'], 'There is no job "nothing" in tenant "default" (job.unknown)'],
     [['enqueue', ' '], '(name.invalid)'],
-    [['enqueue', 'report', '--run-at', 'soon'], '(duration.invalid)'],
+    [['enqueue', 'report', '--run-at', 'soon'], '(instant.invalid)'],
+    [['enqueue', 'report', '--delay', 'soon'], '(duration.invalid)'],
     [['occurrences', '--from', 'yesterday'], '(instant.invalid)'],
   ])('1: %j is refused', async (args, message) => {
     const { code, stdout, stderr } = await punctual(args, { env })
@@ -189,6 +190,19 @@ describe('store URLs', () => {
     const { code, stderr } = await punctual(['jobs', '--store', url])
     expect(code).toBe(1)
     expect(stderr).toContain('postgres://user@host/database, sqlite:./file.db and memory:')
+    expect(stderr).toContain('(config.invalid)')
+    expect(stderr).not.toContain('hunter2')
+  })
+
+  test.each([
+    ['sqlite://x.db', 'write sqlite:./file.db'],
+    ['sqlite:./x.db?journal=wal&mode=ro', 'takes no parameters; got journal, mode'],
+    ['postgres://ada:hunter2@localhost/app?shcema=jobs', 'has no parameter "shcema"; the store takes schema,'],
+    ['postgres://ada:hunter2@localhost/app?pgbouncer=true', 'has no parameter "pgbouncer"'],
+  ])('%s: the error helps', async (url, help) => {
+    const { code, stderr } = await punctual(['jobs', '--store', url])
+    expect(code).toBe(1)
+    expect(stderr).toContain(help)
     expect(stderr).toContain('(config.invalid)')
     expect(stderr).not.toContain('hunter2')
   })

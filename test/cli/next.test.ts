@@ -29,6 +29,14 @@ describe('punctual next', () => {
     )
   })
 
+  test('takes a duration', async () => {
+    const { stdout } = await punctual(['next', '90m', '--count', '2', '--from', '2026-10-25', '--json'])
+    expect(JSON.parse(stdout)).toMatchObject({
+      description: 'Every 1 hour 30 minutes (UTC)',
+      instants: [{ utc: '2026-10-25T01:30:00Z' }, { utc: '2026-10-25T03:00:00Z' }],
+    })
+  })
+
   test('tells the same as JSON', async () => {
     const { code, stdout } = await punctual([
       'next',

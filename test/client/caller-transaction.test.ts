@@ -14,7 +14,7 @@ describe('a transaction of the caller’s', () => {
     const { punctual, store } = newCluster(connect ? { connect: connect() } : {}).client()
     const refused = { code: 'transaction.unsupported', details: { store: name }, message: expect.stringContaining(name) }
     await expect(punctual.enqueue('mail', 1, { tx: unused })).rejects.toMatchObject(refused)
-    await expect(punctual.enqueue([{ job: 'mail' }], { tx: unused })).rejects.toMatchObject(refused)
+    await expect(punctual.enqueueMany([{ job: 'mail' }], { tx: unused })).rejects.toMatchObject(refused)
     await expect(punctual.cancel({ job: 'mail', key: 'k' }, { tx: unused })).rejects.toMatchObject(refused)
     expect([store.calls('create'), store.calls('cancel')]).toEqual([0, 0])
   })
@@ -22,7 +22,7 @@ describe('a transaction of the caller’s', () => {
   it('is left out by undefined', async () => {
     const { punctual } = newCluster().client()
     expect((await punctual.enqueue('mail', 1, { tx: undefined, key: 'k' })).outcome).toBe('created')
-    expect(await punctual.enqueue([], { tx: undefined })).toEqual([])
+    expect(await punctual.enqueueMany([], { tx: undefined })).toEqual([])
     expect(await punctual.cancel({ job: 'mail', key: 'k' }, { tx: undefined })).toBe('canceled')
   })
 
@@ -31,7 +31,7 @@ describe('a transaction of the caller’s', () => {
     const invalid = { code: 'option.invalid', details: { field: 'tx' } }
     for (const tx of [null, 'BEGIN', {}, { query: 1 }] as unknown as Queryable[]) {
       await expect(punctual.enqueue('mail', 1, { tx })).rejects.toMatchObject(invalid)
-      await expect(punctual.enqueue([], { tx })).rejects.toMatchObject(invalid)
+      await expect(punctual.enqueueMany([], { tx })).rejects.toMatchObject(invalid)
       await expect(punctual.cancel('x', { tx })).rejects.toMatchObject(invalid)
     }
     const cyclic: Record<string, unknown> = {}
@@ -40,16 +40,16 @@ describe('a transaction of the caller’s', () => {
     await expect(punctual.enqueue('mail', 1, { tx: unused, key: '\0' })).rejects.toMatchObject({ code: 'key.invalid' })
     await expect(punctual.cancel('x', { tx: unused, reason: '' })).rejects.toMatchObject({ code: 'key.invalid' })
     const odd = { tx: unused, key: 'k' } as never
-    await expect(punctual.enqueue([{ job: 'mail' }], odd)).rejects.toMatchObject({ code: 'option.unknown' })
+    await expect(punctual.enqueueMany([{ job: 'mail' }], odd)).rejects.toMatchObject({ code: 'option.unknown' })
     const inside = [{ job: 'mail', tx: unused }] as never
-    await expect(punctual.enqueue(inside)).rejects.toMatchObject({ code: 'option.unknown' })
+    await expect(punctual.enqueueMany(inside)).rejects.toMatchObject({ code: 'option.unknown' })
     expect([store.calls('create'), store.calls('cancel')]).toEqual([0, 0])
   })
 
   it('gets all of a bulk, in as many calls as the limit of the store asks for', async () => {
     const { punctual, store } = joining()
     const requests = Array.from({ length: 2500 }, (_, at) => ({ job: 'mail', payload: at }))
-    expect(await punctual.enqueue(requests, { tx: unused })).toHaveLength(2500)
+    expect(await punctual.enqueueMany(requests, { tx: unused })).toHaveLength(2500)
     expect(store.calls('create')).toBe(3)
   })
 })

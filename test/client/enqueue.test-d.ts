@@ -14,7 +14,7 @@ const sweep = defineJob('sweep').task('run', () => 1)
 
 // What is enqueued is what the schema takes in, not what it makes of it.
 punctual.enqueue(invoice, { customer: 'acme' })
-punctual.enqueue(invoice, { customer: 'acme', net: '12' }, { key: 'k', runAt: '15m' })
+punctual.enqueue(invoice, { customer: 'acme', net: '12' }, { key: 'k', delay: '15m' })
 // @ts-expect-error a field is missing
 punctual.enqueue(invoice, { net: 1 })
 // @ts-expect-error a field has another type
@@ -35,11 +35,58 @@ punctual.enqueue(sweep, { anything: true })
 // @ts-expect-error there is no such option
 punctual.enqueue(sweep, undefined, { dedupe: 'k' })
 punctual.enqueue('invoice', { anything: true })
-punctual.enqueue([
-  { job: 'invoice', payload: 1 },
-  { job: invoice, payload: { customer: 'acme' } },
+punctual.enqueueMany([{ job: 'invoice', payload: 1 }, { job: invoice, payload: { customer: 'acme' } }, { job: sweep }])
+punctual.enqueueMany([1, 2].map((net) => ({ job: invoice, payload: { customer: 'acme', net } })))
+punctual.enqueueMany([
+  { job: sweep },
+  // @ts-expect-error the payload is missing
+  { job: invoice },
 ])
+// @ts-expect-error a field has another type
+punctual.enqueueMany([1, 2].map((customer) => ({ job: invoice, payload: { customer } })))
 
 punctual.schedule(invoice, cron('0 6 * * *'), { name: 'invoice/acme', payload: { customer: 'acme' } })
 // @ts-expect-error a schedule is a value, not a text
 punctual.schedule(invoice, '0 6 * * *', { payload: { customer: 'acme' } })
+// @ts-expect-error the payload is missing
+punctual.schedule(invoice, cron('0 6 * * *'), { name: 'invoice/acme' })
+punctual.schedule(sweep, cron('0 6 * * *'))
+punctual.schedule('invoice', cron('0 6 * * *'), { payload: 5 })
+
+punctual.trigger(invoice)
+punctual.trigger(invoice, { payload: { customer: 'acme' } })
+// @ts-expect-error a field has another type
+punctual.trigger(invoice, { payload: { customer: 5 } })
+punctual.update(invoice, { payload: { customer: 'acme' }, priority: 1 })
+// @ts-expect-error a field has another type
+punctual.update(invoice, { payload: { customer: 5 } })
+
+// A payload must survive JSON.
+const dated = defineJob<{ at: Date }>('dated')
+// @ts-expect-error a date would come back as a text
+punctual.enqueue(dated, { at: new Date() })
+interface Order {
+  id: number
+  lines: readonly { sku: string; count?: number }[]
+  meta: Record<string, unknown>
+}
+punctual.enqueue(defineJob<Order>('order'), { id: 1, lines: [{ sku: 'a' }], meta: {} })
+
+// A handler apart has the types of its definition.
+punctual.handle(defineJob<{ order: number }>('apart').task('read').task('send'), 'send', ({ payload, results }) => {
+  const order: number = payload.order
+  return [order, results.read]
+})
+// @ts-expect-error there is no such task
+punctual.handle(invoice, 'sned', () => 1)
+punctual.handle('elsewhere', 'any', ({ payload }) => payload)
+
+// An occurrence has the types of its job.
+const found = await punctual.get(invoice, 'id')
+const result: number | undefined = found?.result
+const customer: string | undefined = found?.payload.customer
+const byKey: number | undefined = (await punctual.get({ job: invoice, key: 'k' }))?.result
+// @ts-expect-error nothing is known of the result
+const unknown: number | undefined = (await punctual.get('id'))?.result
+
+export { byKey, customer, result, unknown }

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import type { When } from '../../src/client/when.ts'
 import type { EnqueueRequest } from '../../src/index.ts'
 import { defineJob } from '../../src/model/definition.ts'
 import { keyedId } from '../../src/model/ids.ts'
@@ -11,9 +12,9 @@ onEachStore('BL-1 enqueue', (newDatabase) => {
   it('under a key creates once: the second call is told of the first, and whether it differs', async () => {
     const { node } = newCluster({ connect: newDatabase() })
     const { punctual, probe } = await node({ jobs: [job] })
-    const first = await punctual.enqueue(job, { n: 1 }, { key: 'order-1', runAt: '1h' })
+    const first = await punctual.enqueue(job, { n: 1 }, { key: 'order-1', delay: '1h' })
     expect(first).toEqual({ id: keyedId('default', 'remind', 'order-1'), outcome: 'created', state: 'pending', differs: false })
-    expect(await punctual.enqueue(job, { n: 1 }, { key: 'order-1', runAt: '2h' })).toEqual({
+    expect(await punctual.enqueue(job, { n: 1 }, { key: 'order-1', delay: '2h' })).toEqual({
       id: first.id,
       outcome: 'existing',
       state: 'pending',
@@ -35,7 +36,7 @@ onEachStore('BL-1 enqueue', (newDatabase) => {
     const one = client({ jobs: [job] })
     const two = client({ jobs: [job] })
     const answers = await Promise.all(
-      Array.from({ length: 20 }, (_, at) => (at % 2 ? one : two).punctual.enqueue(job, at, { key: 'same', runAt: '1h' })),
+      Array.from({ length: 20 }, (_, at) => (at % 2 ? one : two).punctual.enqueue(job, at, { key: 'same', delay: '1h' })),
     )
     expect(answers.filter(({ outcome }) => outcome === 'created')).toHaveLength(1)
     expect(new Set(answers.map(({ id }) => id)).size).toBe(1)
@@ -45,14 +46,14 @@ onEachStore('BL-1 enqueue', (newDatabase) => {
   it('TS-2 reschedule moves what is pending, replace also its payload, and what has run is left alone', async () => {
     const { node, clock } = newCluster({ connect: newDatabase() })
     const { punctual, probe } = await node({ jobs: [job] })
-    const { id, outcome } = await punctual.enqueue(job, 1, { key: 'k', runAt: '1h' })
+    const { id, outcome } = await punctual.enqueue(job, 1, { key: 'k', delay: '1h' })
     expect(outcome).toBe('created')
-    expect(await punctual.enqueue(job, 2, { key: 'k', runAt: '2h', onConflict: 'reschedule' })).toMatchObject({
+    expect(await punctual.enqueue(job, 2, { key: 'k', delay: '2h', onConflict: 'reschedule' })).toMatchObject({
       id,
       outcome: 'moved',
     })
     expect(await occurrence(punctual, id)).toMatchObject({ payload: 1, dueAt: new Date(clock.wall() + 7_200_000) })
-    expect(await punctual.enqueue(job, 3, { key: 'k', runAt: '1m', onConflict: 'replace' })).toMatchObject({
+    expect(await punctual.enqueue(job, 3, { key: 'k', delay: '1m', onConflict: 'replace' })).toMatchObject({
       id,
       outcome: 'replaced',
     })
@@ -70,9 +71,9 @@ onEachStore('BL-1 enqueue', (newDatabase) => {
   it('unique live frees the key when the work has ended', async () => {
     const { node } = newCluster({ connect: newDatabase() })
     const { punctual, probe } = await node({ jobs: [job] })
-    const first = await punctual.enqueue(job, 1, { key: 'k', unique: 'live', runAt: '1h' })
+    const first = await punctual.enqueue(job, 1, { key: 'k', unique: 'live', delay: '1h' })
     expect(await punctual.enqueue(job, 1, { key: 'k', unique: 'live' })).toMatchObject({ id: first.id, outcome: 'existing' })
-    await punctual.reschedule({ job, key: 'k' }, 0)
+    await punctual.reschedule({ job, key: 'k' }, { delay: 0 })
     await probe.next('occurrence.completed')
     const second = await punctual.enqueue(job, 2, { key: 'k', unique: 'live' })
     expect(second).toMatchObject({ outcome: 'created' })
@@ -93,38 +94,38 @@ onEachStore('BL-1 enqueue', (newDatabase) => {
     expect(await punctual.enqueue(job, 1, { key: 'k' })).toMatchObject({ id, outcome: 'created' })
   })
 
-  it('takes an instant, a date or a duration for runAt, and a past one is due now', async () => {
+  it('takes a duration as delay and an instant as runAt, and a past one is due now', async () => {
     const { client } = newCluster({ connect: newDatabase(), start: '2026-03-01T12:00:00Z' })
     const { punctual } = client({ jobs: [job] })
-    const dueOf = async (runAt: string | number | Date) =>
-      (await occurrence(punctual, (await punctual.enqueue(job, 1, { runAt })).id)).dueAt.toISOString()
-    expect(await dueOf('15m')).toBe('2026-03-01T12:15:00.000Z')
-    expect(await dueOf('PT1H30M')).toBe('2026-03-01T13:30:00.000Z')
-    expect(await dueOf(1500)).toBe('2026-03-01T12:00:01.500Z')
-    expect(await dueOf(new Date('2026-04-01T00:00:00Z'))).toBe('2026-04-01T00:00:00.000Z')
-    expect(await dueOf('2026-04-01T02:00:00+02:00')).toBe('2026-04-01T00:00:00.000Z')
-    await dueOf('2020-01-01T00:00:00Z')
+    const dueOf = async (when: When) =>
+      (await occurrence(punctual, (await punctual.enqueue(job, 1, when)).id)).dueAt.toISOString()
+    expect(await dueOf({ delay: '15m' })).toBe('2026-03-01T12:15:00.000Z')
+    expect(await dueOf({ delay: 'PT1H30M' })).toBe('2026-03-01T13:30:00.000Z')
+    expect(await dueOf({ delay: 1500 })).toBe('2026-03-01T12:00:01.500Z')
+    expect(await dueOf({ runAt: new Date('2026-04-01T00:00:00Z') })).toBe('2026-04-01T00:00:00.000Z')
+    expect(await dueOf({ runAt: '2026-04-01T02:00:00+02:00' })).toBe('2026-04-01T00:00:00.000Z')
+    await dueOf({ runAt: '2020-01-01T00:00:00Z' })
     expect((await punctual.runDue()).claimed).toBe(1)
   })
 
   it('in bulk answers in order, over several calls to the store', async () => {
     const { client } = newCluster({ connect: newDatabase() })
     const { punctual, store } = client({ jobs: [job] })
-    const answers = await punctual.enqueue(
-      Array.from({ length: 2500 }, (_, at) => ({ job, payload: at, key: `k${at % 2000}`, runAt: '1h' })),
+    const answers = await punctual.enqueueMany(
+      Array.from({ length: 2500 }, (_, at) => ({ job, payload: at, key: `k${at % 2000}`, delay: '1h' })),
     )
     expect(answers.filter(({ outcome }) => outcome === 'created')).toHaveLength(2000)
     expect(answers[7]?.id).toBe(keyedId('default', 'remind', 'k7'))
     expect(answers[2007]).toMatchObject({ id: answers[7]?.id, outcome: 'existing', differs: true })
     expect(store.calls('create')).toBe(Math.ceil(2500 / store.batchLimit))
-    expect(await punctual.enqueue([])).toEqual([])
+    expect(await punctual.enqueueMany([])).toEqual([])
   })
 
   it('in bulk without keys answers in order too', async () => {
     const { client } = newCluster({ connect: newDatabase() })
     const { punctual, store } = client({ jobs: [job] })
     const count = 2 * store.batchLimit + 1
-    const answers = await punctual.enqueue(Array.from({ length: count }, (_, at) => ({ job, payload: at, runAt: '1h' })))
+    const answers = await punctual.enqueueMany(Array.from({ length: count }, (_, at) => ({ job, payload: at, delay: '1h' })))
     for (const at of [0, store.batchLimit, count - 1])
       expect((await punctual.get((answers[at] as { id: string }).id))?.payload).toBe(at)
   })
@@ -135,9 +136,9 @@ onEachStore('BL-1 enqueue', (newDatabase) => {
     const { batchLimit } = store
     const sizes: number[] = []
     store.refuse('create', (rows: readonly unknown[]) => sizes.push(rows.length) === 0)
-    const requests = (count: number) => Array.from({ length: count }, () => ({ job, runAt: '1h' }))
-    await punctual.enqueue(requests(batchLimit))
-    await punctual.enqueue(requests(2 * batchLimit + 4))
+    const requests = (count: number) => Array.from({ length: count }, () => ({ job, delay: '1h' }))
+    await punctual.enqueueMany(requests(batchLimit))
+    await punctual.enqueueMany(requests(2 * batchLimit + 4))
     const quarter = batchLimit / 2 + 1
     expect(sizes).toEqual([batchLimit, quarter, quarter, quarter, quarter])
   })
@@ -159,7 +160,7 @@ onEachStore('BL-1 enqueue', (newDatabase) => {
       { job: 'other', payload: 11 },
       { job: 'other' },
     ]
-    const answers = await punctual.enqueue(requests.map((request) => ({ runAt: '1h', ...request })))
+    const answers = await punctual.enqueueMany(requests.map((request) => ({ delay: '1h', ...request })))
     for (const [at, { job: asked, payload, priority = 5, entity = null, tenant = 'default', refs = {} }] of requests.entries())
       expect(await occurrence(punctual, answers[at]?.id as string)).toMatchObject({
         job: typeof asked === 'string' ? asked : asked.name,
@@ -180,9 +181,9 @@ onEachStore('BL-1 enqueue', (newDatabase) => {
     )
     const { punctual } = client({ jobs: [strict, job] })
     const requests = [{ job, payload: 'bad' }, ...['good', 'bad'].map((payload) => ({ job: strict, payload }))]
-    await expect(punctual.enqueue(requests)).rejects.toMatchObject({ code: 'payload.rejected' })
+    await expect(punctual.enqueueMany(requests)).rejects.toMatchObject({ code: 'payload.rejected' })
     expect((await punctual.counts()).pending).toBe(0)
-    expect(await punctual.enqueue(requests.slice(0, 2))).toHaveLength(2)
+    expect(await punctual.enqueueMany(requests.slice(0, 2))).toHaveLength(2)
   })
 
   it('in bulk creates nothing more once it has failed', async () => {
@@ -190,8 +191,8 @@ onEachStore('BL-1 enqueue', (newDatabase) => {
     const { punctual, store } = client({ jobs: [job] })
     const outcomes = ['refused']
     store.refuse('create', () => outcomes.pop() !== undefined)
-    const all = Array.from({ length: 4 * store.batchLimit }, () => ({ job, runAt: '1h' }))
-    await expect(punctual.enqueue(all)).rejects.toThrow('refused')
+    const all = Array.from({ length: 4 * store.batchLimit }, () => ({ job, delay: '1h' }))
+    await expect(punctual.enqueueMany(all)).rejects.toThrow('refused')
     const calls = store.calls('create')
     expect(calls).toBeLessThanOrEqual(2)
     expect((await punctual.counts({ job })).pending).toBe((calls - 1) * store.batchLimit)

@@ -14,7 +14,7 @@ beforeEach(async () => {
   await punctual.runDue()
 })
 
-const viewOf = async (name: string) => (await punctual.jobs({ name }))[0]
+const viewOf = async (name: string) => (await punctual.jobs({ name })).items[0]
 const iso = (at: Date | null | undefined) => at?.toISOString()
 
 describe('jobs as they are shown', () => {
@@ -47,11 +47,12 @@ describe('jobs as they are shown', () => {
 
   test('are found by name, and page by name and tenant', async () => {
     await punctual.schedule(report, cron('0 7 * * *'), { tenant: 'acme' })
-    expect((await punctual.jobs({ name: 'report' })).map(({ tenant }) => tenant)).toEqual(['acme', 'default'])
-    const [first] = await punctual.jobs({ limit: 1 })
-    expect(first).toMatchObject({ name: 'report', tenant: 'acme' })
-    const rest = await punctual.jobs(first ? { after: first } : {})
-    expect(rest.map(({ tenant, name }) => `${tenant}/${name}`)).toEqual(['default/report', 'default/sync'])
+    expect((await punctual.jobs({ name: 'report' })).items.map(({ tenant }) => tenant)).toEqual(['acme', 'default'])
+    const { items, cursor } = await punctual.jobs({ limit: 1 })
+    expect(items).toMatchObject([{ name: 'report', tenant: 'acme' }])
+    const rest = await punctual.jobs({ cursor: cursor as string })
+    expect(rest.cursor).toBeNull()
+    expect(rest.items.map(({ tenant, name }) => `${tenant}/${name}`)).toEqual(['default/report', 'default/sync'])
   })
 })
 

@@ -35,8 +35,8 @@ onEachStore('the life of a scheduler', (newDatabase) => {
   it('drain resolves when all that is due has run, and leaves what is due later', async () => {
     const { node } = newCluster({ connect: newDatabase() })
     const { punctual } = await node({ jobs: [job], concurrency: 2 })
-    await punctual.enqueue(Array.from({ length: 30 }, () => ({ job })))
-    await punctual.enqueue(job, undefined, { runAt: '1h' })
+    await punctual.enqueueMany(Array.from({ length: 30 }, () => ({ job })))
+    await punctual.enqueue(job, undefined, { delay: '1h' })
     await drain(punctual)
     expect(await punctual.counts()).toMatchObject({ completed: 30, pending: 1 })
   })

@@ -58,7 +58,7 @@ onEachStore('JS-4 reads', (newDatabase) => {
       turns: [{ turn: 1, end: 'completed', node: boot, startedAt: at, endedAt: at, error: null, reason: null }],
     })
     const bad = await punctual.enqueue(job, 'bad')
-    await probe.next('occurrence.dead')
+    await probe.next('occurrence.failed')
     expect(await occurrence(reader, bad.id)).toMatchObject({
       state: 'dead',
       error: { message: 'no luck', name: 'TaskFailure' },
@@ -66,7 +66,7 @@ onEachStore('JS-4 reads', (newDatabase) => {
       endedAt: at,
       result: undefined,
     })
-    const later = await punctual.enqueue(job, 'later', { runAt: '1h' })
+    const later = await punctual.enqueue(job, 'later', { delay: '1h' })
     expect(await occurrence(reader, later.id)).toMatchObject({
       state: 'pending',
       startedAt: null,
@@ -97,10 +97,10 @@ onEachStore('JS-4 reads', (newDatabase) => {
     const { node } = newCluster({ connect: newDatabase(), start: '2026-03-01T12:00:00Z' })
     const job = defineJob('work').task('only', () => 1)
     const { punctual } = await node({ jobs: [job] })
-    await punctual.enqueue(
-      Array.from({ length: 7 }, (_, at) => ({ job, key: `k${at}`, entity: at % 2 ? 'odd' : 'even', runAt: `${at}h` })),
+    await punctual.enqueueMany(
+      Array.from({ length: 7 }, (_, at) => ({ job, key: `k${at}`, entity: at % 2 ? 'odd' : 'even', delay: `${at}h` })),
     )
-    await punctual.enqueue('other', 1, { tenant: 'acme', runAt: '1h' })
+    await punctual.enqueue('other', 1, { tenant: 'acme', delay: '1h' })
     await punctual.idle()
     const keys = async (filter: Parameters<typeof punctual.list>[0]) => (await punctual.list(filter)).items.map(({ key }) => key)
     expect(await keys({ job })).toEqual(['k6', 'k5', 'k4', 'k3', 'k2', 'k1', 'k0'])
@@ -124,8 +124,8 @@ onEachStore('JS-4 reads', (newDatabase) => {
     const { node } = newCluster({ connect: newDatabase() })
     const job = defineJob('work', { retry: { max: 0 } }).task('only', ({ payload, fail }) => (payload === 'bad' ? fail('x') : 1))
     const { punctual } = await node({ jobs: [job] })
-    await punctual.enqueue(['a', 'b', 'bad'].map((payload) => ({ job, payload })))
-    await punctual.enqueue(job, 'later', { runAt: '1h', tenant: 'acme' })
+    await punctual.enqueueMany(['a', 'b', 'bad'].map((payload) => ({ job, payload })))
+    await punctual.enqueue(job, 'later', { delay: '1h', tenant: 'acme' })
     await punctual.idle()
     expect(await punctual.counts()).toEqual({
       pending: 1,
@@ -158,6 +158,7 @@ onEachStore('JS-4 reads', (newDatabase) => {
       running: false,
       nextRun: new Date('2026-03-01T12:15:00Z'),
       lastRun: null,
+      lastResult: null,
     })
     expect(await punctual.status('plain')).toMatchObject({ active: false, nextRun: null })
     await clock.advance('15m')
@@ -166,7 +167,7 @@ onEachStore('JS-4 reads', (newDatabase) => {
     work.resolve()
     await probe.next('occurrence.completed')
     expect(await punctual.status(daily)).toMatchObject({ running: false, lastRun: new Date('2026-03-01T12:15:00Z') })
-    expect(await punctual.jobs()).toMatchObject([
+    expect((await punctual.jobs()).items).toMatchObject([
       {
         name: 'daily',
         definition: 'daily',
@@ -177,9 +178,8 @@ onEachStore('JS-4 reads', (newDatabase) => {
       },
       { name: 'plain', schedule: null, scheduleText: null, nextRun: null, tasks: [{ name: 'a' }, { name: 'b' }] },
     ])
-    expect((await punctual.jobs({ after: { name: 'daily', tenant: 'default' }, limit: 1 })).map(({ name }) => name)).toEqual([
-      'plain',
-    ])
+    const { cursor } = await punctual.jobs({ limit: 1 })
+    expect((await punctual.jobs({ cursor: cursor as string, limit: 1 })).items.map(({ name }) => name)).toEqual(['plain'])
   })
 
   it('nodes tells who is there', async () => {
@@ -218,7 +218,7 @@ onEachStore('JS-4 reads', (newDatabase) => {
     const { punctual, probe } = await node({ jobs: [job] })
     const slow = await punctual.enqueue(job, 'slow')
     await probe.next('task.started')
-    await expect(punctual.reschedule(slow.id, '1h')).rejects.toMatchObject({
+    await expect(punctual.reschedule(slow.id, { delay: '1h' })).rejects.toMatchObject({
       code: 'occurrence.conflict',
       message: expect.stringContaining('running'),
     })
@@ -234,7 +234,7 @@ describe('TM-7 recent', () => {
     const { node } = newCluster()
     const job = defineJob('work').task('only', () => 1)
     const { punctual } = await node({ jobs: [job] })
-    const answers = await punctual.enqueue(Array.from({ length: 60 }, () => ({ job })))
+    const answers = await punctual.enqueueMany(Array.from({ length: 60 }, () => ({ job })))
     await punctual.enqueue('work', 1, { tenant: 'acme' })
     await punctual.idle()
     const recent = punctual.recent(job)

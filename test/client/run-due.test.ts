@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest'
 import { defineJob } from '../../src/model/definition.ts'
+import { cron } from '../../src/schedule/cron.ts'
 import { interval } from '../../src/schedule/interval.ts'
 import { newCluster, occurrence } from '../support/cluster.ts'
 import { onEachStore } from '../support/each-store.ts'
@@ -31,8 +32,8 @@ onEachStore('BL-2 runDue', (newDatabase) => {
     const scheduled = defineJob('cron', { schedule: interval('PT1M') }).task('only', () => 1)
     const { punctual } = client({ jobs: [job, scheduled] })
     expect(await punctual.runDue()).toEqual({ claimed: 0, succeeded: 0, retried: 0, failed: 0 })
-    await punctual.enqueue(['fine', 'shaky', 'bad'].map((payload) => ({ job, payload })))
-    await punctual.enqueue(job, 'later', { runAt: '1h' })
+    await punctual.enqueueMany(['fine', 'shaky', 'bad'].map((payload) => ({ job, payload })))
+    await punctual.enqueue(job, 'later', { delay: '1h' })
     expect(await punctual.runDue()).toEqual({ claimed: 3, succeeded: 1, retried: 1, failed: 1 })
     await clock.advance('61s')
     expect(await punctual.runDue()).toEqual({ claimed: 2, succeeded: 2, retried: 0, failed: 0 })
@@ -40,12 +41,31 @@ onEachStore('BL-2 runDue', (newDatabase) => {
     expect(await punctual.nodes()).toEqual([])
   })
 
+  it('runs the instant that has come due since the pass before, also where what was missed is only marked', async () => {
+    const { client, clock } = newCluster({ connect: newDatabase(), start: '2026-01-01T00:00:30Z' })
+    const ran: string[] = []
+    const job = defineJob('tick', { schedule: cron('* * * * *', { timezone: 'UTC' }), recovery: 'mark-missed' }).task(
+      'only',
+      (ctx) => {
+        ran.push(ctx.scheduledAt.toISOString().slice(14, 19))
+      },
+    )
+    const { punctual } = client({ jobs: [job] })
+    await punctual.runDue()
+    for (const step of ['60s', '60s', '40s', '3m']) {
+      await clock.advance(step)
+      await punctual.runDue()
+    }
+    expect(ran).toEqual(['01:00', '02:00', '03:00', '06:00'])
+    expect(await punctual.counts({ job })).toMatchObject({ completed: 4, missed: 2 })
+  })
+
   it('takes no more than limit, oldest first, and more than one claim when the limit asks for it', async () => {
     const { client } = newCluster({ connect: newDatabase() })
     const seen: unknown[] = []
     const job = defineJob('tick').task('only', ({ payload }) => void seen.push(payload))
     const { punctual } = client({ jobs: [job] })
-    await punctual.enqueue(Array.from({ length: 1205 }, (_, at) => ({ job, payload: at })))
+    await punctual.enqueueMany(Array.from({ length: 1205 }, (_, at) => ({ job, payload: at })))
     expect(await punctual.runDue({ limit: 2 })).toMatchObject({ claimed: 2, succeeded: 2 })
     expect(seen).toEqual([0, 1])
     expect(await punctual.runDue({ limit: 1200 })).toMatchObject({ claimed: 1200, succeeded: 1200 })
@@ -56,8 +76,8 @@ onEachStore('BL-2 runDue', (newDatabase) => {
     const { client, clock } = newCluster({ connect: newDatabase() })
     const job = defineJob('tick').task('only', () => 1)
     const { punctual } = client({ jobs: [job] })
-    await punctual.enqueue(job, 1, { runAt: '1m' })
-    await punctual.enqueue(job, 2, { runAt: '3m' })
+    await punctual.enqueue(job, 1, { delay: '1m' })
+    await punctual.enqueue(job, 2, { delay: '3m' })
     expect((await punctual.runDue({ now: new Date(clock.wall() + 3_600_000) })).claimed).toBe(0)
     await clock.advance('5m')
     expect((await punctual.runDue({ now: new Date(clock.wall() - 180_000) })).claimed).toBe(1)
@@ -89,11 +109,11 @@ onEachStore('BL-2 runDue', (newDatabase) => {
     const seen: unknown[] = []
     const job = defineJob('tick').task('only', async ({ payload }) => void seen.push(payload))
     const { punctual } = client({ jobs: [job] })
-    await punctual.enqueue([1, 2, 3].map((payload) => ({ job, payload })))
+    await punctual.enqueueMany([1, 2, 3].map((payload) => ({ job, payload })))
     const [first, second] = await Promise.all([punctual.runDue({ limit: 2 }), punctual.runDue({ limit: 2 })])
     expect([first.succeeded, second.succeeded]).toEqual([2, 1])
     const started = await node({ jobs: [job] })
-    await started.punctual.enqueue([4, 5, 6, 7].map((payload) => ({ job, payload })))
+    await started.punctual.enqueueMany([4, 5, 6, 7].map((payload) => ({ job, payload })))
     const summary = await started.punctual.runDue()
     await started.punctual.idle()
     expect(summary.claimed).toBe(summary.succeeded)

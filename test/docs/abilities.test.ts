@@ -3,7 +3,7 @@ import { abilities } from '../../src/store/abilities.ts'
 import { read, tableRows } from './page.ts'
 
 test('the guide to writing a store explains every ability, as the code does', () => {
-  const rows = tableRows('docs/guides/writing-a-store.md', 'What a store may do beyond')
+  const rows = tableRows('docs/guides/writing-a-store.md', 'Abilities')
   expect(Object.fromEntries(rows.map(([name, text]) => [name, text?.split(':')[0]]))).toEqual(abilities)
 })
 

@@ -10,7 +10,7 @@ onEachStore('BL-3 cancel', (newDatabase) => {
     let ran = 0
     const job = defineJob('expire').task('only', () => ran++)
     const { punctual } = await node({ jobs: [job] })
-    const { id } = await punctual.enqueue(job, undefined, { key: 'order-42', runAt: '15m' })
+    const { id } = await punctual.enqueue(job, undefined, { key: 'order-42', delay: '15m' })
     const other = client()
     expect(await other.punctual.cancel({ job: 'expire', key: 'order-42' }, { reason: 'paid' })).toBe('canceled')
     await clock.advance('20m')
@@ -69,7 +69,23 @@ onEachStore('BL-3 cancel', (newDatabase) => {
     expect(await punctual.cancel(id)).toBe('canceled')
     await clock.advance('1m')
     expect(tries).toBe(1)
-    expect((await occurrence(punctual, id)).tasks[0]?.attempts).toHaveLength(1)
+    expect((await occurrence(punctual, id)).tasks).toMatchObject([{ state: 'canceled', attempts: [{ state: 'failed' }] }])
+  })
+
+  it('of parked work shows what its tasks have come to', async () => {
+    const { node } = newCluster({ connect: newDatabase() })
+    const job = defineJob('steps')
+      .task('first', () => 1)
+      .task('second', () => {
+        throw new Error('no luck')
+      })
+      .task('third', () => 3)
+    const { punctual, probe } = await node({ jobs: [job] })
+    const { id } = await punctual.enqueue(job, undefined)
+    await probe.next('occurrence.retrying')
+    await punctual.cancel(id)
+    const { tasks } = await occurrence(punctual, id)
+    expect(tasks.map(({ name, state }) => `${name} ${state}`)).toEqual(['first succeeded', 'second canceled', 'third canceled'])
   })
 
   it('that was acknowledged holds although the handler fails before it hears of it', async () => {
@@ -103,9 +119,9 @@ onEachStore('BL-3 cancel', (newDatabase) => {
     const { node } = newCluster({ connect: newDatabase() })
     const job = defineJob('remind').task('only', () => 1)
     const { punctual } = await node({ jobs: [job] })
-    await punctual.enqueue(job, 1, { entity: 'order-1', runAt: '1h' })
-    await punctual.enqueue(job, 2, { refs: { entity: 'order-1' }, runAt: '2h' })
-    await punctual.enqueue(job, 3, { entity: 'order-2', runAt: '1h' })
+    await punctual.enqueue(job, 1, { entity: 'order-1', delay: '1h' })
+    await punctual.enqueue(job, 2, { refs: { entity: 'order-1' }, delay: '2h' })
+    await punctual.enqueue(job, 3, { entity: 'order-2', delay: '1h' })
     expect(await punctual.cancel({ job, entity: 'order-1' })).toBe('canceled')
     expect(await punctual.counts({ job })).toMatchObject({ canceled: 2, pending: 1 })
     expect(await punctual.cancel({ job, entity: 'order-1' })).toBe('unknown')
@@ -121,7 +137,7 @@ onEachStore('BL-3 cancel', (newDatabase) => {
       if (payload === 'first') await blocker.promise
     })
     const { punctual, probe } = await node({ jobs: [job], concurrency: 1 })
-    await punctual.enqueue([
+    await punctual.enqueueMany([
       { job, payload: 'first' },
       { job, payload: 'second' },
       { job, payload: 'third' },

@@ -9,10 +9,10 @@ onEachStore('TM-5, JB-17 claims', (newDatabase) => {
     const seen: unknown[] = []
     const job = defineJob('work').task('only', ({ payload }) => void seen.push(payload))
     const { punctual } = client({ jobs: [job], concurrency: 1 })
-    await punctual.enqueue(job, 'late', { runAt: '2s' })
-    await punctual.enqueue(job, 'early', { runAt: '1s' })
+    await punctual.enqueue(job, 'late', { delay: '2s' })
+    await punctual.enqueue(job, 'early', { delay: '1s' })
     await punctual.enqueue(job, 'low', { priority: 9 })
-    await punctual.enqueue(job, 'high', { runAt: '3s', priority: 0 })
+    await punctual.enqueue(job, 'high', { delay: '3s', priority: 0 })
     await clock.advance('5s')
     await punctual.start()
     while (seen.length < 4) await clock.settle()
@@ -32,7 +32,7 @@ onEachStore('TM-5, JB-17 claims', (newDatabase) => {
       running--
     })
     const { punctual } = await node({ jobs: [job], concurrency: 3 })
-    await punctual.enqueue(Array.from({ length: 12 }, () => ({ job })))
+    await punctual.enqueueMany(Array.from({ length: 12 }, () => ({ job })))
     await clock.settle()
     expect(punctual.depth.running).toBe(3)
     while (gates.length > 0) {
@@ -51,8 +51,8 @@ onEachStore('TM-5, JB-17 claims', (newDatabase) => {
     const job = (name: string) => defineJob('work').task('only', async ({ payload }) => void seen.push([payload, name]))
     const first = await node({ jobs: [job('first')], concurrency: 2 })
     const second = await node({ jobs: [job('second')], concurrency: 2, name: 'second' })
-    await first.punctual.enqueue(
-      Array.from({ length: 200 }, (_, payload) => ({ job: 'work', payload, runAt: payload % 2 ? 0 : '1s' })),
+    await first.punctual.enqueueMany(
+      Array.from({ length: 200 }, (_, payload) => ({ job: 'work', payload, delay: payload % 2 ? 0 : '1s' })),
     )
     await clock.advance('2s')
     await first.punctual.idle()
@@ -109,7 +109,7 @@ onEachStore('TM-5, JB-17 claims', (newDatabase) => {
     const busy = await node({ jobs: [job], concurrency: 1 })
     await busy.punctual.enqueue(job, 'long')
     await clock.advance('1s')
-    const ids = await busy.punctual.enqueue(['a', 'b', 'c'].map((payload) => ({ job, payload })))
+    const ids = await busy.punctual.enqueueMany(['a', 'b', 'c'].map((payload) => ({ job, payload })))
     await clock.settle()
     const free = await node({ jobs: [job], concurrency: 1 })
     await clock.advance('5s')
@@ -119,28 +119,24 @@ onEachStore('TM-5, JB-17 claims', (newDatabase) => {
     expect(await free.punctual.counts()).toMatchObject({ completed: 4 })
   })
 
-  it('are asked for before what has come is started, while there is more', async () => {
+  it('of long queues come with the ends of what ran before, twice as many each time', async () => {
     const { client, clock } = newCluster({ connect: newDatabase() })
-    // The first fill the slots, and twice as many come next, since those were started at once.
-    const claimsAtStart: number[] = []
-    const job = defineJob('work').task('only', () => void claimsAtStart.push(store.calls('claim')))
+    const queued: number[] = []
+    const job = defineJob('work').task('only', () => void queued.push(store.calls('claim')))
     const { punctual, store } = client({ jobs: [job], concurrency: 10 })
-    await punctual.enqueue(Array.from({ length: 40 }, (_, payload) => ({ job, payload })))
+    await client().punctual.enqueueMany(Array.from({ length: 70 }, (_, payload) => ({ job, payload })))
     await punctual.start()
-    while (claimsAtStart.length < 40) await clock.settle()
-    const [first = 0] = claimsAtStart
-    expect(claimsAtStart.map((claims) => claims - first)).toEqual([
-      ...Array(10).fill(0),
-      ...Array(20).fill(2),
-      ...Array(10).fill(2),
-    ])
+    while (queued.length < 70) await clock.settle()
+    expect(new Set(queued).size).toBe(1)
+    // 10, 20 and 40, one for each settlement.
+    expect(store.calls('settle')).toBeLessThanOrEqual(8)
   })
 
   it('of a pass by hand wait for their slot, however long that takes', async () => {
     const { client, clock } = newCluster({ connect: newDatabase() })
     const job = defineJob('slow').task('only', () => new Promise<void>((resolve) => void clock.timer(5000, resolve)))
     const { punctual } = client({ jobs: [job], concurrency: 1 })
-    await punctual.enqueue([1, 2, 3].map((payload) => ({ job, payload })))
+    await punctual.enqueueMany([1, 2, 3].map((payload) => ({ job, payload })))
     const summary = punctual.runDue()
     await clock.advance('20s')
     expect(await summary).toMatchObject({ claimed: 3, succeeded: 3 })
@@ -158,7 +154,7 @@ onEachStore('TM-5, JB-17 claims', (newDatabase) => {
       done++
     })
     const { punctual } = await node({ jobs: [job], concurrency: 5, ...options })
-    await punctual.enqueue(Array.from({ length: 40 }, () => ({ job })))
+    await punctual.enqueueMany(Array.from({ length: 40 }, () => ({ job })))
     const from = clock.wall()
     await punctual.idle()
     expect([done, clock.wall() - from]).toEqual([40, 0])
@@ -173,5 +169,63 @@ onEachStore('TM-5, JB-17 claims', (newDatabase) => {
     const at = clock.wall()
     expect((await probe.next('occurrence.completed')).id).toBe(id)
     expect(clock.wall()).toBe(at)
+  })
+
+  it('travel with the end before them: after the first no other is sent by itself', async () => {
+    const { client, clock } = newCluster({ connect: newDatabase() })
+    const claims: number[] = []
+    const job = defineJob('work').task('only', () => void claims.push(store.calls('claim')))
+    const { punctual, store } = client({ jobs: [job], concurrency: 1 })
+    await client().punctual.enqueueMany(Array.from({ length: 5 }, () => ({ job })))
+    await punctual.start()
+    while (claims.length < 5) await clock.settle()
+    expect(claims.map((count) => count - (claims[0] as number))).toEqual([0, 0, 0, 0, 0])
+  })
+
+  it('of work that waits for a key travel with the end that frees it', async () => {
+    const { client, clock } = newCluster({ connect: newDatabase() })
+    const claims: number[] = []
+    const job = defineJob('work', { concurrency: { key: 'one', limit: 1 } }).task(
+      'only',
+      () => void claims.push(store.calls('claim')),
+    )
+    const { punctual, store } = client({ jobs: [job] })
+    await client({ jobs: [job] }).punctual.enqueueMany(Array.from({ length: 5 }, () => ({ job })))
+    await punctual.start()
+    while (claims.length < 5) await clock.settle()
+    expect(claims.map((count) => count - (claims[0] as number))).toEqual([0, 0, 0, 0, 0])
+  })
+
+  it('travel with the creation of work that the node can run at once', async () => {
+    const { node } = newCluster({ connect: newDatabase() })
+    const job = defineJob('work').task('only', () => 1)
+    const { punctual, probe, store } = await node({ jobs: [job] })
+    const letThrough = store.hold('claim')
+    const { id } = await punctual.enqueue(job, undefined)
+    expect((await probe.next('occurrence.completed')).id).toBe(id)
+    letThrough()
+  })
+
+  it('do not travel with the writes of a pass by hand, which has a limit', async () => {
+    const { client } = newCluster({ connect: newDatabase() })
+    const job = defineJob('work').task('only', () => 1)
+    const { punctual } = client({ jobs: [job] })
+    await punctual.enqueueMany(Array.from({ length: 5 }, () => ({ job })))
+    expect(await punctual.runDue({ limit: 2 })).toMatchObject({ claimed: 2, succeeded: 2 })
+    expect(await punctual.counts({ job })).toMatchObject({ completed: 2, pending: 3 })
+  })
+
+  it('that travel with ends leave room for timers, also where the store answers at once', async () => {
+    const { client } = newCluster({ connect: newDatabase() })
+    let done = 0
+    const job = defineJob('work').task('only', () => void done++)
+    await client().punctual.enqueueMany(Array.from({ length: 2000 }, () => ({ job })))
+    const { punctual } = client({ jobs: [job], concurrency: 1 })
+    await punctual.start()
+    while (done === 0) await new Promise(setImmediate)
+    await new Promise(setImmediate)
+    expect(done).toBeLessThan(2000)
+    await punctual.idle()
+    expect(done).toBe(2000)
   })
 })

@@ -15,7 +15,7 @@ onEachStore('TM-13 time', (newDatabase) => {
       ({ startedAt, scheduledAt }) => void started.push(startedAt.getTime() - scheduledAt.getTime()),
     )
     const { punctual, probe } = await node({ jobs: [job] })
-    for (const ms of [1, 17, 999, 1000, 1001, 2500]) await punctual.enqueue(job, undefined, { runAt: ms })
+    for (const ms of [1, 17, 999, 1000, 1001, 2500]) await punctual.enqueue(job, undefined, { delay: ms })
     await clock.advance('16ms')
     expect(started).toEqual([0])
     for (let passed = 0; passed < 26; passed++) await clock.advance('100ms')
@@ -81,8 +81,8 @@ describe('F50, F53 timers of 400 days', () => {
     const { node, clock } = newCluster()
     const started: Date[] = []
     const job = defineJob('far').task('only', ({ startedAt }) => void started.push(startedAt))
-    const { punctual } = await node({ jobs: [job], beat: '12h', ttl: '36h' })
-    const { id } = await punctual.enqueue(job, undefined, { runAt: '400d' })
+    const { punctual } = await node({ jobs: [job], node: { heartbeat: '12h', timeout: '36h' } })
+    const { id } = await punctual.enqueue(job, undefined, { delay: '400d' })
     const dueAt = (await occurrence(punctual, id)).dueAt
     await punctual.stop()
     await clock.advance('399d')

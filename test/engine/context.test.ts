@@ -14,7 +14,7 @@ onEachStore('TM-3, JB-6 the context of a handler', (newDatabase) => {
     const { id } = await punctual.enqueue(
       job,
       { amount: 5 },
-      { key: 'inv-1', tenant: 'acme', entity: 'order-1', refs: { customer: 'c-9' }, runAt: '15m' },
+      { key: 'inv-1', tenant: 'acme', entity: 'order-1', refs: { customer: 'c-9' }, delay: '15m' },
     )
     await clock.advance('14m')
     expect(seen).toEqual([])
@@ -92,7 +92,7 @@ onEachStore('TM-3, JB-6 the context of a handler', (newDatabase) => {
     const job = defineJob('import', { retry: { max: 0 } }).task('rows', ({ progress }) => progress(50))
     const { punctual, probe } = await node({ jobs: [job] })
     await punctual.enqueue(job, undefined)
-    expect((await probe.next('occurrence.dead')).error).toMatchObject({
+    expect((await probe.next('occurrence.failed')).error).toMatchObject({
       code: 'option.invalid',
       message: expect.stringContaining('progress'),
     })
@@ -118,8 +118,8 @@ onEachStore('TM-3, JB-6 the context of a handler', (newDatabase) => {
       throw thrown[payload as number]
     })
     const { punctual, probe } = await node({ jobs: [job] })
-    const answers = await punctual.enqueue(thrown.map((_, at) => ({ job, payload: at })))
-    for (const { id } of answers) await probe.next('occurrence.dead', (event) => event.id === id)
+    const answers = await punctual.enqueueMany(thrown.map((_, at) => ({ job, payload: at })))
+    for (const { id } of answers) await probe.next('occurrence.failed', (event) => event.id === id)
     const messages = await Promise.all(answers.map(async ({ id }) => (await occurrence(punctual, id)).error?.message))
     expect(messages.slice(0, 4)).toEqual(['a text', '{"code":7}', 'null', 'undefined'])
     expect(messages[4]?.length).toBe(4096)

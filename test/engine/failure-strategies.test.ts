@@ -15,15 +15,15 @@ onEachStore('JB-11 failure strategies', (newDatabase) => {
     const { node, clock } = newCluster({ connect: newDatabase() })
     const bad = Promise.withResolvers<never>()
     const codes: string[] = []
-    const job = defineJob('batch', { retry: never })
-      .task('bad', { after: [] }, () => bad.promise)
-      .task('peer', { after: [] }, (ctx) => untilAborted(ctx, codes))
+    const job = defineJob('batch', { retry: never, mode: 'graph' })
+      .task('bad', () => bad.promise)
+      .task('peer', (ctx) => untilAborted(ctx, codes))
       .task('later', { after: ['peer'] }, () => 'never')
     const { punctual, probe } = await node({ jobs: [job] })
     const { id } = await punctual.enqueue(job, undefined)
     await probe.next('task.started', ({ task }) => task === 'peer')
     bad.reject(new Error('no luck'))
-    const { report, error } = await probe.next('occurrence.dead')
+    const { report, error } = await probe.next('occurrence.failed')
     expect(codes).toEqual(['peer-failed'])
     expect(error?.message).toBe('no luck')
     expect(report.tasks).toMatchObject([
@@ -54,8 +54,8 @@ onEachStore('JB-11 failure strategies', (newDatabase) => {
     const { node } = newCluster({ connect: newDatabase() })
     const seen: unknown[] = []
     const job = defineJob('batch', { retry: never })
-      .task('optional', { after: [], onFailure: 'continue' }, (): number => fail())
-      .task('after', { after: ['optional'] }, ({ results }) => void seen.push('optional' in results, results.optional))
+      .task('optional', { onFailure: 'continue' }, (): number => fail())
+      .task('after', ({ results }) => void seen.push('optional' in results, results.optional))
     const { punctual, probe } = await node({ jobs: [job] })
     await punctual.enqueue(job, undefined)
     const { report } = await probe.next('occurrence.completed')
@@ -73,7 +73,7 @@ onEachStore('JB-11 failure strategies', (newDatabase) => {
       .task('close', { onFailure: 'continue' }, () => void ran.push('close'))
     const { punctual, probe } = await node({ jobs: [job] })
     await punctual.enqueue(job, undefined)
-    const { report } = await probe.next('occurrence.dead')
+    const { report } = await probe.next('occurrence.failed')
     expect(ran).toEqual(['open', 'close'])
     expect(report.tasks.map(({ state }) => state)).toEqual(['succeeded', 'failed', 'canceled', 'succeeded'])
   })
@@ -90,19 +90,19 @@ onEachStore('JB-11 failure strategies', (newDatabase) => {
     await clock.settle()
     expect((await occurrence(punctual, id)).state).toBe('running')
     work.resolve('done')
-    const { report } = await probe.next('occurrence.dead')
+    const { report } = await probe.next('occurrence.failed')
     expect(report.tasks.map(({ state }) => state)).toEqual(['succeeded', 'failed'])
     expect((await occurrence(punctual, id)).tasks[0]?.result).toBe('done false')
   })
 
-  it('retry: no later task starts and no peer is canceled while its retries last', async () => {
+  it('hold: no later task starts and no peer is canceled while its retries last', async () => {
     const { node, clock } = newCluster({ connect: newDatabase() })
     const steady = Promise.withResolvers<void>()
     const ran: string[] = []
     let tries = 0
-    const job = defineJob('batch', { retry: { max: 2, interval: '10s', factor: 1 } })
-      .task('steady', { after: [] }, () => steady.promise.then(() => ran.push('steady')))
-      .task('shaky', { after: [], onFailure: 'retry' }, () => (++tries < 3 ? fail() : void ran.push('shaky')))
+    const job = defineJob('batch', { retry: { max: 2, interval: '10s', factor: 1 }, mode: 'graph' })
+      .task('steady', () => steady.promise.then(() => ran.push('steady')))
+      .task('shaky', { onFailure: 'hold' }, () => (++tries < 3 ? fail() : void ran.push('shaky')))
       .task('next', { after: ['steady'] }, () => void ran.push('next'))
     const { punctual, probe } = await node({ jobs: [job] })
     await punctual.enqueue(job, undefined)
@@ -116,17 +116,17 @@ onEachStore('JB-11 failure strategies', (newDatabase) => {
     expect(ran).toEqual(['steady', 'shaky', 'next'])
   })
 
-  it('retry: when its retries have run out it ends the others like fail-fast', async () => {
+  it('hold: when its retries have run out it ends the others like fail-fast', async () => {
     const { node, clock } = newCluster({ connect: newDatabase() })
-    const job = defineJob('batch', { onFailure: 'retry', retry: { max: 1, interval: '1s' } })
+    const job = defineJob('batch', { onFailure: 'hold', retry: { max: 1, interval: '1s' } })
       .task('bad', fail)
       .task('next', () => 'never')
     const { punctual, probe } = await node({ jobs: [job] })
     const { id } = await punctual.enqueue(job, undefined)
     await probe.next('occurrence.retrying')
     await clock.advance('1s')
-    const { report } = await probe.next('occurrence.dead')
-    expect(report.onFailure).toBe('retry')
+    const { report } = await probe.next('occurrence.failed')
+    expect(report.onFailure).toBe('hold')
     expect(report.tasks[1]).toMatchObject({ state: 'canceled', canceledBy: 'bad' })
     expect(taskStates(await occurrence(punctual, id))).toEqual({ bad: 'failed failed failed', next: 'canceled' })
   })
@@ -146,7 +146,7 @@ onEachStore('JB-11 failure strategies', (newDatabase) => {
     const { id } = await punctual.enqueue(job, undefined)
     await probe.next('occurrence.retrying')
     await clock.advance('5s')
-    await probe.next('occurrence.dead')
+    await probe.next('occurrence.failed')
     expect([used, closed]).toEqual([1, 2])
     expect(taskStates(await occurrence(punctual, id))).toEqual({
       use: 'failed failed',

@@ -60,7 +60,7 @@ onEachStore('F17, F20 a node that cannot beat', (newDatabase) => {
       return payload === 'first' && attempt === 1 ? work.promise : undefined
     })
     const { punctual, probe, store } = await node({ jobs: [job], concurrency: 1 })
-    await punctual.enqueue(['first', 'second'].map((payload) => ({ job, payload })))
+    await punctual.enqueueMany(['first', 'second'].map((payload) => ({ job, payload })))
     await probe.next('task.started')
     await clock.advance('500ms')
     expect(punctual.depth).toEqual({ running: 1, queued: 1 })
@@ -89,7 +89,7 @@ onEachStore('F17, F20 a node that cannot beat', (newDatabase) => {
       stalling.block(13_000)
     })
     const { punctual, probe, store } = await node({ jobs: [job], concurrency: 1, clock: stalling })
-    await punctual.enqueue(['first', 'second'].map((payload) => ({ job, payload })))
+    await punctual.enqueueMany(['first', 'second'].map((payload) => ({ job, payload })))
     await probe.next('task.started')
     await clock.advance('500ms')
     expect(punctual.depth).toEqual({ running: 1, queued: 1 })
@@ -178,7 +178,7 @@ onEachStore('F17, F20 a node that cannot beat', (newDatabase) => {
     store.refuse('settle', (items: readonly { end: { result: string | null } }[]) =>
       items.some(({ end }) => end.result === '"refused"'),
     )
-    const answers = await punctual.enqueue(['fine', 'refused', 'also fine'].map((payload) => ({ job, payload })))
+    const answers = await punctual.enqueueMany(['fine', 'refused', 'also fine'].map((payload) => ({ job, payload })))
     await pass(120)
     const states = await Promise.all(answers.map(async ({ id }) => (await occurrence(punctual, id)).state))
     expect(states).toEqual(['completed', 'dead', 'completed'])

@@ -9,7 +9,7 @@ onEachStore('TM-5, TM-9 looks that nobody asked for', (newDatabase, name) => {
     const { node, pass } = newCluster({ connect: newDatabase() })
     const job = defineJob('work').task('only', () => {})
     const { punctual, store } = await node({ jobs: [job] })
-    await punctual.enqueue(job, undefined, { runAt: '1h' })
+    await punctual.enqueue(job, undefined, { delay: '1h' })
     await pass(3)
     const verbs = ['claim', 'rescue', 'peek', 'nodes'] as const
     const before = verbs.map((verb) => store.calls(verb))
@@ -57,7 +57,7 @@ onEachStore('TM-5, TM-9 looks that nobody asked for', (newDatabase, name) => {
   it('need not come for a node to be gone: its silence ends at an appointed time', async () => {
     const { node, clock } = newCluster({ connect: newDatabase() })
     const first = await node({ jobs: [] })
-    const second = await node({ jobs: [], name: 'second', watch: '1h' })
+    const second = await node({ jobs: [], name: 'second', node: { checkInterval: '1h' } })
     await clock.advance('11s')
     first.store.freeze()
     // At 15 s the beat of 10 s is seen, so that silence ends at 30 s.

@@ -54,7 +54,7 @@ onEachStore('a manual clock under an engine', (newDatabase, store) => {
       schedule: cron('0 * * * *', { timezone: 'UTC', spread: '20m' }),
       recovery: 'mark-missed',
     }).task('only', () => 1)
-    const { punctual } = await node({ jobs: [job], beat: '1s', ttl: '3s' })
+    const { punctual } = await node({ jobs: [job], node: { heartbeat: '1s', timeout: '3s' } })
     await clock.advance('6h')
     const { items } = await punctual.list({ job, limit: 100 })
     const due = items.filter(({ dueAt }) => dueAt.getTime() <= clock.wall())
@@ -67,10 +67,10 @@ onEachStore('a manual clock under an engine', (newDatabase, store) => {
     const job = defineJob('stuck', { executionTimeout: '2d', timeout: '2d' }).task('only', ({ attempt }) =>
       attempt === 1 ? new Promise(() => {}) : 'again',
     )
-    const first = await node({ jobs: [job], ttl: '10m', beat: '1m' })
+    const first = await node({ jobs: [job], node: { timeout: '10m', heartbeat: '1m' } })
     const { id } = await first.punctual.enqueue(job, undefined)
     await first.probe.next('task.started')
-    const second = await node({ jobs: [job], ttl: '10m', beat: '1m', name: 'second' })
+    const second = await node({ jobs: [job], node: { timeout: '10m', heartbeat: '1m' }, name: 'second' })
     await clock.advance('12h')
     for (const { probe } of [first, second]) expect([...probe.seen('node.fenced'), ...probe.seen('node.gone')]).toEqual([])
     first.store.freeze()
@@ -90,7 +90,7 @@ onEachStore('a manual clock under an engine', (newDatabase, store) => {
       return 'done'
     })
     const { punctual } = await node({ jobs: [job] })
-    const { id } = await punctual.enqueue(job, undefined, { runAt: '10m' })
+    const { id } = await punctual.enqueue(job, undefined, { delay: '10m' })
     await clock.advance('1h')
     expect(seen).toEqual([[1, 0]])
     expect(await occurrence(punctual, id)).toMatchObject({ state: 'completed', result: 'done' })
@@ -109,7 +109,7 @@ onEachStore('a manual clock under an engine', (newDatabase, store) => {
     const { node, clock } = newCluster({ connect: newDatabase() })
     const job = defineJob('endless').task('forever', () => realWait(3_600_000, undefined, { ref: true }))
     const { punctual } = await node({ jobs: [job] })
-    await punctual.enqueue(job, undefined, { runAt: '1s' })
+    await punctual.enqueue(job, undefined, { delay: '1s' })
     await expect(clock.advance('1m')).rejects.toThrow(
       /task forever of job endless has waited for 4000 ms of real time \(Timeout\)/,
     )

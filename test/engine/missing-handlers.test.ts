@@ -41,7 +41,7 @@ onEachStore('TM-6 missing handlers', (newDatabase) => {
           jobs: [
             defineJob('invoice', { retry: { max: 0 } })
               .task('render', { retry: { max: 2, interval: '1s', factor: 1, jitter: 0 } })
-              .task('send', { after: ['render'], timeout: '3s' }),
+              .task('send', { timeout: '3s' }),
             defineJob('ping'),
           ],
           name: 'declarer',
@@ -121,6 +121,12 @@ describe('TM-6 duplicates', () => {
     expect(() => client({ jobs: [job, defineJob('twice')] })).toThrow(expect.objectContaining({ code: 'definition.duplicate' }))
     const { punctual } = client({ jobs: [job], handlers: { other: () => 1 } })
     expect(() => punctual.define(job)).toThrow(expect.objectContaining({ code: 'definition.duplicate' }))
-    expect(() => punctual.handle('other', () => 2)).toThrow(expect.objectContaining({ code: 'handler.duplicate' }))
+    const twoHandlers = expect.objectContaining({ code: 'handler.duplicate' })
+    expect(() => punctual.handle('other', () => 2)).toThrow(twoHandlers)
+    expect(() => punctual.handle('twice', () => 2)).toThrow(twoHandlers)
+    expect(() => punctual.handle('twice', 'only', () => 2)).toThrow(twoHandlers)
+    expect(() => punctual.define(defineJob('other').task('only', () => 1))).toThrow(twoHandlers)
+    punctual.define(defineJob('other').task('only'))
+    expect(() => punctual.handle('other', 'only', () => 2)).toThrow(twoHandlers)
   })
 })

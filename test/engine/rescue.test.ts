@@ -9,12 +9,12 @@ onEachStore('TM-12 after a crash', (newDatabase) => {
     const { node, clock, pass } = newCluster({ connect: newDatabase() })
     const ran: string[] = []
     const job = defineJob('steps', { retry: { max: 0 } })
-      .task('one', { after: [] }, () => void ran.push('one'))
-      .task('two', { after: ['one'] }, ({ attempt }) => {
+      .task('one', () => void ran.push('one'))
+      .task('two', ({ attempt }) => {
         ran.push(`two ${attempt}`)
         return attempt === 1 ? new Promise(() => {}) : 'done'
       })
-      .task('three', { after: ['two'] }, ({ results }) => void ran.push(`three ${results.two}`))
+      .task('three', ({ results }) => void ran.push(`three ${results.two}`))
     const first = await node({ jobs: [job] })
     const second = await node({ jobs: [], name: 'second' })
     const { id } = await first.punctual.enqueue(job, undefined)
@@ -66,7 +66,7 @@ onEachStore('TM-12 after a crash', (newDatabase) => {
       return new Promise(() => {})
     })
     const enqueuer = await node({ jobs: [], name: 'keeper' })
-    const ids = (await enqueuer.punctual.enqueue(['a', 'poison', 'b', 'c'].map((payload) => ({ job, payload })))).map(
+    const ids = (await enqueuer.punctual.enqueueMany(['a', 'poison', 'b', 'c'].map((payload) => ({ job, payload })))).map(
       ({ id }) => id,
     )
     for (let life = 0; life < 6; life++) {

@@ -116,7 +116,7 @@ onEachStore('JB-19 graceful shutdown', (newDatabase) => {
 
   it('during a retry of a task that holds others back gives it back, and the next node runs it', async () => {
     const { node, clock } = newCluster({ connect: newDatabase() })
-    const job = defineJob('shaky', { mode: 'parallel', onFailure: 'retry', retry: { max: 5, interval: '1s', factor: 1 } })
+    const job = defineJob('shaky', { mode: 'parallel', onFailure: 'hold', retry: { max: 5, interval: '1s', factor: 1 } })
       .task('one', (ctx) => attempt(ctx))
       .task('two', (ctx) => attempt(ctx))
     const attempt = (ctx: Context) => {
@@ -138,7 +138,7 @@ onEachStore('JB-19 graceful shutdown', (newDatabase) => {
     const { node, clock } = newCluster({ connect: newDatabase() })
     const job = defineJob('queue').task('only', (ctx) => untilAborted(ctx))
     const { punctual, probe } = await node({ jobs: [job], concurrency: 1 })
-    await punctual.enqueue([{ job }, { job }, { job }])
+    await punctual.enqueueMany([{ job }, { job }, { job }])
     await probe.next('task.started')
     await clock.advance('500ms')
     expect(punctual.depth.queued).toBeGreaterThan(0)
@@ -151,7 +151,7 @@ onEachStore('JB-19 graceful shutdown', (newDatabase) => {
     const { node, clock } = newCluster({ connect: newDatabase() })
     const job = defineJob('pair', { mode: 'parallel', retry: { max: 1, interval: '1h' } })
       .task('steady', (ctx) => untilAborted(ctx))
-      .task('shaky', { onFailure: 'retry' }, () => {
+      .task('shaky', { onFailure: 'hold' }, () => {
         throw new Error('no luck')
       })
     const { punctual, probe } = await node({ jobs: [job] })

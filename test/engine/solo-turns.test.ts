@@ -31,7 +31,7 @@ onEachStore('A turn of one task', (newDatabase) => {
       if (payload === 'throw') throw new Error('at once')
     })
     const { punctual } = await node({ jobs: [job], concurrency: 5 })
-    const answers = await punctual.enqueue(
+    const answers = await punctual.enqueueMany(
       Array.from({ length: 500 }, (_, at) => ({ job, payload: at % 2 === 0 ? 'return' : 'throw' })),
     )
     await punctual.idle()
@@ -66,10 +66,10 @@ onEachStore('A turn of one task', (newDatabase) => {
     )
     const { punctual, probe } = await node({ jobs: [job] })
     const timeouts = ['30s', '10s', '20s']
-    const answers = await punctual.enqueue(timeouts.map((timeout) => ({ job, timeout })))
+    const answers = await punctual.enqueueMany(timeouts.map((timeout) => ({ job, timeout })))
     for (const { id } of answers) await probe.next('task.started', (event) => event.id === id)
     const dead: (string | undefined)[] = []
-    punctual.on('occurrence.dead', ({ id }) => dead.push(timeouts[answers.findIndex((answer) => answer.id === id)]))
+    punctual.on('occurrence.failed', ({ id }) => dead.push(timeouts[answers.findIndex((answer) => answer.id === id)]))
     for (const expected of [[], ['10s'], ['10s', '20s'], ['10s', '20s', '30s']]) {
       await clock.settle()
       expect(dead).toEqual(expected)

@@ -35,7 +35,7 @@ onEachStore('TM-9 the store is away', (newDatabase) => {
     })
     const { punctual, probe, store } = await node({ jobs: [job] })
     const slow = await punctual.enqueue(job, 'slow')
-    await punctual.enqueue(job, 'later', { runAt: '5s' })
+    await punctual.enqueue(job, 'later', { delay: '5s' })
     await probe.next('task.started')
     store.cut()
     work.resolve('done')

@@ -15,7 +15,7 @@ async function newScene({ node, client, pass }: Cluster) {
     return gate.promise
   })
   const watcher = await node({ jobs: [], name: 'watcher' })
-  const ids = (await watcher.punctual.enqueue(suspects.map((payload) => ({ job, payload })))).map(({ id }) => id)
+  const ids = (await watcher.punctual.enqueueMany(suspects.map((payload) => ({ job, payload })))).map(({ id }) => id)
   for (let life = 0; life < 2; life++) {
     gates.clear()
     const one = client({ jobs: [job] })
@@ -36,7 +36,7 @@ onEachStore('Work that was lost twice', (newDatabase) => {
     const { punctual } = await cluster.node({ jobs: [job], concurrency: 3 })
     await cluster.pass(5)
     expect(gates.size).toBe(1)
-    const plain = await watcher.punctual.enqueue(Array.from({ length: 10 }, () => ({ job, payload: 'plain' })))
+    const plain = await watcher.punctual.enqueueMany(Array.from({ length: 10 }, () => ({ job, payload: 'plain' })))
     await cluster.pass(2)
     for (const { id } of plain) expect((await occurrence(punctual, id)).state).toBe('completed')
     for (let done = 0; done < suspects.length; done++) {

@@ -21,6 +21,10 @@ const ledger = defineJob<string>('ledger').task('book', async ({ transaction, at
   await standStill('after')
 })
 
-const punctual = createPunctual({ store: postgres(url, { schema }), jobs: [ledger], beat: 100, ttl: 1000, watch: 50 })
+const punctual = createPunctual({
+  store: postgres(url, { schema }),
+  jobs: [ledger],
+  node: { heartbeat: 100, timeout: 1000, checkInterval: 50 },
+})
 punctual.on('occurrence.completed', ({ id }) => say('completed', { id }))
 await punctual.start()

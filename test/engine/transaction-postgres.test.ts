@@ -33,8 +33,8 @@ describe('JB-6 ctx.transaction on PostgreSQL', () => {
   it('commits what the handler awaited together with the success of its task', async () => {
     const { node, effects, record } = await newPlace()
     const job = defineJob('ledger')
-      .task('book', { after: [] }, ({ transaction }) => transaction((tx: PoolClient) => record(tx, 'booked')))
-      .task('read', { after: ['book'] }, ({ results }) => results.book)
+      .task('book', ({ transaction }) => transaction((tx: PoolClient) => record(tx, 'booked')))
+      .task('read', ({ results }) => results.book)
     const { punctual, probe } = await node({ jobs: [job] })
     const { id } = await punctual.enqueue(job, undefined)
     await probe.next('occurrence.completed')
@@ -139,7 +139,7 @@ describe('JB-6 ctx.transaction on PostgreSQL', () => {
       }),
     )
     const { punctual, probe } = await node({ jobs: [job, mail] })
-    await punctual.enqueue(mail, 'reminder', { key: 'reminder', runAt: '1h' })
+    await punctual.enqueue(mail, 'reminder', { key: 'reminder', delay: '1h' })
     const { id } = await punctual.enqueue(job, undefined)
     await probe.next('occurrence.completed', (event) => event.job === 'mail')
     expect((await occurrence(punctual, { job: 'mail', key: 'receipt' })).result).toBe('receipt')

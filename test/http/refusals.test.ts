@@ -34,8 +34,8 @@ describe('what bad input gets', () => {
     [`/api/v1/occurrences/${'x'.repeat(201)}`, 'key.invalid', 'id'],
     ['/api/v1/occurrences/abc?verbose=1', 'option.unknown', 'verbose'],
     ['/api/v1/jobs?limit=1001', 'option.invalid', 'limit'],
-    ['/api/v1/jobs?after=', 'option.invalid', 'after'],
-    ['/api/v1/jobs?after=echo', 'option.invalid', 'after'],
+    ['/api/v1/jobs?cursor=', 'option.invalid', 'cursor'],
+    ['/api/v1/jobs?cursor=echo', 'option.invalid', 'cursor'],
     ['/api/v1/jobs?name=x', 'option.unknown', 'name'],
     ['/api/v1/counts?state=dead', 'option.unknown', 'state'],
     ['/api/v1/nodes?all=1', 'option.unknown', 'all'],
@@ -106,6 +106,24 @@ describe('failures', () => {
     const page = await handler(new Request('http://localhost/'))
     expect(page.status).toBe(503)
     expect(await page.text()).toContain('The store does not answer')
+  })
+
+  test.each([
+    ['schedule.invalid', 400],
+    ['schedule.never', 400],
+    ['zone.invalid', 400],
+    ['payload.rejected', 400],
+    ['payload.invalid', 400],
+    ['payload.too-large', 413],
+    ['task.unknown', 400],
+    ['definition.unknown', 404],
+    ['job.conflict', 409],
+    ['occurrence.conflict', 409],
+  ] as const)('%s is %i, with its message', async (code, expected) => {
+    punctual.list = () => Promise.reject(new PunctualError(code, 'what was wrong', { field: 'x' }))
+    const { status, body } = await ask('/api/v1/occurrences')
+    expect(status).toBe(expected)
+    expect(body.error).toEqual({ code, message: 'what was wrong', details: { field: 'x' } })
   })
 
   test('S35: an unexpected error is 500; its message and stack go to the log alone', async () => {

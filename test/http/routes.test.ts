@@ -64,7 +64,7 @@ describe('jobs', () => {
       const { body } = await ask(`/api/v1/jobs?limit=1${after}`)
       seen.push(...body.items.map((job: { name: string; tenant: string }) => `${job.tenant}/${job.name}`))
       if (body.cursor === null) break
-      after = `&after=${body.cursor}`
+      after = `&cursor=${body.cursor}`
     }
     expect(seen).toEqual(['default/broken', 'acme/echo', 'default/echo', 'default/later'])
   })
@@ -118,7 +118,7 @@ describe('occurrences', () => {
   test('lists, filters by every parameter, and pages', async () => {
     for (const text of ['a', 'b', 'c'])
       await punctual.enqueue(echo, { text }, { key: text, entity: `entity-${text}`, tenant: 'acme' })
-    await punctual.enqueue(echo, { text: 'd' }, { runAt: '1h' })
+    await punctual.enqueue(echo, { text: 'd' }, { delay: '1h' })
     await punctual.runDue()
     const keys = async (query: string) =>
       (await ask(`/api/v1/occurrences?${query}`)).body.items.map((item: { key: string | null }) => item.key)

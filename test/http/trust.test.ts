@@ -55,6 +55,8 @@ describe('basePath', () => {
     expect((await ask('/jobs/api/v1/counts', { basePath: '/jobs' })).status).toBe(200)
     expect((await ask('/jobs/healthz', { basePath: '/jobs/' })).status).toBe(200)
     expect((await ask('/api/v1/counts', { basePath: '/jobs' })).status).toBe(404)
+    for (const basePath of ['/jobs', '/jobs/'])
+      for (const path of ['/jobs', '/jobs/']) expect((await ask(path, { basePath })).status).toBe(200)
     const { text } = await ask('/jobs', { basePath: '/jobs' })
     expect(text).toContain('href="/jobs/status.css"')
   })

@@ -9,16 +9,24 @@ const refusal = (code: string, message: RegExp) => expect.objectContaining({ cod
 
 describe('a definition', () => {
   it('keeps its name, its settings in stored form and its tasks in order', () => {
-    const job = defineJob('invoice', { retry: { max: 3, interval: '30s' }, timeout: '2m' })
+    const job = defineJob('invoice', { retry: { max: 3, interval: '30s' }, timeout: '2m', mode: 'graph' })
       .task('usage', () => 1)
       .task('render', { after: ['usage'], timeout: '5s' }, ({ results }) => results.usage)
       .task('send')
-    expect(job.settings).toEqual({ retry: { max: 3, intervalMs: 30_000 }, timeoutMs: 120_000 })
+    expect(job.settings).toEqual({ retry: { max: 3, intervalMs: 30_000 }, timeoutMs: 120_000, mode: 'graph' })
     expect(job.tasks.map(({ name, after, settings, handler }) => [name, after, settings, typeof handler])).toEqual([
       ['usage', undefined, {}, 'function'],
       ['render', ['usage'], { timeoutMs: 5000 }, 'function'],
       ['send', undefined, {}, 'undefined'],
     ])
+  })
+
+  it('of one step has its handler right there', () => {
+    const handler = () => 1
+    for (const job of [defineJob('remind', handler), defineJob('remind', {}, handler)])
+      expect(job.tasks).toEqual([{ name: 'run', after: undefined, settings: {}, retryFunction: undefined, handler }])
+    expect(defineJob('remind', { timeout: '1s' }, handler).settings).toEqual({ timeoutMs: 1000 })
+    expect(() => defineJob('remind', {}, 5 as never)).toThrow(refusal('option.invalid', /must be a function/))
   })
 
   it('is immutable: a task makes another', () => {
@@ -82,17 +90,22 @@ describe('a definition', () => {
     [
       'an unknown predecessor',
       () =>
-        defineJob('mail')
+        defineJob('mail', { mode: 'graph' })
           .task('a')
           .task('b', { after: ['c' as never] }),
       'task.unknown',
       /names "c"/,
     ],
-    ['a task after itself', () => defineJob('mail').task('a', { after: ['a' as never] }), 'task.cycle', /waits for itself/],
+    [
+      'a task after itself',
+      () => defineJob('mail', { mode: 'graph' }).task('a', { after: ['a' as never] }),
+      'task.cycle',
+      /waits for itself/,
+    ],
     [
       'an after that is no list',
       () =>
-        defineJob('mail')
+        defineJob('mail', { mode: 'graph' })
           .task('a')
           .task('b', { after: 'a' as never }),
       'option.invalid',
@@ -128,7 +141,7 @@ describe('a definition', () => {
 })
 
 describe('the stored spec of a job', () => {
-  const job = defineJob('invoice', { payload: z.object({}), timeout: '1m' })
+  const job = defineJob('invoice', { payload: z.object({}), timeout: '1m', mode: 'graph' })
     .task('a', () => 1)
     .task('b', { after: ['a'] }, () => 2)
 
@@ -138,7 +151,7 @@ describe('the stored spec of a job', () => {
       schedule: { kind: 'cron' },
       payload: '{}',
       settings: { priority: 1 },
-      defaults: { timeoutMs: 60_000 },
+      defaults: { timeoutMs: 60_000, mode: 'graph' },
       tasks: [{ name: 'a' }, { name: 'b', after: ['a'] }],
       isEnabled: true,
       isRetired: false,

@@ -7,8 +7,12 @@ const edges = (graph: ReadonlyMap<string, readonly string[]>) => Object.fromEntr
 describe('JB-11 the graph of tasks', () => {
   const three = [{ name: 'a' }, { name: 'b' }, { name: 'c' }]
 
-  it('is a chain for sequential tasks', () => {
-    expect(edges(taskGraph(three, 'sequential'))).toEqual({ a: [], b: ['a'], c: ['b'] })
+  it('lets each of sequential tasks follow all earlier ones', () => {
+    expect(edges(taskGraph(three, 'sequential'))).toEqual({ a: [], b: ['a'], c: ['a', 'b'] })
+  })
+
+  it('has no edges in a graph without any after', () => {
+    expect(edges(taskGraph(three, 'graph'))).toEqual({ a: [], b: [], c: [] })
   })
 
   it('has no edges for parallel tasks', () => {

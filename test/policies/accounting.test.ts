@@ -53,7 +53,7 @@ onStores('JB-15 accounting', (scene, store) => {
             if (ctx.signal.aborted) throw ctx.signal.reason
           },
         )
-      const options = { beat: '1m', ttl: '3m' } as const
+      const options = { node: { heartbeat: '1m', timeout: '3m' } } as const
       const person = client().punctual
       let crashes = 0
       let node: Node | null = await slowNode({ jobs: [job()], ...options })

@@ -7,8 +7,10 @@ const at = (hours: string) => cron(`0 ${hours} * * *`, { timezone: 'UTC' })
 const code = (schedule: string) => defineJob('daily', { schedule: at(schedule) }).task('only', () => 1)
 
 onStores('JB-20 rolling deployments', (scene) => {
-  const text = async (punctual: { jobs(): Promise<readonly { version: number; schedule: unknown }[]> }) => {
-    const [job] = await punctual.jobs()
+  const text = async (punctual: { jobs(): Promise<{ items: readonly { version: number; schedule: unknown }[] }> }) => {
+    const {
+      items: [job],
+    } = await punctual.jobs()
     return job && [job.version, (job.schedule as { text: string }).text]
   }
 
@@ -116,7 +118,7 @@ onStores('JB-20 rolling deployments', (scene) => {
     const canary = await node({ jobs: [v2], ...newer })
     if (how !== 'closes before anybody has seen it') await clock.advance('10s')
     expect(await text(old.punctual)).toEqual([2, '0 12 * * *'])
-    const { id } = await canary.punctual.enqueue('hourly', undefined, { runAt: '30m' })
+    const { id } = await canary.punctual.enqueue('hourly', undefined, { delay: '30m' })
     if (how === 'crashes') crash(canary)
     else await canary.punctual.close()
     await clock.advance('2m')

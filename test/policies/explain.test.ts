@@ -46,7 +46,7 @@ const situations: Record<ReasonCode, (scene: Scene) => Promise<unknown>> = {
   },
   async 'not-due'({ node }) {
     const { punctual } = await node({ jobs: [work] })
-    return first(punctual, (await punctual.enqueue(work, 1, { runAt: '1h' })).id)
+    return first(punctual, (await punctual.enqueue(work, 1, { delay: '1h' })).id)
   },
   async retrying({ node, clock }) {
     const { punctual } = await node({ jobs: [work] })
@@ -114,7 +114,7 @@ const situations: Record<ReasonCode, (scene: Scene) => Promise<unknown>> = {
   },
   async paused({ node, clock }) {
     const { punctual } = await node({ jobs: [work] })
-    await punctual.pause(work, { reason: 'audit', by: 'ann', until: '2h' })
+    await punctual.pause(work, { reason: 'audit', by: 'ann', for: '2h' })
     const { id } = await punctual.enqueue(work, 1)
     expect(await first(punctual, 'work')).toMatchObject({ code: 'paused', details: { reason: 'audit', by: 'ann' } })
     await clock.advance('1s')

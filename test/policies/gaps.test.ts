@@ -135,7 +135,7 @@ onStores('JB-15 every way to be away', (scene, store) => {
         const first = await slowNode({ jobs: [job()] })
         await first.punctual.stop()
         await clock.advance('20h')
-        const dying = client({ jobs: [job()], beat: '15m', ttl: '40m' })
+        const dying = client({ jobs: [job()], node: { heartbeat: '15m', timeout: '40m' } })
         const starting = dying.punctual.start()
         for (let turn = 0; turn < step; turn++) await new Promise((resolve) => setImmediate(resolve))
         crash(dying)

@@ -83,7 +83,7 @@ onStores('JB-8 limits of the whole cluster', (scene) => {
     const { job, seen, endAll } = counting('any')
     const one = await node({ jobs: [job], clusterConcurrency: 3 })
     await node({ jobs: [job], clusterConcurrency: 3 })
-    await one.punctual.enqueue(Array.from({ length: 9 }, () => ({ job })))
+    await one.punctual.enqueueMany(Array.from({ length: 9 }, () => ({ job })))
     for (let n = 0; n < 6; n++) {
       await clock.advance('2s')
       expect(seen.atOnce).toBeLessThanOrEqual(3)
@@ -143,7 +143,7 @@ onStores('JB-8 limits of the whole cluster', (scene) => {
       await clock.settle()
     })
     const { punctual } = await node({ jobs: [job] })
-    await punctual.enqueue([1, 2, 3, 4, 5].map((payload) => ({ job, payload })))
+    await punctual.enqueueMany([1, 2, 3, 4, 5].map((payload) => ({ job, payload })))
     await clock.advance('5s')
     await punctual.idle()
     expect(order).toEqual([1, 2, 3, 4, 5])

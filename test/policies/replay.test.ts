@@ -36,7 +36,7 @@ onStores('JB-16 replay and backfill', (scene) => {
     const { slowNode } = scene()
     const job = defineJob('work').task('only', () => 1)
     const { punctual } = await slowNode({ jobs: [job] })
-    const { id } = await punctual.enqueue(job, undefined, { runAt: '1h' })
+    const { id } = await punctual.enqueue(job, undefined, { delay: '1h' })
     await expect(punctual.replay(id, { reason: 'too early' })).rejects.toMatchObject({ code: 'occurrence.conflict' })
   })
 
@@ -48,11 +48,11 @@ onStores('JB-16 replay and backfill', (scene) => {
         ran.push('a')
         return `a${ran.length}`
       })
-      .task('b', { after: ['a'] }, ({ results }) => {
+      .task('b', ({ results }) => {
         ran.push('b')
         return `b of ${results.a}`
       })
-      .task('c', { after: ['b'] }, ({ results }) => {
+      .task('c', ({ results }) => {
         ran.push('c')
         return `c of ${results.b}`
       })
@@ -82,7 +82,7 @@ onStores('JB-16 replay and backfill', (scene) => {
       if (!isWell) throw new Error('down')
     })
     const { punctual } = await slowNode({ jobs: [job] })
-    await punctual.enqueue([1, 2, 3, 4, 5].map((payload) => ({ job, payload })))
+    await punctual.enqueueMany([1, 2, 3, 4, 5].map((payload) => ({ job, payload })))
     await clock.advance('2s')
     isWell = true
     const { id } = await punctual.replayAll({ job, state: 'dead' }, { reason: 'vendor is back' })
@@ -217,6 +217,113 @@ onStores('JB-16 replay and backfill', (scene) => {
       expect(await punctual.previewBackfill('tick', range)).toMatchObject({ count: 0 })
     },
   )
+
+  it('a replay stands for the instant of its origin, and names the origin', async () => {
+    const { slowNode, clock } = scene('2026-01-01T00:30:00Z')
+    const runs: string[] = []
+    const job = defineJob('tick', { schedule: hourly, startWithin: '5m', retry: { max: 0 } }).task('only', (ctx) => {
+      runs.push(`${ctx.source} ${ctx.scheduledAt.toISOString().slice(11, 16)} ${ctx.replayOf}`)
+    })
+    const { punctual } = await slowNode({ jobs: [job] })
+    await clock.advance('3h')
+    const [first] = await historyOf(punctual, 'tick')
+    const { id } = await punctual.replay(first?.id as string, { reason: 'wrong rate' })
+    await clock.advance('1s')
+    const { id: second } = await punctual.replay(id, { reason: 'and again' })
+    await clock.advance('1s')
+    expect(runs).toEqual([
+      'schedule 01:00 null',
+      'schedule 02:00 null',
+      'schedule 03:00 null',
+      `replay 01:00 ${first?.id}`,
+      `replay 01:00 ${id}`,
+    ])
+    expect((await punctual.get(second))?.scheduledAt).toEqual(first?.scheduledAt)
+  })
+
+  it('neither replayAll nor a backfill of what failed repeats an instant that has succeeded since', async () => {
+    const { slowNode, clock } = scene('2026-01-01T00:30:00Z')
+    let isWell = false
+    const job = defineJob('tick', { schedule: hourly, retry: { max: 0 } }).task('only', () => {
+      if (!isWell) throw new Error('down')
+    })
+    const { punctual } = await slowNode({ jobs: [job] })
+    await punctual.enqueue(job, undefined, { deadLetter: false })
+    await clock.advance('3h')
+    isWell = true
+    const failed = await historyOf(punctual, 'tick')
+    expect(failed.map(({ state }) => state)).toEqual(Array(4).fill('failed'))
+    const [enqueued, first, second] = failed
+    await punctual.replay(enqueued?.id as string, { reason: 'well again' })
+    const { id: replay } = await punctual.replay(first?.id as string, { reason: 'well again' })
+    await clock.advance('1s')
+    await punctual.replay(replay, { reason: 'once more' })
+    await clock.advance('1s')
+    const range = { from: '2026-01-01T00:00:00Z', to: '2026-01-01T04:00:00Z', mode: 'failed' as const }
+    const preview = await punctual.previewBackfill(job, range)
+    expect(preview.first).toEqual(failed.slice(2).map(({ scheduledAt }) => scheduledAt))
+    const { id } = await punctual.backfill(job, { ...range, to: '2026-01-01T03:00:00Z' })
+    await clock.advance('5s')
+    expect(await punctual.get(id)).toMatchObject({ result: { created: 1 } })
+    const again = await punctual.replayAll({ job, state: 'failed' }, { reason: 'the rest' })
+    await clock.advance('5s')
+    expect(await punctual.get(again.id)).toMatchObject({ result: { created: 1 } })
+    const runsOf = async (at: Date | undefined) =>
+      (await historyOf(punctual, 'tick')).filter(({ scheduledAt }) => scheduledAt.getTime() === at?.getTime())
+    expect((await runsOf(second?.scheduledAt)).map(({ source }) => source).sort()).toEqual(['backfill', 'schedule'])
+    expect((await runsOf(failed[3]?.scheduledAt)).map(({ source }) => source).sort()).toEqual(['replay', 'schedule'])
+  })
+
+  it('a replay of other work that was due at an instant of the schedule says nothing about that instant', async () => {
+    const { slowNode, clock } = scene('2026-01-01T00:30:00Z')
+    let isWell = false
+    const job = defineJob('tick', { schedule: hourly, retry: { max: 0 }, deadLetter: false }).task('only', () => {
+      if (!isWell) throw new Error('down')
+    })
+    const { punctual } = await slowNode({ jobs: [job] })
+    const { id } = await punctual.enqueue(job, undefined, { runAt: '2026-01-01T01:00:00Z' })
+    await clock.advance('1h')
+    isWell = true
+    await punctual.replay(id, { reason: 'well again' })
+    await clock.advance('1s')
+    const range = { from: '2026-01-01T00:00:00Z', to: '2026-01-01T02:00:00Z', mode: 'failed' as const }
+    expect(await punctual.previewBackfill(job, range)).toMatchObject({ count: 1, existing: { failed: 1 } })
+  })
+
+  it('a backfill from before the first schedule goes by that schedule', async () => {
+    const { slowNode, clock } = scene('2026-01-01T00:30:00Z')
+    const payloads: unknown[] = []
+    const job = defineJob('tick').task('only', ({ payload }) => void payloads.push(payload))
+    const { punctual } = await slowNode({ jobs: [job] })
+    await clock.advance('1m')
+    await punctual.schedule(job, hourly, { payload: 'first' })
+    await punctual.schedule(job, cron('30 * * * *', { timezone: 'UTC' }), { payload: 'second' })
+    const range = { from: '2025-12-31T21:00:00Z', to: '2026-01-01T00:00:00Z' }
+    expect(await punctual.previewBackfill(job, range)).toMatchObject({ instants: 3, count: 3 })
+    await punctual.backfill(job, range)
+    await clock.advance('10s')
+    await punctual.idle()
+    expect(payloads).toEqual(['first', 'first', 'first'])
+  })
+
+  it('a backfill of what failed covers instants of which only the range is on record', async () => {
+    const { slowNode, clock } = scene('2026-01-01T00:30:00Z')
+    const minutely = cron('* * * * *', { timezone: 'UTC' })
+    const job = () => defineJob('tick', { schedule: minutely, recovery: 'mark-missed' }).task('only', () => 1)
+    const first = await slowNode({ jobs: [job()] })
+    await clock.advance('5m')
+    await first.punctual.stop()
+    await clock.advance('30h')
+    const { punctual } = await slowNode({ jobs: [job()] })
+    await clock.advance('1s')
+    expect(await punctual.ranges({ job: 'tick' })).toHaveLength(1)
+    const range = { from: '2026-01-01T02:00:00Z', to: '2026-01-01T02:10:00Z', mode: 'failed' as const }
+    expect(await punctual.previewBackfill('tick', range)).toMatchObject({ instants: 10, count: 10, existing: { missed: 10 } })
+    const { id } = await punctual.backfill('tick', range)
+    await clock.advance('10s')
+    expect(await punctual.get(id)).toMatchObject({ result: { created: 10 } })
+    expect(await punctual.previewBackfill('tick', range)).toMatchObject({ count: 0, existing: { completed: 10 } })
+  })
 
   it('what lies ahead is left to the schedule', async () => {
     const { slowNode, clock } = scene('2026-01-01T00:30:00Z')

@@ -20,7 +20,7 @@ export interface Scene extends Cluster {
   crash(node: Node): void
 }
 
-const slow: Partial<PunctualOptions> = { beat: '15m', ttl: '40m', retention: '3650d', keyRetention: '3650d' }
+const slow: Partial<PunctualOptions> = { node: { heartbeat: '15m', timeout: '40m' }, retention: '3650d', keyRetention: '3650d' }
 
 function newScene(connect: Connect, start = '2026-01-01T00:00:00Z'): Scene {
   const cluster = newCluster({ connect, start })

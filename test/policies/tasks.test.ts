@@ -47,14 +47,14 @@ onStores('JB-21 changed tasks', (scene) => {
     const ran: string[] = []
     const old = await node({ jobs: [release('old', ['a'], ran)] })
     await clock.advance('1s')
-    await old.punctual.enqueue('steps', undefined, { runAt: '1m' })
+    await old.punctual.enqueue('steps', undefined, { delay: '1m' })
     // The new one could run both: it is busy until the old work has run.
     const gate = Promise.withResolvers<void>()
     const busy = defineJob('busy').task('only', () => gate.promise)
     const fresh = await node({ jobs: [release('new', ['a', 'b'], ran), busy], concurrency: 1 })
     await fresh.punctual.enqueue(busy, undefined)
     await clock.advance('1s')
-    await fresh.punctual.enqueue('steps', undefined, { runAt: '1m' })
+    await fresh.punctual.enqueue('steps', undefined, { delay: '1m' })
     await clock.advance('2m')
     gate.resolve()
     await clock.advance('1m')
@@ -67,7 +67,7 @@ onStores('JB-21 changed tasks', (scene) => {
     const ran: string[] = []
     const old = await slowNode({ jobs: [release('v1', ['a'], ran, { schedule: hourly })] })
     expect(await old.punctual.counts({ job: 'steps' })).toMatchObject({ pending: 1 })
-    await old.punctual.enqueue('steps', undefined, { runAt: '2h' })
+    await old.punctual.enqueue('steps', undefined, { delay: '2h' })
     await old.punctual.stop()
     const { punctual } = await slowNode({ jobs: [release('v2', ['a', 'b'], ran, { schedule: hourly })] })
     await clock.advance('10s')
@@ -82,10 +82,10 @@ onStores('JB-21 changed tasks', (scene) => {
     const { slowNode, clock } = scene('2026-01-01T00:30:00Z')
     const ran: string[] = []
     const first = await slowNode({ jobs: [release('v1', ['a', 'b', 'c'], ran)] })
-    const { id } = await first.punctual.enqueue('steps', undefined, { runAt: '1h' })
+    const { id } = await first.punctual.enqueue('steps', undefined, { delay: '1h' })
     await first.punctual.stop()
     const second = await slowNode({ jobs: [release('v2', ['a', 'c'], ran)] })
-    const { id: later } = await second.punctual.enqueue('steps', undefined, { runAt: '2h' })
+    const { id: later } = await second.punctual.enqueue('steps', undefined, { delay: '2h' })
     await clock.advance('61m')
     expect(ran).toEqual(['v2 a 01', 'v2 c 01'])
     await second.punctual.stop()

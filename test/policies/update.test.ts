@@ -13,9 +13,42 @@ onStores('JB-20 updates', (scene, store) => {
   const policies: readonly [UpdatePolicy, readonly string[]][] = [
     ['immediate', ['02T09', '03T09', '04T09', '05T09']],
     ['graceful', ['01T18', '02T09', '03T09', '04T09', '05T09']],
-    [{ count: 2 }, ['01T18', '02T18', '03T09', '04T09', '05T09']],
-    [{ span: '60h' }, ['01T18', '02T18', '03T18', '04T09', '05T09']],
+    [{ graceful: { count: 2 } }, ['01T18', '02T18', '03T09', '04T09', '05T09']],
+    [{ graceful: { span: '60h' } }, ['01T18', '02T18', '03T18', '04T09', '05T09']],
+    [{ graceful: { at: '2026-01-03T12:00:00Z' } }, ['01T18', '02T18', '04T09', '05T09']],
+    [{ windowed: { count: 3 } }, ['02T09', '03T09', '04T09', '05T09']],
   ]
+  it('a windowed change tells which instants differ within its window', async () => {
+    const { slowNode, clock } = scene('2026-01-01T10:00:00Z')
+    const job = defineJob('daily').task('only', () => 1)
+    const { punctual } = await slowNode({ jobs: [job] })
+    await punctual.schedule(job, at('18'))
+    await clock.advance('2h')
+    const stamps = (dates: readonly Date[] | undefined) => dates?.map((date) => stamp(date.getTime()))
+    const { difference } = await punctual.schedule(job, cron('0 9,18 * * *', { timezone: 'UTC' }), {
+      update: { windowed: { span: '2d' } },
+    })
+    expect(stamps(difference?.added)).toEqual(['02T09', '03T09'])
+    expect(difference?.removed).toEqual([])
+    const changed = await punctual.update(job, { schedule: at('9') }, { update: { windowed: { count: 2 } } })
+    expect(stamps(changed.difference?.removed)).toEqual(['01T18', '02T18'])
+    expect(changed.difference).toMatchObject({ added: [], to: new Date('2026-01-03T09:00:00Z') })
+    expect((await punctual.update(job, { priority: 1 })).difference).toBeNull()
+  })
+
+  it('the scheduler has a default, also for what code declares', async () => {
+    const { slowNode, clock } = scene('2026-01-01T10:00:00Z')
+    const ran: string[] = []
+    const code = (hour: string) =>
+      defineJob('daily', { schedule: at(hour) }, (ctx) => void ran.push(stamp(ctx.scheduledAt.getTime())))
+    const first = await slowNode({ jobs: [code('18')] })
+    await clock.advance('2h')
+    await first.punctual.close()
+    await slowNode({ jobs: [code('15')], update: 'graceful' })
+    await clock.advance('2d')
+    expect(ran).toEqual(['01T18', '02T15'])
+  })
+
   // Days with a node up take minutes of a real file, and the store sees the same as in the test after this.
   if (store === 'memory')
     it.each(policies)('a daily job updated at noon under %j', async (update, expected) => {
@@ -79,7 +112,7 @@ onStores('JB-20 updates', (scene, store) => {
     const job = defineJob('daily').task('only', (ctx) => void ran.push(ctx.scheduledAt.getTime()))
     const { punctual } = await slowNode({ jobs: [job] })
     await punctual.schedule(job, at('18'))
-    await punctual.schedule(job, at('9'), { update: { span: '60h' } })
+    await punctual.schedule(job, at('9'), { update: { graceful: { span: '60h' } } })
     await punctual.stop()
     await clock.advance('1d')
     await punctual.schedule(job, at('12'))
@@ -104,7 +137,7 @@ onStores('JB-20 updates', (scene, store) => {
       client().punctual.update('daily', { timeout: '9s' }),
     ])
     expect([a.version, b.version].toSorted()).toEqual([3, 4])
-    expect((await punctual.jobs())[0]?.override).toMatchObject({ settings: { priority: 5, timeoutMs: 9000 } })
+    expect((await punctual.jobs()).items[0]?.override).toMatchObject({ settings: { priority: 5, timeoutMs: 9000 } })
   })
 
   it('declaring the same again writes nothing, however often nodes start', async () => {
@@ -141,7 +174,9 @@ onStores('JB-20 updates', (scene, store) => {
     expect(changes.map(({ field }) => field)).toEqual(['payload', 'schedule.text', 'settings.priority', 'settings.timeoutMs'])
     const { version: third } = await punctual.rollback(job, first, { by: 'ann' })
     expect(third).toBe(second + 1)
-    const [now] = await punctual.jobs()
+    const {
+      items: [now],
+    } = await punctual.jobs()
     expect(now).toMatchObject({
       payload: { n: 1 },
       settings: { priority: 2, timeoutMs: 300_000 },
@@ -164,17 +199,19 @@ onStores('TM-8 a person overrides what code declares', (scene) => {
     // A redeploy with other code in two fields, one of them overridden.
     const { punctual } = await slowNode({ jobs: [declared('15', 1)] })
     await clock.advance('1m')
-    const [job] = await punctual.jobs()
+    const {
+      items: [job],
+    } = await punctual.jobs()
     expect(job).toMatchObject({
       settings: { priority: 1, retry: { max: 9 } },
       override: { schedule: { kind: 'cron' }, settings: { retry: { max: 9 } } },
     })
     expect(job?.nextRun).toEqual(new Date('2026-01-01T12:00:00Z'))
     await punctual.reset('daily', { fields: ['schedule'] })
-    expect((await punctual.jobs())[0]?.nextRun).toEqual(new Date('2026-01-01T15:00:00Z'))
-    expect((await punctual.jobs())[0]?.override).toMatchObject({ settings: { retry: { max: 9 } } })
+    expect((await punctual.jobs()).items[0]?.nextRun).toEqual(new Date('2026-01-01T15:00:00Z'))
+    expect((await punctual.jobs()).items[0]?.override).toMatchObject({ settings: { retry: { max: 9 } } })
     await punctual.reset('daily')
-    expect((await punctual.jobs())[0]).toMatchObject({ override: null, settings: { retry: { max: 3 } } })
+    expect((await punctual.jobs()).items[0]).toMatchObject({ override: null, settings: { retry: { max: 3 } } })
   })
 
   it('the changed settings hold for the next run', async () => {
@@ -213,11 +250,14 @@ onStores('TM-8 a person overrides what code declares', (scene) => {
     const telling = await slowNode({ jobs: [other] })
     await clock.advance('61m')
     expect(telling.log.map(({ message }) => message)).toContainEqual(expect.stringContaining('no longer declared'))
-    expect((await telling.punctual.jobs()).find(({ name }) => name === 'daily')).toMatchObject({ orphaned: true, retired: false })
+    expect((await telling.punctual.jobs()).items.find(({ name }) => name === 'daily')).toMatchObject({
+      orphaned: true,
+      retired: false,
+    })
     await telling.punctual.stop()
-    const pruning = await slowNode({ jobs: [other], prune: true })
+    const pruning = await slowNode({ jobs: [other], retireOrphans: true })
     await clock.advance('1m')
-    expect((await pruning.punctual.jobs()).find(({ name }) => name === 'daily')).toMatchObject({
+    expect((await pruning.punctual.jobs()).items.find(({ name }) => name === 'daily')).toMatchObject({
       retired: true,
       nextRun: null,
       version: 2,
@@ -227,7 +267,7 @@ onStores('TM-8 a person overrides what code declares', (scene) => {
     expect(before).toHaveLength(2)
     const back = await slowNode({ jobs: [declared('*'), other] })
     await clock.advance('1h')
-    expect((await back.punctual.jobs()).find(({ name }) => name === 'daily')).toMatchObject({ retired: false, version: 3 })
+    expect((await back.punctual.jobs()).items.find(({ name }) => name === 'daily')).toMatchObject({ retired: false, version: 3 })
     expect(await historyOf(back.punctual, 'daily')).toHaveLength(3)
   })
 
@@ -235,19 +275,33 @@ onStores('TM-8 a person overrides what code declares', (scene) => {
     const { node, clock } = scene('2026-01-01T10:00:00Z')
     const other = defineJob('other').task('only', () => 1)
     const old = await node({ jobs: [declared('*'), other] })
-    const pruning = await node({ jobs: [other], prune: true })
+    const pruning = await node({ jobs: [other], retireOrphans: true })
     await clock.advance('1m')
-    const retired = async () => (await pruning.punctual.jobs()).find(({ name }) => name === 'daily')?.retired
+    const retired = async () => (await pruning.punctual.jobs()).items.find(({ name }) => name === 'daily')?.retired
     expect(await retired()).toBe(false)
     await old.punctual.stop()
     await clock.advance('1m')
     expect(await retired()).toBe(true)
   })
 
+  it('a change of a retired job does not bring it back', async () => {
+    const { slowNode } = scene()
+    const { punctual } = await slowNode()
+    const job = defineJob('daily').task('only', () => 1)
+    await punctual.schedule(job, cron('0 0 * * *'))
+    await punctual.retire('daily')
+    await punctual.update('daily', { priority: 1 })
+    const retired = async () => (await punctual.jobs({ name: 'daily' })).items[0]
+    expect(await retired()).toMatchObject({ retired: true, nextRun: null, settings: { priority: 1 } })
+    await punctual.rollback('daily', 1)
+    await punctual.reset('daily')
+    expect(await retired()).toMatchObject({ retired: true, nextRun: null, settings: { priority: 5 } })
+  })
+
   it('what was planned of a retired job is taken back, and enqueued work of it still runs', async () => {
     const { slowNode, clock } = scene('2026-01-01T10:59:55Z')
     const { punctual } = await slowNode({ jobs: [declared('*')] })
-    const { id } = await punctual.enqueue('daily', undefined, { runAt: '1h' })
+    const { id } = await punctual.enqueue('daily', undefined, { delay: '1h' })
     expect(await punctual.counts({ job: 'daily' })).toMatchObject({ pending: 2 })
     await punctual.retire('daily', { by: 'ann' })
     await clock.advance('2h')

@@ -42,7 +42,7 @@ const gaps: readonly Row[] = [
   ],
   // The instant at the end of the gap matches by itself as well: still one.
   ['America/New_York', '0 2,3 * * *', '2025-03-09T00:00-05:00', '2025-03-10T00:00-04:00', ['2025-03-09T03:00-04:00']],
-  ['America/New_York', '30 2 * * *', '2025-03-09T00:00-05:00', '2025-03-10T00:00-04:00', [], { gap: 'skip' }],
+  ['America/New_York', '30 2 * * *', '2025-03-09T00:00-05:00', '2025-03-10T00:00-04:00', [], { skippedTime: 'skip' }],
   ['America/New_York', '15 30 2 * * *', '2025-03-09T00:00-05:00', '2025-03-10T00:00-04:00', ['2025-03-09T03:00:00-04:00']],
   [
     'Europe/Warsaw',
@@ -171,7 +171,7 @@ const overlaps: readonly Row[] = [
     '2025-11-02T00:00-04:00',
     '2025-11-03T00:00-05:00',
     ['2025-11-02T01:30-05:00'],
-    { overlap: 'second' },
+    { repeatedTime: 'second' },
   ],
   [
     'America/New_York',
@@ -179,7 +179,7 @@ const overlaps: readonly Row[] = [
     '2025-11-02T00:00-04:00',
     '2025-11-03T00:00-05:00',
     ['2025-11-02T01:30-04:00', '2025-11-02T01:30-05:00'],
-    { overlap: 'both' },
+    { repeatedTime: 'both' },
   ],
   [
     'America/New_York',
@@ -187,7 +187,7 @@ const overlaps: readonly Row[] = [
     '2025-11-02T00:00-04:00',
     '2025-11-03T00:00-05:00',
     ['2025-11-02T01:00-04:00', '2025-11-02T01:30-04:00'],
-    { overlap: 'first' },
+    { repeatedTime: 'first' },
   ],
   ['America/New_York', '0 2 * * *', '2025-11-02T00:00-04:00', '2025-11-03T00:00-05:00', ['2025-11-02T02:00-05:00']],
   // All hours as a list mean fixed times, as a range elapsed ones.
@@ -302,7 +302,7 @@ describe('JB-4 cron at clock changes, in tables written by hand', () => {
   })
 
   it('never fires again where the gap takes the only day of the year and lost times are skipped', () => {
-    const second = cron('30 2 * 3 0#2', { timezone: 'America/New_York', gap: 'skip' })
+    const second = cron('30 2 * 3 0#2', { timezone: 'America/New_York', skippedTime: 'skip' })
     expect(second.next(new Date('2026-01-01T00:00:00Z'))).toBeNull()
   })
 })

@@ -28,8 +28,8 @@ describe('JB-4 cron over years', () => {
       'Pacific/Apia',
     )
     const options = fc.record({
-      gap: fc.constantFrom('run' as const, 'skip' as const),
-      overlap: fc.constantFrom('auto' as const, 'second' as const),
+      skippedTime: fc.constantFrom('run' as const, 'skip' as const),
+      repeatedTime: fc.constantFrom('auto' as const, 'second' as const),
     })
     fc.assert(
       fc.property(

@@ -33,9 +33,9 @@ const window: fc.Arbitrary<Window> = fc
   })
 
 const options = fc.record({
-  gap: fc.constantFrom('run', 'run', 'skip'),
-  overlap: fc.constantFrom('auto', 'auto', 'first', 'second', 'both'),
-}) as fc.Arbitrary<{ gap: 'run' | 'skip'; overlap: 'auto' | 'first' | 'second' | 'both' }>
+  skippedTime: fc.constantFrom('run', 'run', 'skip'),
+  repeatedTime: fc.constantFrom('auto', 'auto', 'first', 'second', 'both'),
+}) as fc.Arbitrary<{ skippedTime: 'run' | 'skip'; repeatedTime: 'auto' | 'first' | 'second' | 'both' }>
 
 describe('JB-4 cron against a brute-force scan of the wall', () => {
   it('agrees on random texts in all zones around clock changes, forwards and backwards', () => {
@@ -71,7 +71,7 @@ function backwards(schedule: ReturnType<typeof cron>, from: number, to: number):
 /** The rules of the guide, one wall minute after the other. */
 function bruteForce(
   { seconds, minutes, hours, isInterval, matchesDate }: CronCase,
-  { gap, overlap }: { gap: string; overlap: string },
+  { skippedTime: gap, repeatedTime: overlap }: { skippedTime: string; repeatedTime: string },
   scan: WallScan,
   from: number,
   to: number,

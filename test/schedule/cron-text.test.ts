@@ -169,16 +169,16 @@ describe('TM-16 cron text that is refused', () => {
     expect(error.code).toBe('option.unknown')
     expect(error.details).toMatchObject({
       option: 'timeZone',
-      allowed: expect.arrayContaining(['timezone', 'gap', 'overlap', 'start']),
+      allowed: expect.arrayContaining(['timezone', 'skippedTime', 'repeatedTime', 'start']),
     })
   })
 
   it('names a wrong choice and those that exist', () => {
-    expect(refusal(() => cron('* * * * *', { gap: 'later' } as object)).details).toMatchObject({
-      option: 'gap',
+    expect(refusal(() => cron('* * * * *', { skippedTime: 'later' } as object)).details).toMatchObject({
+      option: 'skippedTime',
       allowed: ['run', 'skip'],
     })
-    expect(refusal(() => cron('* * * * *', { overlap: 'last' } as object)).code).toBe('option.invalid')
+    expect(refusal(() => cron('* * * * *', { repeatedTime: 'last' } as object)).code).toBe('option.invalid')
   })
 
   it('refuses a zone that does not exist', () => {

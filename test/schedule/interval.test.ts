@@ -164,15 +164,14 @@ describe('TM-16 interval text that is refused', () => {
     ['P-1D', 'positive'],
     ['P1.5D', 'whole numbers'],
     ['PT1.5H30M', 'smallest unit'],
-    ['P1M2Y', 'ISO 8601 duration'],
-    ['5m', 'ISO 8601 duration'],
-    ['PT15', 'ISO 8601 duration'],
+    ['P1M2Y', 'expected a duration'],
+    ['5 m', 'expected a duration'],
+    ['PT15', 'expected a duration'],
     ['P99999999999Y', 'too long'],
     ['R0/2026-01-01T00:00:00Z/PT1H', 'R0'],
     ['R-1/2026-01-01T00:00:00Z/PT1H', 'whole number'],
     ['R1.5/2026-01-01T00:00:00Z/PT1H', 'whole number'],
-    ['R5/PT15M', 'start'],
-    ['R/PT15M', 'start'],
+    ['R5/', 'expected a duration'],
     ['R5', 'start'],
     ['R/PT1H/2026-01-01T00:00:00Z', 'duration/end'],
     ['R/2026-01-01T00:00:00Z/PT1H/PT1H', 'expected'],
@@ -193,5 +192,47 @@ describe('TM-16 interval text that is refused', () => {
     }
     expect(refusal).toBeInstanceOf(PunctualError)
     expect(refusal).toMatchObject({ code: 'schedule.invalid', details: { text, reason: expect.stringContaining(reason) } })
+  })
+})
+
+describe('JB-4 intervals without a start', () => {
+  const created = Date.parse('2026-01-01T00:00:00Z')
+  const instants = (period: string | number) =>
+    [...bind(interval(period), created).between(new Date(created + 1), new Date(created + 86_400_000 * 8))].map((date) =>
+      date.toISOString().slice(5, 19),
+    )
+
+  it.each([
+    ['5m', 'PT5M'],
+    ['1h30m', 'PT1H30M'],
+    ['1.5h', 'PT1H30M'],
+    ['90s', 'PT90S'],
+    [90_000, 'PT90S'],
+    ['1d', 'P1D'],
+    ['1w', 'P1W'],
+    ['1m500ms', 'PT60.5S'],
+  ])('%s is the same as %s', (short, iso) => {
+    expect(instants(short)).toEqual(instants(iso))
+    expect(interval(short).describe()).toBe(interval(iso).describe())
+    expect(interval(interval(short).toJSON().text as string).describe()).toBe(interval(iso).describe())
+  })
+
+  it('a number of repetitions counts from the creation of the job', () => {
+    expect(instants('R3/PT1H')).toEqual(['01-01T01:00:00', '01-01T02:00:00', '01-01T03:00:00'])
+    expect(instants('R3/1h')).toEqual(instants('R3/PT1H'))
+    expect(interval('R3/PT1H').describe()).toBe('Every hour, 3 times in all (UTC)')
+    const months = bind(interval('R2/P1M'), Date.parse('2026-01-31T00:00:00Z'))
+    expect([...months.between(at('2026-02-01T00:00:00Z'), at('2027-01-01T00:00:00Z'))]).toEqual([
+      at('2026-02-28T00:00:00Z'),
+      at('2026-03-31T00:00:00Z'),
+    ])
+  })
+
+  it.each(['5', 'm', '5x', '5m1h', '-5m', '', '50ms', 'R0/5m', 'R/', 'R3/2026-01-01T00:00:00Z'])('%j is refused', (text) => {
+    expect(() => interval(text)).toThrow(PunctualError)
+  })
+
+  it.each(['+25:00', '+24:00', '-99', '+0060', '+23:60'])('an offset of %s is refused', (offset) => {
+    expect(() => interval(`R/2026-01-01T00:00:00${offset}/PT1H`)).toThrow(expect.objectContaining({ code: 'schedule.invalid' }))
   })
 })

@@ -11,7 +11,7 @@ const ms = (text: string) => Date.parse(text)
 
 describe('JB-4 preview', () => {
   it('shows the next instants on the wall and in UTC, and marks the overlap', () => {
-    const rows = preview(cron('30 1,2 * * *', { timezone: 'Europe/Warsaw', overlap: 'both' }), ms('2026-10-24T12:00:00Z'), 4)
+    const rows = preview(cron('30 1,2 * * *', { timezone: 'Europe/Warsaw', repeatedTime: 'both' }), ms('2026-10-24T12:00:00Z'), 4)
     expect(rows).toEqual([
       { utc: '2026-10-24T23:30:00Z', local: '2026-10-25T01:30:00', offset: '+02:00', weekday: 'Sun', mark: null },
       { utc: '2026-10-25T00:30:00Z', local: '2026-10-25T02:30:00', offset: '+02:00', weekday: 'Sun', mark: 'first-pass' },
@@ -50,11 +50,11 @@ describe('JB-4 lint', () => {
     ['0 0 31 2 *', {}, ['never-fires']],
     ['0 0 * * *', { end: '2020-01-01T00:00:00Z' }, ['never-fires']],
     ['30 2 * * *', { timezone }, ['made-up']],
-    ['30 2 * * *', { timezone, gap: 'skip' }, []],
+    ['30 2 * * *', { timezone, skippedTime: 'skip' }, []],
     ['30 2 * * *', { timezone: 'UTC' }, []],
     ['30 12 * * *', { timezone }, []],
     ['*/30 2 * * *', { timezone }, ['made-up', 'fires-twice']],
-    ['30 2 * * *', { timezone, overlap: 'both' }, ['made-up', 'fires-twice']],
+    ['30 2 * * *', { timezone, repeatedTime: 'both' }, ['made-up', 'fires-twice']],
     // Regular all day long, clock change or not.
     ['*/5 * * * *', { timezone }, []],
     ['* * * * * *', {}, ['too-often']],

@@ -17,8 +17,8 @@ const schedules: readonly (readonly [string, Schedule])[] = [
     'cron with everything',
     cron('*/5  8-18 ? * mon-FRI', {
       timezone: 'europe/oslo',
-      gap: 'skip',
-      overlap: 'second',
+      skippedTime: 'skip',
+      repeatedTime: 'second',
       start: '2026-01-01T00:00:00+01:00',
       end: new Date('2027-01-01T00:00:00Z'),
       spread: '5m',
@@ -81,7 +81,7 @@ describe('JB-4 schedules as JSON', () => {
     expect(equalSchedules(cron('@daily'), cron('0 0 * * *'))).toBe(true)
     expect(equalSchedules({ timezone: 'UTC', text: '0 0 * * *', kind: 'cron' }, cron('0 0 * * *'))).toBe(true)
     expect(equalSchedules(cron('0 0 * * *'), cron('0 0 * * *', { timezone: 'Europe/Oslo' }))).toBe(false)
-    expect(equalSchedules(cron('0 0 * * *'), cron('0 0 * * *', { gap: 'skip' }))).toBe(false)
+    expect(equalSchedules(cron('0 0 * * *'), cron('0 0 * * *', { skippedTime: 'skip' }))).toBe(false)
     // A list of all hours means fixed times, a range elapsed ones.
     expect(equalSchedules(cron('0 0-1 * * *'), cron('0 0,1 * * *'))).toBe(false)
   })

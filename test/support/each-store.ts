@@ -1,11 +1,9 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { beforeAll, describe, onTestFinished } from 'vitest'
 import { memory } from '../../src/store/memory/index.ts'
 import { postgres } from '../../src/store/postgres/index.ts'
 import { sqlite } from '../../src/store/sqlite/index.ts'
 import type { Store } from '../../src/store/store.ts'
+import { databasePath } from './database-path.ts'
 import { freshSchemaName, sharedPostgresUrl } from './postgres-database.ts'
 
 /** Gives a store on the same data each time it is called, as several processes would have it. */
@@ -50,10 +48,4 @@ function inSchema(): Connect {
     opened.push(store)
     return store
   }
-}
-
-export function databasePath(): string {
-  const folder = mkdtempSync(join(tmpdir(), 'punctual-test-'))
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
-  return join(folder, 'punctual.db')
 }

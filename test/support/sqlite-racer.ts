@@ -55,8 +55,8 @@ async function race(): Promise<void> {
       reason: null,
     } as const
     await store.settle(
-      members.map(({ ref, turn }) => ({ claim, ref, turn, end, attempts: [], delayMs: 0 })),
-      [claim],
+      members.map((member) => ({ claim, member, end, attempts: [], delayMs: 0 })),
+      { done: [claim] },
     )
   }
   await store.close()

@@ -17,7 +17,7 @@ await store.open({ clock: systemClock, random: Math.random })
 await store.beat({ node, claims: [], inFlight: [], long: [], phase: 'join' })
 
 for (;;) {
-  const created = await store.create(Array.from({ length: 5 }, newRow))
+  const { rows: created } = await store.create(Array.from({ length: 5 }, newRow))
   tell('created', created)
   const claim = { id: randomUUID(), token: randomUUID() }
   const { members } = await store.claim({ ...claim, node: boot, kinds: ['mail'], limit: 4 })
@@ -38,13 +38,12 @@ for (;;) {
   } as const
   const settled = members.map((member) => ({
     claim,
-    ref: member.ref,
-    turn: member.turn,
+    member,
     end: { ...end, end: member === parked ? ('parked' as const) : ('completed' as const) },
     attempts: [],
     delayMs: 0,
   }))
-  await store.settle(settled, [claim])
+  await store.settle(settled, { done: [claim] })
   tell(
     'completed',
     completed.map((member) => member.record),
@@ -65,10 +64,23 @@ function newRow(): NewOccurrence {
     replay: null,
     startWithinMs: null,
     version: null,
+    isHooked: false,
+    scheduledAt: null,
   } as const
   return { ...common, id: randomUUID(), source: 'deferred', unique: 'ever', priority: 5, due: { in: 0 }, onConflict: 'keep' }
 }
 
 function tell(act: Act, occurrences: readonly { readonly id: string }[]): void {
-  for (const { id } of occurrences) writeSync(1, `${act} ${id}\n`)
+  for (const { id } of occurrences) while (!isWritten(`${act} ${id}\n`));
+}
+
+/** The pipe may be full while the reader is slow. */
+function isWritten(line: string): boolean {
+  try {
+    writeSync(1, line)
+    return true
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') throw error
+    return false
+  }
 }

@@ -1,7 +1,7 @@
 import { Argument, type Command, Option } from 'commander'
 import { type BackfillMode, type BackfillOptions, type BackfillPreview, backfillModes } from '../../client/operations.ts'
 import { withClient } from '../client.ts'
-import { example, jsonOption, storeOption, tenantOption, whole } from '../options.ts'
+import { example, instantOption, jsonOption, storeOption, tenantOption, whole } from '../options.ts'
 import { instant, print, printJson, printNote } from '../print.ts'
 
 interface BackfillFlags {
@@ -23,8 +23,10 @@ export function addBackfill(root: Command): void {
     .description('Run the instants of a job in a range: those that are missing, that failed, or all again.')
     .addArgument(new Argument('<job>', 'the name of the job'))
     .addOption(storeOption())
-    .addOption(new Option('--from <instant>', 'the first instant, such as 2026-11-15T00:00:00Z').makeOptionMandatory())
-    .addOption(new Option('--to <instant>', 'before this one').makeOptionMandatory())
+    .addOption(
+      instantOption('--from <instant>', 'the first instant, such as 2026-11-15T00:00:00Z, or a day').makeOptionMandatory(),
+    )
+    .addOption(instantOption('--to <instant>', 'before this one').makeOptionMandatory())
     .addOption(new Option('--mode <which>', 'which instants; else missing').choices(backfillModes))
     .addOption(new Option('--concurrency <number>', 'how many run at once; else 1').argParser(whole(1, 1000)))
     .addOption(new Option('--dry-run', 'only show what it would run and what is there'))
@@ -32,9 +34,7 @@ export function addBackfill(root: Command): void {
     .addOption(jsonOption())
     .addHelpText(
       'after',
-      example(
-        'punctual backfill report --from 2026-11-01T00:00:00Z --to 2026-11-15T00:00:00Z --dry-run --store sqlite:./punctual.db',
-      ),
+      example('punctual backfill report --from 2026-11-01 --to 2026-11-15 --dry-run --store sqlite:./punctual.db'),
     )
     .action((job: string, { store, json, dryRun, ...options }: BackfillFlags) =>
       dryRun ? preview(store, job, options, json) : backfill(store, job, options, json),

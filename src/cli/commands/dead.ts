@@ -1,7 +1,8 @@
 import { Argument, type Command, Option } from 'commander'
-import type { ListFilter } from '../../client/reads.ts'
+import type { ListFilter } from '../../client/list-filter.ts'
+import type { When } from '../../client/when.ts'
 import { withClient } from '../client.ts'
-import { example, jsonOption, storeOption, tenantOption, whole } from '../options.ts'
+import { example, jsonOption, storeOption, tenantOption, whenOptions, whole } from '../options.ts'
 import { instant, print, printJson, table } from '../print.ts'
 
 export function addDead(root: Command): void {
@@ -48,15 +49,17 @@ function addList(dead: Command): void {
 }
 
 function addRetry(dead: Command): void {
+  const [delay, runAt] = whenOptions() as [Option, Option]
   dead
     .command('retry')
     .description('Give a dead occurrence another chance, with fresh retries. Its finished tasks are not repeated.')
     .addArgument(new Argument('<id>', 'the occurrence'))
     .addOption(storeOption())
-    .addOption(new Option('--run-at <when>', "an instant, or a duration from now such as '15m'; else now"))
+    .addOption(delay)
+    .addOption(runAt)
     .addOption(jsonOption())
     .addHelpText('after', example('punctual dead retry 01a1e133-38fc-71d6-a05c-514da9ff1aed --store sqlite:./punctual.db'))
-    .action(async (id: string, { store, json, ...options }: { store: string; json?: true; runAt?: string }) => {
+    .action(async (id: string, { store, json, ...options }: When & { store: string; json?: true }) => {
       await withClient(store, (punctual) => punctual.retry(id, options))
       if (json) return printJson({ id, outcome: 'retrying' })
       print(`retrying ${id}`)

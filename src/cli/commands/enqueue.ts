@@ -3,17 +3,18 @@ import type { EnqueueOptions } from '../../client/new-occurrence.ts'
 import type { Punctual } from '../../client/punctual.ts'
 import { PunctualError } from '../../errors.ts'
 import { withClient } from '../client.ts'
-import { example, json, jsonOption, storeOption, tenantOption, whole } from '../options.ts'
+import { example, json, jsonOption, storeOption, tenantOption, whenOptions, whole } from '../options.ts'
 import { print, printJson, printNote } from '../print.ts'
 
 interface EnqueueFlags
-  extends Pick<EnqueueOptions, 'key' | 'runAt' | 'tenant' | 'entity' | 'priority' | 'unique' | 'onConflict'> {
+  extends Pick<EnqueueOptions, 'key' | 'delay' | 'runAt' | 'tenant' | 'entity' | 'priority' | 'unique' | 'onConflict'> {
   store: string
   json?: true
   ref?: Record<string, string>
 }
 
 export function addEnqueue(root: Command): void {
+  const [delay, runAt] = whenOptions() as [Option, Option]
   root
     .command('enqueue')
     .description('Create work for a job, to run now or later on a node that has its handlers.')
@@ -21,7 +22,8 @@ export function addEnqueue(root: Command): void {
     .addArgument(new Argument('[payload]', 'what the handlers get, as JSON').argParser(json))
     .addOption(storeOption())
     .addOption(new Option('--key <key>', 'under the same key the work is created once'))
-    .addOption(new Option('--run-at <when>', "an instant, or a duration from now such as '15m'"))
+    .addOption(delay)
+    .addOption(runAt)
     .addOption(tenantOption())
     .addOption(new Option('--entity <id>', 'what the work is about'))
     .addOption(new Option('--ref <name=id>', 'the id of a related record; may be given again').argParser(addRef))
@@ -31,7 +33,7 @@ export function addEnqueue(root: Command): void {
     .addOption(jsonOption())
     .addHelpText(
       'after',
-      example(`punctual enqueue payment-timeout '{"order": 42}' --key order-42 --run-at 15m --store sqlite:./punctual.db`),
+      example(`punctual enqueue payment-timeout '{"order": 42}' --key order-42 --delay 15m --store sqlite:./punctual.db`),
     )
     .action((job: string, payload: unknown, flags: EnqueueFlags) => enqueue(job, payload, flags))
 }

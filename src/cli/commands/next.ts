@@ -24,7 +24,9 @@ export function addNext(root: Command): void {
   root
     .command('next')
     .description('Show the next instants of a schedule, and warn of what its author may not have meant. Needs no store.')
-    .addArgument(new Argument('<schedule>', 'cron text, an ISO 8601 duration or interval, an RFC 5545 rule, or an instant'))
+    .addArgument(
+      new Argument('<schedule>', 'cron text, a duration such as 15m, an ISO 8601 interval, an RFC 5545 rule, or an instant'),
+    )
     .addOption(new Option('--tz <zone>', 'the time zone, such as Europe/Warsaw; else that of the rule, or UTC'))
     .addOption(new Option('--count <number>', 'how many').argParser(whole(1, 1000)).default(10))
     .addOption(new Option('--from <when>', 'from this instant on, or from the start of this day in the zone; else from now on'))

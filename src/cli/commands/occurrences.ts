@@ -1,10 +1,10 @@
 import { Argument, type Command, Option } from 'commander'
+import type { ListFilter } from '../../client/list-filter.ts'
 import type { Occurrence } from '../../client/occurrence-view.ts'
-import type { ListFilter } from '../../client/reads.ts'
 import { PunctualError } from '../../errors.ts'
 import { type OccurrenceState, occurrenceStates } from '../../model/lifecycle.ts'
 import { withClient } from '../client.ts'
-import { example, jsonOption, storeOption, tenantOption, whole } from '../options.ts'
+import { example, instantOption, jsonOption, storeOption, tenantOption, whole } from '../options.ts'
 import { bold, facts, instant, print, printJson, table } from '../print.ts'
 
 interface OccurrencesOptions {
@@ -32,8 +32,8 @@ export function addOccurrences(root: Command): void {
     .addOption(new Option('--state <states...>', 'in one of these states').choices(occurrenceStates))
     .addOption(new Option('--key <key>', 'with this key'))
     .addOption(new Option('--entity <id>', 'about this entity'))
-    .addOption(new Option('--from <instant>', 'first due at or after, such as 2026-11-15T06:00:00Z'))
-    .addOption(new Option('--to <instant>', 'first due before'))
+    .addOption(instantOption('--from <instant>', 'first due at or after, such as 2026-11-15T06:00:00Z, or a day'))
+    .addOption(instantOption('--to <instant>', 'first due before'))
     .addOption(new Option('--limit <number>', 'how many').argParser(whole(1, 500)))
     .addOption(new Option('--cursor <text>', 'from the page before'))
     .addOption(jsonOption())

@@ -1,8 +1,8 @@
 import { Argument, type Command, Option } from 'commander'
-import type { ListFilter } from '../../client/reads.ts'
+import type { ListFilter } from '../../client/list-filter.ts'
 import { type OccurrenceState, occurrenceStates } from '../../model/lifecycle.ts'
 import { withClient } from '../client.ts'
-import { example, jsonOption, storeOption, tenantOption } from '../options.ts'
+import { example, instantOption, jsonOption, storeOption, tenantOption } from '../options.ts'
 import { print, printJson, printNote } from '../print.ts'
 
 interface ReplayFlags {
@@ -33,15 +33,15 @@ export function addReplay(root: Command): void {
     .addOption(new Option('--state <states...>', 'in one of these states').choices(occurrenceStates))
     .addOption(new Option('--key <key>', 'with this key'))
     .addOption(new Option('--entity <id>', 'about this entity'))
-    .addOption(new Option('--from <instant>', 'first due at or after, such as 2026-11-15T06:00:00Z'))
-    .addOption(new Option('--to <instant>', 'first due before'))
+    .addOption(instantOption('--from <instant>', 'first due at or after, such as 2026-11-15T06:00:00Z, or a day'))
+    .addOption(instantOption('--to <instant>', 'first due before'))
     .addOption(tenantOption())
     .addOption(jsonOption())
     .addHelpText(
       'after',
       example(
         'punctual replay 01a1e133-38fc-71d6-a05c-514da9ff1aed --reason "the rates were wrong" --store sqlite:./punctual.db',
-        'punctual replay --job invoice --state failed --from 2026-11-15T00:00:00Z --reason "mail was down" --store sqlite:./punctual.db',
+        'punctual replay --job invoice --state failed --from 2026-11-15 --reason "mail was down" --store sqlite:./punctual.db',
       ),
     )
     .action((id: string | undefined, flags: ReplayFlags, command: Command) => {

@@ -1,10 +1,10 @@
 import { PunctualError } from '../../errors.ts'
 import { uuidV7 } from '../../model/ids.ts'
-import type { ClaimMember, ClaimPick, ClaimRef } from '../../store/store.ts'
+import type { ClaimAnswer, ClaimMember, ClaimPick, ClaimRef, ClaimRequest } from '../../store/store.ts'
 import type { Env } from '../env.ts'
 import type { Session } from '../node/session.ts'
 
-/** What one claim has brought. */
+/** The result of one claim. */
 export interface Claimed {
   readonly claim: ClaimRef
   readonly members: readonly ClaimMember[]
@@ -13,12 +13,21 @@ export interface Claimed {
   readonly isFull: boolean
 }
 
+/** A claim whose answer has not arrived. */
+export interface PendingClaim {
+  readonly claim: ClaimRef
+  readonly session: Session
+  readonly limit: number
+  /** When it was sent last, by the monotonic clock. */
+  readonly sentAt: number
+}
+
 /** Asks the store for due work, one claim at a time. */
 export class Claimer {
   readonly #env: Env
   readonly #session: () => Session
   readonly #fence: (reason: string) => void
-  #pending: { readonly claim: ClaimRef; readonly session: Session; readonly limit: number } | null = null
+  #pending: PendingClaim | null = null
 
   constructor(env: Env, session: () => Session, fence: (reason: string) => void) {
     this.#env = env
@@ -38,38 +47,72 @@ export class Claimer {
 
   /** Null when the node lost its session meanwhile. */
   async claim(wanted: number, dueBy?: number): Promise<Claimed | null> {
-    const env = this.#env
     while (this.#session().beating) await this.#session().beating
-    const session = this.#session()
-    // After an unknown outcome the same is asked for again, so that what it may have taken is not left behind.
-    if (this.#pending?.session !== session) this.#pending = { claim: this.#newClaim(), session, limit: wanted }
-    const { claim, limit } = this.#pending
-    const { clusterLimit } = env.options
-    session.inFlight.add(claim.id)
+    const pending = this.#begin(wanted)
     try {
-      const request = {
-        ...claim,
-        node: session.boot,
-        kinds: env.registry.kinds(),
-        limit,
-        ...(clusterLimit !== null && { clusterLimit }),
-        ...(dueBy !== undefined && { dueBy }),
-        ...(await this.#pick()),
-      }
-      const sentAt = env.clock.mono()
-      const { now, members, passed, nextDue } = await env.store.claim(request)
-      env.time.observe(now, sentAt)
-      for (const one of passed) env.events.emit('occurrence.passed', one)
-      this.#pending = null
-      if (session.isFenced) return null
-      if (members.length > 0) session.hold(claim, members.length)
-      session.inFlight.delete(claim.id)
-      return { claim, members, nextDue, isFull: members.length >= limit }
+      const request = this.#request(pending, await this.#pick(), dueBy)
+      return this.taken(pending, await this.#env.store.claim(request))
     } catch (error) {
-      if (!(error instanceof PunctualError && error.code === 'claim.lost')) throw error
-      this.#pending = null
-      this.#fence('the store refused a claim of this node')
-      return null
+      this.failed(error)
+      if (isLost(error)) return null
+      throw error
+    }
+  }
+
+  /** A claim for another write to carry; null while none may be sent, or only the backlog can tell what to pick. */
+  ride(wanted: number): { readonly pending: PendingClaim; readonly request: ClaimRequest } | null {
+    const { pick } = this.#env.options
+    const { beating, isJoined, isOverdue } = this.#session()
+    if (beating || !isJoined || isOverdue || typeof pick === 'function') return null
+    const pending = this.#begin(wanted)
+    return { pending, request: this.#request(pending, pick === 'fair' ? { pick: { kind: 'fair' } } : {}) }
+  }
+
+  /** Takes in an answer; null when the session that the claim was made under has ended. */
+  taken({ claim, session, limit, sentAt }: PendingClaim, { now, members, passed, nextDue }: ClaimAnswer): Claimed | null {
+    const { time, events } = this.#env
+    time.observe(now, sentAt)
+    for (const one of passed) events.emit('occurrence.passed', one)
+    this.#pending = null
+    if (session.isFenced) return null
+    if (members.length > 0) session.hold(claim, members.length)
+    session.inFlight.delete(claim.id)
+    return { claim, members, nextDue, isFull: members.length >= limit }
+  }
+
+  /** The store has left out a claim that travelled with another write. */
+  leftOut({ claim, session }: PendingClaim): void {
+    this.#pending = null
+    session.inFlight.delete(claim.id)
+  }
+
+  /** The claim may have been granted all the same, unless the store no longer knows this node. */
+  failed(error: unknown): void {
+    if (!isLost(error)) return
+    this.#pending = null
+    this.#fence('the store refused a claim of this node')
+  }
+
+  /** After an unknown outcome the same claim is sent again, so its members are not left behind. */
+  #begin(wanted: number): PendingClaim {
+    const session = this.#session()
+    const before = this.#pending?.session === session ? this.#pending : { claim: this.#newClaim(), session, limit: wanted }
+    this.#pending = { ...before, sentAt: this.#env.clock.mono() }
+    session.inFlight.add(before.claim.id)
+    return this.#pending
+  }
+
+  #request({ claim, session, limit }: PendingClaim, pick: { readonly pick?: ClaimPick }, dueBy?: number): ClaimRequest {
+    const { options, registry } = this.#env
+    const { clusterLimit } = options
+    return {
+      ...claim,
+      node: session.boot,
+      kinds: registry.kinds(),
+      limit,
+      ...(clusterLimit !== null && { clusterLimit }),
+      ...(dueBy !== undefined && { dueBy }),
+      ...pick,
     }
   }
 
@@ -84,4 +127,8 @@ export class Claimer {
     const { clock, randomBytes } = this.#env
     return { id: uuidV7(Math.floor(clock.wall()), randomBytes), token: Buffer.from(randomBytes(16)).toString('base64url') }
   }
+}
+
+function isLost(error: unknown): boolean {
+  return error instanceof PunctualError && error.code === 'claim.lost'
 }

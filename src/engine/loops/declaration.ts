@@ -2,21 +2,23 @@
 // what newer code has declared.
 import { createHash } from 'node:crypto'
 import { defaultTenant, isOwnJob, type JobRecord, type JobSpec, specText, taskSetText, withOverride } from '../../model/job.ts'
+import { type ParsedUpdatePolicy, updateInstant } from '../../model/update.ts'
 import type { JobPutAnswer } from '../../store/store.ts'
 import type { Env } from '../env.ts'
 import { allJobs } from './all-jobs.ts'
+import { Timeline } from './timeline.ts'
 
 export interface Declaration {
   readonly tenant: string
   readonly name: string
-  /** What is declared, given what is known of the job. */
+  /** The declared spec, given the known job. */
   readonly declared: (known: JobRecord | undefined) => JobSpec
   /** From when on it is to hold, given what is known; null for now. */
   readonly effectiveAt?: (known: JobRecord) => Promise<number | null>
   readonly expectedVersion?: number
   /** This process has declared the same before: only what other code has declared since is a reason to declare it again. */
   readonly isRepeated?: boolean
-  /** What an older version said holds again only after a while: the nodes that declare the newest may just be starting anew. */
+  /** A spec that equals an older version waits for two ttls before it holds again: nodes with the newest may only be restarting. */
   readonly isPatient?: boolean
 }
 
@@ -54,8 +56,19 @@ export function announceVersion({ events }: Env, { outcome, job }: JobPutAnswer,
     events.emit('job.updated', { tenant: job.tenant, job: job.name, version: job.version, by })
 }
 
+/** From when on a change of a job holds, by a policy; null for now. */
+export async function effectiveInstant(
+  { store, time }: Env,
+  known: JobRecord,
+  policy: ParsedUpdatePolicy,
+): Promise<number | null> {
+  if (policy.grace === null) return null
+  const timeline = new Timeline(known, await store.readVersions(known))
+  return updateInstant(policy, time.now(), (after) => timeline.next(after)?.at ?? null)
+}
+
 /**
- * Notes which set of tasks this is. The versions of the definition's own job count the sets: a job of another name goes by the one that
+ * Notes which set of tasks this is. The versions of the definition's own job count the sets: a job of another name uses the one that
  * it shares, and by the present one where its tasks are none that a node has ever declared.
  */
 async function withEdition(
@@ -86,7 +99,7 @@ export async function handleOrphans(env: Env, told: Set<string>): Promise<void> 
     if (!options.retireOrphans && told.has(job.id)) continue
     told.add(job.id)
     if (!options.retireOrphans)
-      log.warn('A job is no longer declared by any node; retire it, or create the scheduler with prune: true', {
+      log.warn('A job is no longer declared by any node; retire it, or create the scheduler with retireOrphans: true', {
         tenant,
         job: name,
       })
@@ -111,19 +124,19 @@ function declarationHash(spec: JobSpec): string {
   return createHash('sha1').update(codeText(spec)).digest('base64url').slice(0, 12)
 }
 
-/** What code says, as text: equal code has equal text, in whichever edition it is. */
+/** The declaration as text: equal code has equal text in every edition. */
 function codeText({ edition: _, ...spec }: JobSpec): string {
   return specText(spec)
 }
 
 /**
- * During a rolling deployment old and new code run side by side. What differs from the newest declaration is outdated when it equals
+ * During a rolling deployment old and new code run side by side. A declaration that differs from the newest is outdated when it equals
  * an older version and a live node declares the newest, or did a moment ago, or when a live node of a later release declares the job.
  */
 async function isOutdated(env: Env, known: JobRecord, declared: JobSpec, isPatient: boolean): Promise<boolean> {
   if (!known.declared || codeText(known.declared) === codeText(declared)) return false
   const newest = declarationHash(known.declared)
-  // Whoever has declared the newest may change its mind.
+  // The process that declared the newest version may change it.
   if (env.declared.get(known.id) === newest) return false
   const { nodes } = await env.store.nodes()
   const others = nodes.flatMap(({ release, declares }) =>
@@ -134,7 +147,7 @@ async function isOutdated(env: Env, known: JobRecord, declared: JobSpec, isPatie
   if (release !== null && others.every((other) => other.release === null || other.release <= release)) return false
   const isUnopposed = !others.some(({ hash }) => hash === newest)
   if (isUnopposed && !isPatient) return false
-  // What a person has changed since is in neither: older versions are compared as if it had always been so.
+  // A person's changes are in neither: older versions are compared as if they had always held.
   const text = codeText(withOverride(declared, known.override))
   const versions = await env.store.readVersions(known)
   const isOlder = versions.some(

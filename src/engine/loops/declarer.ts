@@ -1,8 +1,10 @@
 import type { AnyDefinition } from '../../model/definition.ts'
 import { defaultTenant, type JobRecord, jobSpec } from '../../model/job.ts'
+import { parseUpdatePolicy } from '../../model/update.ts'
+import { inZone } from '../../schedule/default-zone.ts'
 import type { NodeRecord } from '../../store/store.ts'
 import type { Env } from '../env.ts'
-import { declareJob, handleOrphans } from './declaration.ts'
+import { declareJob, effectiveInstant, handleOrphans } from './declaration.ts'
 
 /** After this long the editions of the definitions are read again, whatever was heard. */
 const editionsKeptMs = 60_000
@@ -37,12 +39,12 @@ export class Declarer {
     this.#isUndeclared = true
   }
 
-  /** A job was changed by somebody. */
+  /** A job was changed. */
   noteChange(): void {
     this.#knowsEditions = false
   }
 
-  /** Takes note of who is there. True when what only a gone node's code declared may have become nobody's. */
+  /** Takes note of the nodes. True when one has gone, whose declarations may have become orphans. */
   observe(nodes: readonly NodeRecord[]): boolean {
     const boots = nodes.map(({ boot }) => boot)
     const hasGone = this.#boots.some((boot) => !boots.includes(boot))
@@ -64,7 +66,7 @@ export class Declarer {
   async #declareAll(): Promise<void> {
     let isLeft = false
     for (const definition of this.#env.registry.definitions) isLeft = !(await this.#declareJob(definition)) || isLeft
-    // What was left to a node with newer code is said again later: that node may go, and this be a rollback.
+    // A declaration that was left to newer code is tried again later: the newer nodes may go, as in a rollback.
     this.#isUndeclared = isLeft
     // The other nodes learn of what is declared here before anything is taken for forgotten.
     await this.#beat()
@@ -74,21 +76,29 @@ export class Declarer {
 
   /** The definition's own job. A schedule that was given to it by `schedule()` stays. */
   async #declareJob(definition: AnyDefinition): Promise<boolean> {
-    const inline = definition.options.schedule?.toJSON() ?? null
+    const { schedule, timezone = this.#env.options.timezone } = definition.options
+    const inline = schedule ? inZone(schedule, timezone).toJSON() : null
     const declared = (known: JobRecord | undefined) =>
       jobSpec(definition, inline === null && known?.declared ? known.declared : { schedule: inline })
     const { name } = definition
     const isRepeated = this.#declared.has(name)
-    const { outcome } = await declareJob(this.#env, { tenant: defaultTenant, name, declared, isPatient: true, isRepeated })
+    const { outcome } = await declareJob(this.#env, {
+      tenant: defaultTenant,
+      name,
+      declared,
+      isPatient: true,
+      isRepeated,
+      effectiveAt: (known) => effectiveInstant(this.#env, known, parseUpdatePolicy(this.#env.options.update)),
+    })
     if (outcome !== 'left') this.#declared.add(name)
     return outcome !== 'left'
   }
 
-  /** Learns which editions of their tasks the definitions have, and so what this node may run. What is not known here is not claimed. */
+  /** Learns which editions of their tasks the definitions have, and so which kinds this node may run. It claims no others. */
   async #readEditions(): Promise<void> {
     const { registry, clock, events } = this.#env
     const before = registry.kinds().join()
-    // What changes meanwhile is read the next time.
+    // Changes from now on are read in the next pass.
     this.#knowsEditions = true
     try {
       for (const name of registry.names) await this.#readVersions(name)
@@ -99,7 +109,7 @@ export class Declarer {
     this.#editionsReadAt = clock.mono()
     this.#tellGaps()
     if (registry.kinds().join() === before) return
-    // Whoever reads of this node learns at once what it can run.
+    // The node's record shows its new kinds without delay.
     await this.#beat()
     events.emit('signal.kinds', null)
   }
@@ -115,7 +125,7 @@ export class Declarer {
     registry.learn(name, versions)
   }
 
-  /** Handlers here that fit no definition in the store: each is told of once. */
+  /** Logs each handler that fits no definition in the store, once. */
   #tellGaps(): void {
     const { registry, log, events } = this.#env
     for (const gap of registry.storedGaps()) {

@@ -1,10 +1,13 @@
 import type { AbortReason } from '../../model/context.ts'
 import { errorRecord } from '../../model/error-record.ts'
+import type { NewOccurrence, SettleItem } from '../../store/store.ts'
 import type { Env } from '../env.ts'
 import type { Session } from '../node/session.ts'
 import type { Recorder } from '../record/recorder.ts'
+import type { ClaimRide, RideSource } from '../record/rides.ts'
 import { type Batch, Turn, type TurnHost, type TurnResult } from '../turn/turn.ts'
 import { TurnSettingsLookup } from '../turn/turn-settings.ts'
+import { ClaimLine } from './claim-line.ts'
 import { type Claimed, Claimer } from './claimer.ts'
 import { LiveTurns } from './live-turns.ts'
 import type { Wait } from './loop.ts'
@@ -18,23 +21,23 @@ const longestQueuedMs = 1000
 const suspectRestMs = 10_000
 
 /** Claims due occurrences for the free slots of this node and starts them. */
-export class Dispatcher implements TurnHost {
+export class Dispatcher implements TurnHost, RideSource {
   readonly env: Env
   readonly recorder: Recorder
   readonly #session: () => Session
   readonly #fence: (reason: string) => void
   readonly #claimer: Claimer
+  readonly #claims: ClaimLine
   readonly #settings: TurnSettingsLookup
   readonly #live = new LiveTurns()
   readonly #queue = new TurnQueue()
   #running = 0
   #batch = 0
   #isClaiming = true
+  /** Whether claims may travel with other writes: not in `runDue`, which has a limit. */
+  #isRiding = false
   /** Whether the last look left anything due behind: only then is a free slot a reason for another. */
   #mayBeMore = true
-  #claiming: Promise<void> = Promise.resolve()
-  /** So many have come last, and are started by the next pass. */
-  #unstarted = 0
   #idleWaiters: (() => void)[] = []
   #cancelGiveBack: (() => void) | null = null
 
@@ -44,7 +47,9 @@ export class Dispatcher implements TurnHost {
     this.#session = session
     this.#fence = fence
     this.#claimer = new Claimer(env, session, fence)
+    this.#claims = new ClaimLine(this.#claimer)
     this.#settings = new TurnSettingsLookup(env.registry, env.options.settings)
+    env.rides.source = this
   }
 
   /** How many run, and how many claimed ones wait for a slot. */
@@ -57,28 +62,20 @@ export class Dispatcher implements TurnHost {
   }
 
   /**
-   * One claim, if there is room. Returns the wait until the next is worth a try. A claim writes, whatever it finds: a look that nobody
-   * asked for reads first.
+   * One claim, if there is room. Returns the wait until the next is worth a try. Every claim writes: a pass that only a poll
+   * has brought about reads first.
    */
   async runOnce(isLook: boolean): Promise<Wait> {
     const { env } = this
-    const limit = this.#room()
     this.#mayBeMore = true
-    // Not before what is sent in this pass is on its way: the store is at work meanwhile.
-    if (this.#unstarted > 0) env.clock.soon(() => this.#fill())
-    this.#unstarted = 0
-    if (!this.#isClaiming || limit <= 0 || env.registry.kinds().length === 0 || !this.#session().isJoined) return null
+    if (!this.#isClaiming || this.#room() <= 0 || env.registry.kinds().length === 0 || !this.#session().isJoined) return null
     const coming = isLook ? await this.#claimer.look() : null
     if (coming && !coming.isDue) {
       this.#mayBeMore = false
       return this.#waitFor(coming.nextDue)
     }
-    const claimed = await this.#claimNext(limit, undefined, true)
+    const claimed = await this.#claimNext(() => this.#room(), undefined, true)
     if (claimed === null) return null
-    // Where there is more, and slots are free, it is asked for before what has come is started.
-    this.#unstarted = claimed.isFull && this.#running < env.options.concurrency ? claimed.members.length : 0
-    if (this.#unstarted > 0 && this.#room() > 0) return 0
-    this.#unstarted = 0
     this.#fill()
     if (claimed.isFull) return this.#room() > 0 ? 0 : null
     return this.#waitFor(claimed.nextDue)
@@ -90,54 +87,82 @@ export class Dispatcher implements TurnHost {
     return { in: dueInMs, poll: store.hints.isLive ? options.pollMs : options.deafPollMs }
   }
 
-  /** Claims up to `limit` and starts what fits; null when the node lost its session meanwhile. One claim is asked for at a time. */
+  /** Claims up to `limit` and starts what fits; null when the node lost its session meanwhile. Claims go one at a time. */
   async claim(limit: number, dueBy?: number): Promise<Claimed | null> {
-    const claimed = await this.#claimNext(limit, dueBy, false)
+    const claimed = await this.#claimNext(() => limit, dueBy, false)
     this.#fill()
     return claimed
   }
 
   /** Resolves when the claim under way, if any, has been answered. */
   claimed(): Promise<void> {
-    return this.#claiming
+    return this.#claims.answered
   }
 
-  #claimNext(limit: number, dueBy: number | undefined, isAhead: boolean): Promise<Claimed | null> {
-    const claimed = this.#claiming.then(() => this.#claim(limit, dueBy, isAhead))
-    this.#claiming = claimed.then(
-      () => {},
-      () => {},
-    )
-    return claimed
+  #claimNext(room: () => number, dueBy: number | undefined, isAhead: boolean): Promise<Claimed | null> {
+    return this.#claims.claim(room, dueBy, (claimed) => this.#enqueue(claimed, isAhead))
   }
 
-  async #claim(limit: number, dueBy: number | undefined, isAhead: boolean): Promise<Claimed | null> {
-    const claimed = await this.#claimer.claim(limit, dueBy)
-    if (!claimed) return null
-    this.#mayBeMore = claimed.isFull
-    this.#enqueue(claimed, isAhead)
-    return claimed
-  }
-
-  #enqueue({ claim, members }: Claimed, isAhead: boolean): void {
+  #enqueue({ claim, members, isFull }: Claimed, isAhead: boolean): void {
+    this.#mayBeMore = isFull
     const last = members.findLast((member) => !isSuspect({ member }))
     const batch: Batch = { claim, queuedAt: this.env.clock.mono(), isAhead, last }
     for (const member of members) this.#queue.push(new Turn(this, batch, member, this.#settings.of(member)))
     this.#watchQueue()
   }
 
+  /** A claim that travels with the ends of turns, when there is room and work may be left, or an end may let work pass. */
+  rideAfter(ended: readonly SettleItem[]): ClaimRide | null {
+    const frees = ended.some(({ member, end }) => end.end !== 'released' && member.record.limits !== null)
+    const mayBeMore = this.#mayBeMore || frees || !this.#mayClaimAhead
+    if (!mayBeMore || this.#queue.ready > this.#batch || ended.every(({ end }) => end.end === 'released')) return null
+    const room = this.#room()
+    const ride = this.#ride(room)
+    if (!ride && room > 0) this.#signalRoom()
+    return ride
+  }
+
+  /** A claim that travels with the creation of work that this node can run at once. */
+  rideWith(created: readonly NewOccurrence[]): ClaimRide | null {
+    const { options, registry, time } = this.env
+    const free = options.concurrency - this.#running - this.#queue.size
+    if (!this.#isRiding || free <= 0) return null
+    const now = time.now()
+    const isDue = ({ due }: NewOccurrence) => (typeof due === 'number' ? due <= now : due.in === 0)
+    const canRun = created.some((row) => isDue(row) && registry.runnable(row.definition))
+    return canRun ? this.#ride(Math.min(free, this.#claimLimit)) : null
+  }
+
+  #ride(limit: number): ClaimRide | null {
+    if (!this.#isRiding || !this.#isClaiming || limit <= 0 || this.env.registry.kinds().length === 0) return null
+    return this.#claims.ride(limit, (claimed) => this.#takeRide(claimed))
+  }
+
+  #takeRide(claimed: Claimed | null): void {
+    const { clock, events, time } = this.env
+    if (!claimed) return this.#signalRoom()
+    this.#enqueue(claimed, true)
+    // A fresh burst: a store that answers at once would leave no room for timers and beats.
+    clock.soon(() => this.#fill())
+    if (claimed.isFull && this.#room() > 0) this.#signalRoom()
+    else if (claimed.nextDue !== null) events.emit('signal.due', Math.max(1, time.until(claimed.nextDue)))
+  }
+
   /** Stops claiming, gives back what has not started, and signals what runs. */
   drain(): void {
     this.#isClaiming = false
+    this.#isRiding = false
     this.#cancelGiveBack?.()
     this.#cancelGiveBack = null
     const waiting = this.#queue.remove(() => true)
-    this.abortAll('shutdown')
+    for (const turn of this.#live) turn.abort('shutdown')
     for (const turn of waiting) this.#release(turn)
   }
 
-  resume(): void {
+  /** @param isRiding Whether claims may travel with other writes. */
+  resume(isRiding = false): void {
     this.#isClaiming = true
+    this.#isRiding ||= isRiding
     this.#fill()
   }
 
@@ -160,10 +185,6 @@ export class Dispatcher implements TurnHost {
     }
   }
 
-  abortAll(reason: AbortReason): void {
-    for (const turn of this.#live) turn.abort(reason)
-  }
-
   /** Drops the turns that are no longer this node's. */
   abandon(isLost: (turn: Turn) => boolean): void {
     this.#queue.remove(isLost)
@@ -171,11 +192,11 @@ export class Dispatcher implements TurnHost {
     this.#checkIdle()
   }
 
-  /** What to claim: the free slots, and beyond them a batch that grows as long as batches start quickly. */
+  /** The size of the next claim: the free slots, and beyond them a batch that grows as long as batches start quickly. */
   #room(): number {
     const queued = this.#queue.ready
     const free = this.env.options.concurrency - this.#running - queued
-    const ahead = this.#mayClaimAhead && queued - this.#unstarted < this.#batch ? this.#batch : 0
+    const ahead = this.#mayClaimAhead && queued < this.#batch ? this.#batch : 0
     return Math.min(Math.max(free, ahead), this.#claimLimit)
   }
 
@@ -233,10 +254,12 @@ export class Dispatcher implements TurnHost {
     turn.release(delayMs)
   }
 
-  handlersEnded(): void {
+  handlersEnded(isSettled: boolean): void {
     this.#running -= 1
     this.#fill()
-    if (this.#mayBeMore && this.#queue.ready <= this.#batch) this.env.events.emit('signal.slot', null)
+    // The next claim travels with the end.
+    if (isSettled && this.#isRiding) return
+    if (this.#mayBeMore && this.#queue.ready <= this.#batch) this.#signalRoom()
   }
 
   turnEnded(turn: Turn, result: TurnResult): void {
@@ -245,18 +268,20 @@ export class Dispatcher implements TurnHost {
     this.env.events.emit('signal.turn', { claimId: turn.claim.id, result })
     this.#checkIdle()
     if (isSuspect(turn)) this.#fill()
-    // Only an end that is written frees a place in the cluster.
-    if (!this.#mayClaimAhead) this.env.events.emit('signal.slot', null)
   }
 
   turnRefused(turn: Turn, error: unknown): void {
-    this.env.log.error('What an execution did could not be recorded', {
+    this.env.log.error('The store refused the record of a turn', {
       error: errorRecord(error),
       occurrence: turn.record.id,
     })
     this.turnEnded(turn, 'abandoned')
     // It would stay this node's for ever. Like one that takes its node down it is tried again, and after three times dead.
     this.#fence('the store refused a record of this node')
+  }
+
+  #signalRoom(): void {
+    this.env.events.emit('signal.slot', null)
   }
 
   #adjustBatch(queuedAt: number): void {

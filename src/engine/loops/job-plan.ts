@@ -1,11 +1,11 @@
-// What one pass of the planner decides about one job, as a pure function of what the store told.
+// The plan of one job for one pass of the planner: a pure function of what the store returned.
 
 import { scheduledId } from '../../model/ids.ts'
 import { type VersionRecord, versionAt } from '../../model/job.ts'
 import type { Source } from '../../model/lifecycle.ts'
 import { limitsFor } from '../../model/limit.ts'
 import { isPausedAt } from '../../model/pause.ts'
-import { decideGap, type Passed, PassedInstants, type Span } from '../../model/recovery.ts'
+import { decideGap, type Passed, PassedInstants, type RecoveryPolicy, type Span } from '../../model/recovery.ts'
 import { cascade, type Settings, type SettingsDiff } from '../../model/settings.ts'
 import { spreadMs } from '../../schedule/spread.ts'
 import { tzStamp } from '../../schedule/tz-stamp.ts'
@@ -21,9 +21,11 @@ interface PlanInput {
   readonly horizonMs: number
   /** The scheduler's level of the settings. */
   readonly settings: SettingsDiff
+  /** A pass by hand: nobody is there between two of them, which is no downtime. */
+  readonly isPass?: boolean
 }
 
-/** The plan from the job's cursor to a little beyond now: first the gap in which nobody was there, then what is coming. */
+/** The plan from the job's cursor to a little beyond now: first the gap in which no node ran, then the coming instants. */
 export function planJob(input: PlanInput): JobPlan {
   const { candidate, work, timeline } = input
   const { job } = candidate
@@ -60,12 +62,13 @@ interface GapPlan extends Pick<JobPlan, 'ranges' | 'revive' | 'drop'> {
   readonly isWhole: boolean
 }
 
-/** Passes everything that came due while nobody was there through the job's recovery strategy. Only `all` is taken in parts. */
+/** Passes all instants that came due while no node ran through the job's recovery strategy. Only `all` is taken in parts. */
 function planGap(input: PlanInput, rows: Rows): GapPlan {
   const { candidate, work, timeline } = input
   const { job, stranded, versions } = candidate
   const settings = settingsOf(input, versionAt(versions, work.now))
-  const policy = settings.recovery
+  const isLate = input.isPass === true && settings.recovery.strategy === 'mark-missed'
+  const policy: RecoveryPolicy = isLate ? { strategy: 'last' } : settings.recovery
   const ticks = new Map<number, Tick>()
   const paused = new PassedInstants()
   const held = stranded.filter((at) => !isPaused(candidate, at))

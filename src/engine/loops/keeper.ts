@@ -28,12 +28,12 @@ export class Keeper {
   readonly #pulse: Pulse | null
   /** When the beats of each other node were last seen to move, by this node's monotonic clock. */
   readonly #seen = new Map<string, { beats: number; at: number }>()
-  /** Boot ids that this node itself has given up: nobody has to wait to see whether they beat. */
+  /** Boot ids that this node has given up: they are gone without a wait. */
   readonly #disowned = new Set<string>()
   #cancelFence: (() => void) | null = null
   /** When the nodes were last looked at, by the monotonic clock. */
   #lookedAt = 0
-  /** Since when work of a definition is seen to be due that no node can run; null once that was told. */
+  /** Since when due work of a definition has no node that can run it; null once that was logged. */
   readonly #unserved = new Map<string, number | null>()
   #aliveSince = 0
 
@@ -87,7 +87,7 @@ export class Keeper {
     return this.#dispatcher.isIdle && this.#unserved.size === 0 ? { poll: options.beatMs } : options.beatMs
   }
 
-  /** The session has ended, and nobody beats for it any more. */
+  /** The session has ended: no thread beats for it any more. */
   leave(): void {
     this.rest()
     this.#pulse?.rest()
@@ -127,7 +127,7 @@ export class Keeper {
     if (left.length > 0) await this.#rescue(left.map(({ beats }) => ({ boot, beats })))
   }
 
-  /** Takes over from nodes whose beats stand still. `isTick`: the looks are as far apart as the host's ticks. */
+  /** Takes over from nodes that have stopped beating. `isTick`: the looks are as far apart as the host's ticks. */
   async watchOnce({ isTick = false } = {}): Promise<Wait> {
     const { store, clock, events, options } = this.#env
     const { nodes, unserved, isRescueDue } = await store.nodes()
@@ -153,7 +153,7 @@ export class Keeper {
     return Math.min(...lefts.filter((left) => left > 0))
   }
 
-  /** Work that has been due for a ttl without a node that can run it is told of: by then no node is just about to come. */
+  /** Reports work that has been due for a ttl without a node that can run it: a node that only restarts is back by then. */
   #reportUnserved(unserved: readonly string[]): void {
     const { log, events, clock, options } = this.#env
     const now = clock.mono()
@@ -255,7 +255,7 @@ export class Keeper {
 
   async #rescue(gone: readonly { boot: string; beats: number }[]): Promise<void> {
     const { store, events, options, registry } = this.#env
-    // What a node held may take several calls: it is told of with the last of them.
+    // The work of one node may take several calls: the event comes with the last of them.
     let count = { rescued: 0, dead: 0 }
     for (;;) {
       const { rescued, removed, more, expired, unheard } = await store.rescue({

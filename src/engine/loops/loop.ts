@@ -11,7 +11,7 @@ export interface LoopOptions {
   readonly name: string
   readonly clock: Clock
   readonly random: () => number
-  /** One pass. Returns the wait until the next. `isLook`: only a poll asks for the pass, and no hint has come. */
+  /** One pass. Returns the wait until the next. `isLook`: only a poll caused the pass, and no hint arrived. */
   readonly runOnce: (isLook: boolean) => Promise<Wait>
   readonly onError: (error: Error, retryInMs: number) => void
   /** Called after a pass that went well. */

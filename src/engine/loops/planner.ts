@@ -26,13 +26,13 @@ export class Planner {
   }
 
   /** One pass over the jobs that want planning. Returns the wait until the next. */
-  async runOnce(): Promise<Wait> {
+  async runOnce(isPass = false): Promise<Wait> {
     const { store, options, time, clock } = this.#env
     if (!this.#isRetimed) await this.#retime()
     const sentAt = clock.mono()
     const work = await store.jobsToPlan({ horizonMs: options.horizonMs, limit: jobsPerPass })
     time.observe(work.now, sentAt)
-    const plans = work.jobs.flatMap((candidate) => this.#plan(candidate, work) ?? [])
+    const plans = work.jobs.flatMap((candidate) => this.#plan(candidate, work, isPass) ?? [])
     if (plans.length > 0) {
       const answers = await store.plan(plans)
       plans.forEach((plan, at) => void this.#announce(plan, answers[at]?.outcome === 'planned'))
@@ -55,13 +55,13 @@ export class Planner {
     this.#otherTz = others
   }
 
-  #plan(candidate: PlanCandidate, work: PlanWork): JobPlan | null {
+  #plan(candidate: PlanCandidate, work: PlanWork, isPass: boolean): JobPlan | null {
     const { job } = candidate
     try {
       const timeline = this.#timelineOf(job, candidate.versions)
       if (this.#isForNewerTz(job, timeline, candidate.versions)) return null
       const { horizonMs, settings } = this.#env.options
-      return planJob({ candidate, work, timeline, horizonMs, settings })
+      return planJob({ candidate, work, timeline, horizonMs, settings, isPass })
     } catch (error) {
       const kind = job.spec.schedule?.kind ?? ''
       const fields = { tenant: job.tenant, job: job.name, kind, error: errorText(error) }
@@ -89,7 +89,7 @@ export class Planner {
     return schedule !== null && seesOtherwise(tz, schedule)
   }
 
-  /** Once, at the start: with newer zone data than a plan was made with, the next instant is found anew. What is planned stays. */
+  /** Once, at the start: with newer zone data than a plan was made with, the next instant is computed again. Planned rows stay. */
   async #retime(): Promise<void> {
     for await (const job of allJobs(this.#env.store)) if (isNewerTz(tzVersion(), tzOfStamp(job.tz))) await this.#retimeJob(job)
     this.#isRetimed = true

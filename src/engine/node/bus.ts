@@ -2,7 +2,7 @@ import type { Emitter, Events } from '../../model/events.ts'
 import type { NodeRecord, RescueAnswer } from '../../store/store.ts'
 import type { TurnResult } from '../turn/turn.ts'
 
-/** What the parts of a node tell each other, beside the events that users hear of. */
+/** Signals between the parts of a node. Users do not see them. */
 export interface Signals {
   /** The store has noticed that for a while no node was there. */
   'signal.gap': null
@@ -14,8 +14,10 @@ export interface Signals {
   'signal.jump': null
   /** A slot has become free, and more work may be due. */
   'signal.slot': null
-  /** Ended work whose `onComplete` this node is to run. */
+  /** Ended work whose `onComplete` this node must run. */
   'signal.unheard': RescueAnswer['unheard']
+  /** So many ms from now a claim is worth a try. */
+  'signal.due': number
   'signal.turn': { readonly claimId: string; readonly result: TurnResult }
 }
 

@@ -1,3 +1,4 @@
+import { PunctualError } from '../../errors.ts'
 import type { Env } from '../env.ts'
 import type { Dispatcher } from '../loops/dispatcher.ts'
 import type { TurnResult } from '../turn/turn.ts'
@@ -34,5 +35,26 @@ export async function runDue(
     return { claimed, succeeded: count('completed'), retried: count('parked', 'released'), failed: count('failed', 'dead') }
   } finally {
     stopCounting()
+  }
+}
+
+/** Resolves when no due work is left that this node could run. */
+export async function whenIdle(
+  { store, registry, clock }: Env,
+  dispatcher: Dispatcher,
+  node: { isStarted(): boolean; wake(isUninformed: boolean): void },
+): Promise<void> {
+  const isStarted = node.isStarted()
+  for (;;) {
+    await dispatcher.idle()
+    const { now, nextDue } = await store.peek({ kinds: isStarted ? registry.kinds() : registry.names })
+    // Work that a claim in flight has taken is no longer due and has not arrived yet.
+    await dispatcher.claimed()
+    const isUninformed = isStarted && !registry.isInformed
+    if (!isUninformed && (nextDue === null || nextDue > now) && dispatcher.isIdle) return
+    if (!node.isStarted())
+      throw new PunctualError('punctual.stopped', 'Work is due and this scheduler is not started; call start() first', {})
+    node.wake(isUninformed)
+    await new Promise<void>((resolve) => clock.soon(resolve))
   }
 }

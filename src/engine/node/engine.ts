@@ -11,9 +11,10 @@ import { type Loop, noLaterThan, type Wait } from '../loops/loop.ts'
 import { Planner } from '../loops/planner.ts'
 import { UnheardEnds } from '../loops/unheard-ends.ts'
 import { Recorder } from '../record/recorder.ts'
-import { type DueSummary, runDue } from './due-work.ts'
+import { type DueSummary, runDue, whenIdle } from './due-work.ts'
 import { logFinalFailures } from './failure-log.ts'
 import { HealthBook } from './health-book.ts'
+import { OpenStore } from './open-store.ts'
 import { Session } from './session.ts'
 import { WorkerPool } from './worker-pool.ts'
 
@@ -39,12 +40,11 @@ export class Engine {
   readonly #declarer: Declarer
   readonly #book: HealthBook
   readonly #workers: WorkerPool
+  readonly #store: OpenStore
   #session: Session
   #phase: 'stopped' | 'started' | 'stopping' = 'stopped'
-  #opening: Promise<void> | null = null
   #stopping: Promise<void> | null = null
   #ticking: Promise<void> = Promise.resolve()
-  #isOpen = false
   #unsubscribe: () => void = () => {}
 
   constructor(env: Env) {
@@ -67,6 +67,7 @@ export class Engine {
       prune: this.#book.loop(env, 'prune', () => this.#keeper.pruneOnce()),
     }
     this.#workers = new WorkerPool(env)
+    this.#store = new OpenStore(env)
     env.registry.workerHandler = (module) => this.#workers.handler(module)
     this.#listen()
     logFinalFailures(env)
@@ -80,6 +81,7 @@ export class Engine {
     events.watch('signal.jump', () => planner.wake())
     events.watch('signal.kinds', () => dispatcher.wake())
     events.watch('signal.slot', () => dispatcher.wake())
+    events.watch('signal.due', (ms) => dispatcher.wakeIn(ms))
     events.watch('signal.unheard', (ends) => this.#unheard.hear(ends))
     events.watch('signal.nodes', (nodes) => {
       this.#planner.observe(nodes)
@@ -95,18 +97,9 @@ export class Engine {
     return this.#phase === 'stopped' ? { state: 'stopped', reasons: [] } : this.#book.health
   }
 
-  /** Makes the store usable; said again while it is under way or done, it does nothing more. */
+  /** Makes the store usable. Repeated calls are harmless. */
   open(): Promise<void> {
-    this.#opening ??= this.env.store.open({ clock: this.env.clock, random: this.env.random }).then(
-      () => {
-        this.#isOpen = true
-      },
-      (error: unknown) => {
-        this.#opening = null
-        throw error
-      },
-    )
-    return this.#opening
+    return this.#store.open()
   }
 
   /** Starts the loops. A store that is away does not make this fail: the node is degraded until it comes back. */
@@ -161,9 +154,7 @@ export class Engine {
     await this.stop()
     await this.#ticking
     await Promise.all([this.#keeper.close(), this.#workers.close()])
-    if (this.#isOpen) await this.env.store.close()
-    this.#isOpen = false
-    this.#opening = null
+    await this.#store.close()
   }
 
   /** Plans, claims and runs what is due, once, for hosts that tick from outside. Of several calls each waits for the one before. */
@@ -192,28 +183,19 @@ export class Engine {
     }
   }
 
-  /** Resolves when nothing is due any more that this node could run. */
-  async idle(): Promise<void> {
-    const { store, registry, clock } = this.env
-    const isStarted = this.#phase === 'started'
-    for (;;) {
-      await this.#dispatcher.idle()
-      const { now, nextDue } = await store.peek({
-        kinds: isStarted ? registry.kinds() : registry.names,
-      })
-      // What a claim under way has taken is due no more, and not here yet.
-      await this.#dispatcher.claimed()
-      const isUninformed = isStarted && !registry.isInformed
-      if (!isUninformed && (nextDue === null || nextDue > now) && this.#dispatcher.isIdle) return
-      if (this.#phase !== 'started')
-        throw new PunctualError('punctual.stopped', 'Work is due and this scheduler is not started; call start() first', {})
-      if (isUninformed) this.#loops.planner.wake()
-      this.#loops.dispatcher.wake()
-      await new Promise<void>((resolve) => clock.soon(resolve))
-    }
+  /** Resolves when no due work is left that this node could run. */
+  idle(): Promise<void> {
+    const { planner, dispatcher } = this.#loops
+    return whenIdle(this.env, this.#dispatcher, {
+      isStarted: () => this.#phase === 'started',
+      wake: (isUninformed) => {
+        if (isUninformed) planner.wake()
+        dispatcher.wake()
+      },
+    })
   }
 
-  /** Makes the node look for ended work whose `onComplete` nobody has run. */
+  /** Makes the node look for ended work whose `onComplete` has not run. */
   wakeWatch(): void {
     this.#loops.watch.wake()
   }
@@ -223,7 +205,7 @@ export class Engine {
     this.#loops.planner.wake()
   }
 
-  /** A definition or handler was added: its job is to be declared, and it may be claimed. */
+  /** A definition or handler was added: the node declares its job and may claim its work. */
   noteRegistration(): void {
     this.#declarer.noteRegistration()
     this.#loops.planner.wake()
@@ -235,17 +217,17 @@ export class Engine {
     if (!this.#session.isJoined) await this.#beatOnce()
     this.#unsubscribe()
     this.#unsubscribe = this.env.store.hints.subscribe((hint) => this.#hear(hint))
-    this.#dispatcher.resume()
+    this.#dispatcher.resume(true)
     const { planner, dispatcher, beat, watch, prune } = this.#loops
     for (const loop of [beat, planner, dispatcher, watch, prune]) loop.start()
     return null
   }
 
-  async #planOnce(): Promise<Wait> {
+  async #planOnce(isPass = false): Promise<Wait> {
     await this.#wakeUp()
     await this.#declarer.runOnce()
-    const wait = await this.#planner.runOnce()
-    // What was left to others is looked at as often as they beat: one of them that only starts anew is then seen to be back.
+    const wait = await this.#planner.runOnce(isPass)
+    // A declaration that was left to another node is checked as often as nodes beat: a node that only restarts is back by then.
     return this.#declarer.isUndeclared ? noLaterThan(wait, this.env.options.beatMs) : wait
   }
 
@@ -260,7 +242,7 @@ export class Engine {
   }
 
   async #planAll(): Promise<void> {
-    while ((await this.#planOnce()) === 0);
+    while ((await this.#planOnce(this.#phase === 'stopped')) === 0);
   }
 
   async #beatOnce(): Promise<Wait> {
@@ -303,7 +285,7 @@ export class Engine {
   /** Work that ignores its signal is left to rescue at once, and nothing of it keeps the process alive. */
   async #leave(): Promise<void> {
     const { boot, isJoined, claims } = this.#session
-    const hasLeft = this.#isOpen && isJoined && (await this.#tried(() => this.#keeper.beatOnce('leave')))
+    const hasLeft = this.#store.isOpen && isJoined && (await this.#tried(() => this.#keeper.beatOnce('leave')))
     this.#renewSession()
     this.#dispatcher.abandon(() => true)
     this.#unheard.abandon()

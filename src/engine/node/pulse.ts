@@ -4,7 +4,7 @@ import type { Logger } from '../../model/context.ts'
 import type { Reopen } from '../../store/store.ts'
 import { processMono } from '../../time/clock.ts'
 
-/** What the thread needs for its whole life. */
+/** Options of the thread. */
 export interface PulseOptions {
   readonly reopen: Reopen
   readonly beatMs: number
@@ -19,7 +19,7 @@ export interface PulseNote {
 
 /**
  * A thread that beats while a handler blocks the process. It says nothing while the process beats by itself, and opens the store only
- * when it must. It ends with the process, and stands still with one that is frozen.
+ * when it must. It ends with the process, and freezes with it.
  */
 export class Pulse {
   readonly #options: PulseOptions

@@ -23,7 +23,7 @@ export interface Gap {
   readonly message: string
 }
 
-/** What the names of built-in definitions begin with. */
+/** The prefix of the names of built-in definitions. */
 export const builtInPrefix = 'punctual/'
 
 /** Where definitions and handlers, which may come from different modules, find each other by name. */
@@ -32,7 +32,7 @@ export class Registry {
   readonly #builtIn = new Map<string, AnyDefinition>()
   readonly #handlers = new Map<string, Map<string | null, Handler>>()
   readonly #runnables = new Map<string, Runnable>()
-  /** What each definition's own job has said so far: which editions of its tasks there are. */
+  /** The versions of each definition's own job: they count the editions of its tasks. */
   readonly #versions = new Map<string, readonly VersionRecord[]>()
   #kinds: readonly string[] | null = null
 
@@ -41,7 +41,7 @@ export class Registry {
     throw new PunctualError('punctual.stopped', 'Threads run handlers only in a scheduler that is started', {})
   }
 
-  /** Adds a definition that every node has by itself; it is run, but no job of its own is declared for it. */
+  /** Adds a definition that every node has. It runs, and no job is declared for it. */
   defineBuiltIn(definition: AnyDefinition): void {
     this.#builtIn.set(definition.name, definition)
     this.#forget()
@@ -60,6 +60,7 @@ export class Registry {
         `Two jobs are named ${JSON.stringify(name)}; a name stands for one definition`,
         { field: 'jobs', job: name },
       )
+    this.#checkHandlers(definition, this.#handlers.get(name))
     this.#definitions.set(name, definition)
     this.#forget()
   }
@@ -71,15 +72,22 @@ export class Registry {
         `The handler of job ${JSON.stringify(job)} must be a function; got ${typeof handler}`,
         { field: 'handlers', job, task },
       )
-    const handlers = this.#handlers.get(job) ?? new Map<string | null, Handler>()
-    if (handlers.has(task))
-      throw new PunctualError(
-        'handler.duplicate',
-        `Job ${JSON.stringify(job)} has two handlers${task === null ? '' : ` for task ${JSON.stringify(task)}`}`,
-        { field: 'handlers', job, task },
-      )
-    this.#handlers.set(job, handlers.set(task, handler))
+    const known = this.#handlers.get(job)
+    if (known?.has(task)) throw twoHandlers(job, task)
+    const handlers = new Map(known).set(task, handler)
+    const definition = this.#definitions.get(job)
+    if (definition) this.#checkHandlers(definition, handlers)
+    this.#handlers.set(job, handlers)
     this.#forget()
+  }
+
+  /** Refuses a second handler of a task: beside that of the definition, or under the job's name and the task's. */
+  #checkHandlers(definition: AnyDefinition, handlers: ReadonlyMap<string | null, Handler> | undefined): void {
+    const tasks = tasksOf(definition)
+    for (const { name, handler } of tasks) {
+      const given = [handler, handlers?.get(name), tasks.length === 1 ? handlers?.get(null) : undefined]
+      if (given.filter((one) => one !== undefined).length > 1) throw twoHandlers(definition.name, name)
+    }
   }
 
   get definitions(): IteratorObject<AnyDefinition> {
@@ -133,7 +141,7 @@ export class Registry {
     return this.names.every((name) => this.#versions.has(name) || (this.#definitions.has(name) && !this.runnable(name)))
   }
 
-  /** What this node can run: definitions, in the editions of their tasks that its code can be trusted with. */
+  /** The kinds that this node can run: definitions, in the editions of their tasks that its code covers. */
   kinds(): readonly string[] {
     this.#kinds ??= [...this.#builtIn.keys(), ...this.names.flatMap((name) => this.#kindsOf(name))]
     return this.#kinds
@@ -185,6 +193,15 @@ export class Registry {
     this.#runnables.clear()
     this.#kinds = null
   }
+}
+
+function twoHandlers(job: string, task: string | null): PunctualError {
+  const where = task === null ? '' : ` for task ${JSON.stringify(task)}`
+  return new PunctualError('handler.duplicate', `Job ${JSON.stringify(job)} has two handlers${where}; remove one`, {
+    field: 'handlers',
+    job,
+    task,
+  })
 }
 
 function missingMessage(job: string, task: string): string {

@@ -2,7 +2,7 @@ import { uuidV7 } from '../../model/ids.ts'
 import type { ClaimRef } from '../../store/store.ts'
 import type { Clock } from '../../time/clock.ts'
 
-/** What a node is between joining and leaving, or being cut off: a boot id and the claims it holds under it. */
+/** A node between joining and leaving, or being fenced: a boot id and the claims it holds under it. */
 export class Session {
   readonly boot: string
   /** Claims with members on this node, and how many are left. */
@@ -35,7 +35,7 @@ export class Session {
 
   /**
    * The wall has moved on by more than a node may be silent, whatever the monotonic clock says: the machine may have been asleep.
-   * The store must hear of it before anything is planned or claimed, so that the gap is seen as one.
+   * The store must hear of it before anything is planned or claimed, to see the gap as one.
    */
   get mayHaveSlept(): boolean {
     return this.isJoined && this.#clock.wall() - this.beatWallAt >= this.#aloneMs

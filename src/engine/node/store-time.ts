@@ -10,14 +10,14 @@ const longestKeptMs = 60_000
 /** An answer that took longer than twice this does not make instants come early. */
 const mostUnsureMs = 10
 
-/** What the store's clock showed at a moment of this node's monotonic clock, give or take half of the round trip. */
+/** The store's time at a moment of this node's monotonic clock, exact to half of the round trip. */
 interface Sample {
   readonly told: number
   readonly at: number
   readonly roundTripMs: number
 }
 
-/** The store's clock as this node can tell it between two answers: the time that was told plus what the monotonic clock has passed. */
+/** An estimate of the store's clock between two answers: the last answer plus the time that has passed on the monotonic clock. */
 export class StoreTime {
   readonly #clock: Clock
   readonly #onJump: () => void

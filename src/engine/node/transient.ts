@@ -3,7 +3,7 @@ import { PunctualError } from '../../errors.ts'
 /** A server that refuses this user may take it again after a failover or a change of rights. */
 const transient: readonly string[] = ['store.unreachable', 'store.refused', 'store.busy']
 
-/** Whether the store as a whole did not answer, so that the same call may go through later. */
+/** Whether the store as a whole did not answer: the same call may succeed later. */
 export function isTransient(error: unknown): boolean {
   return error instanceof PunctualError && transient.includes(error.code)
 }

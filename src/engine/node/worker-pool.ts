@@ -86,13 +86,13 @@ function pass(news: WorkerNews, ctx: Context): void {
     if (news.kind === 'progress') ctx.progress(news.done, news.message)
     else ctx.log[news.level as keyof Logger](news.message, news.fields)
   } catch (error) {
-    ctx.log.warn('What a handler in a thread reported could not be recorded', { error: String(error) })
+    ctx.log.warn('A report of a handler in a thread could not be recorded', { error: String(error) })
   }
 }
 
 function plain(ctx: Context): WorkerContext {
   const { payload, results, tenant, job, task, key, entity, refs, source, occurrenceId, taskRunId, attemptId } = ctx
-  const { idempotencyKey, attempt, scheduledAt, lateness, isRecovery, span, startedAt, lastRunAt } = ctx
+  const { idempotencyKey, attempt, scheduledAt, lateness, isRecovery, span, startedAt, lastRunAt, replayOf } = ctx
   const ids = { tenant, job, task, key, entity, refs, source, occurrenceId, taskRunId, attemptId, idempotencyKey, attempt }
-  return { ...ids, payload, results, scheduledAt, lateness, isRecovery, span, startedAt, lastRunAt }
+  return { ...ids, payload, results, scheduledAt, lateness, isRecovery, span, startedAt, lastRunAt, replayOf }
 }

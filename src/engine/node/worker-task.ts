@@ -1,4 +1,4 @@
-// What a thread of the pool does: it runs the export `handler` of a module. See worker-pool.ts.
+// Runs the export `handler` of a module in a thread. See worker-pool.ts.
 import type { MessagePort } from 'node:worker_threads'
 import { PunctualError } from '../../errors.ts'
 import type { Context, FailOptions, Handler, Logger } from '../../model/context.ts'

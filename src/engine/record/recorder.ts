@@ -48,7 +48,7 @@ export class Recorder {
   }
 }
 
-/** What is written under one session. */
+/** The writes of one session. */
 class SessionWriter {
   readonly #env: Env
   readonly session: Session
@@ -60,29 +60,40 @@ class SessionWriter {
     this.#env = env
     this.session = session
     const limit = () => env.store.batchLimit
-    this.settlements = new Batcher(env.clock, limit, (items) => this.#insist(items, () => this.#settle(items)))
+    this.settlements = new Batcher(env.clock, limit, (items) => this.#settle(items))
     this.checkpoints = new Batcher(env.clock, limit, (items) => this.checkpoint(items))
-    this.heard = new Batcher(env.clock, limit, (refs) => this.#insist(refs, () => this.#hear(refs)))
+    this.heard = new Batcher(env.clock, limit, (refs) => this.#hear(refs))
   }
 
-  checkpoint(items: readonly CheckpointItem[]): Promise<readonly WriteAnswer[]> {
-    return this.#insist(items, () => this.#env.store.checkpoint(items))
+  async checkpoint(items: readonly CheckpointItem[]): Promise<readonly WriteAnswer[]> {
+    return (await this.#insist(() => this.#env.store.checkpoint(items))) ?? items.map(() => 'lost')
   }
 
+  /** Writes ends, and lets the next claim travel with them. */
   async #settle(items: readonly SettleItem[]): Promise<readonly WriteAnswer[]> {
-    const { items: answers } = await this.#env.store.settle(items, { done: this.session.lastOf(items) })
-    for (const { claim } of items) this.session.drop(claim.id)
-    return answers
+    const { store, rides } = this.#env
+    const ride = rides.rideAfter(items)
+    const options = { done: this.session.lastOf(items), ...(ride && { claim: ride.request }) }
+    try {
+      const answer = await this.#insist(() => store.settle(items, options))
+      for (const { claim } of items) this.session.drop(claim.id)
+      ride?.taken(answer?.claimed ?? null)
+      return answer?.items ?? items.map(() => 'lost')
+    } catch (error) {
+      ride?.failed(error)
+      throw error
+    }
   }
 
   async #hear(refs: readonly number[]): Promise<readonly WriteAnswer[]> {
-    await this.#env.store.settle([], { heard: refs })
+    await this.#insist(() => this.#env.store.settle([], { heard: refs }))
     return refs.map(() => 'ok')
   }
 
-  async #insist(items: readonly unknown[], call: () => Promise<readonly WriteAnswer[]>): Promise<readonly WriteAnswer[]> {
+  /** Null when the session was cut off before the store has answered. */
+  async #insist<Answer>(call: () => Promise<Answer>): Promise<Answer | null> {
     for (let waitMs = 50; ; waitMs = Math.min(waitMs * 2, longestWaitMs)) {
-      if (this.session.isFenced) return items.map(() => 'lost')
+      if (this.session.isFenced) return null
       try {
         return await call()
       } catch (error) {

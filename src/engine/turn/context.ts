@@ -7,7 +7,7 @@ import type { RetryHint } from '../../model/retry.ts'
 import { parseDuration } from '../../time/duration.ts'
 import type { Attempt } from './attempt.ts'
 
-/** The context of one attempt. What has to be made for it is made when asked for, since most handlers ask for little. */
+/** The context of one attempt. Its parts are made at their first use, since most handlers need few. */
 export class TaskContext implements Context {
   readonly #attempt: Attempt
   readonly #record: OccurrenceRecord
@@ -43,6 +43,9 @@ export class TaskContext implements Context {
   get results(): Readonly<Record<string, unknown>> {
     this.#results ??= resultsBefore(this.#attempt)
     return this.#results
+  }
+  get replayOf(): string | null {
+    return this.#record.replay?.origin ?? null
   }
   get taskRunId(): string {
     return taskRunId(this.occurrenceId, this.task)
@@ -101,18 +104,15 @@ export class TaskContext implements Context {
   }
 }
 
-/** The results of the tasks that the task names in `after`. */
-function resultsBefore({ run, turn }: Attempt): Readonly<Record<string, unknown>> {
+/** The results of the tasks that come before: all earlier ones of a sequence, those that a graph names in `after`. */
+function resultsBefore({ run }: Attempt): Readonly<Record<string, unknown>> {
   const results: Record<string, unknown> = {}
-  for (const name of run.task.after ?? []) {
-    const before = turn.runs.find((other) => other.name === name)
-    const isKnown = before?.phase === 'succeeded' && before.result !== null
-    results[name] = isKnown ? JSON.parse(before.result as string) : undefined
-  }
+  for (const { name, phase, result } of run.after)
+    results[name] = phase === 'succeeded' && result !== null ? JSON.parse(result) : undefined
   return results
 }
 
-/** What `ctx.fail` throws. */
+/** The error of `ctx.fail`. */
 class TaskFailure extends Error implements RetryHint {
   override readonly name = 'TaskFailure'
   readonly retryable?: boolean

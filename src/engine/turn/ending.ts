@@ -17,7 +17,7 @@ export function finish(turn: Turn, end: TurnResult): void {
   if (end === 'canceled') for (const run of turn.runs) if (!run.isFinished) run.cancel(null)
   try {
     // The slot goes to the next turn, whatever may be wrong with that one.
-    host.handlersEnded()
+    host.handlersEnded(end !== 'abandoned' && !turn.progressing)
     const result = end === 'failed' && goesToDeadLetters(settings, record.source) ? 'dead' : end
     if (result === 'abandoned') conclude(turn, result)
     // The newest progress reaches the store before the end does.
@@ -32,7 +32,7 @@ export function finish(turn: Turn, end: TurnResult): void {
 export function refuse(turn: Turn, error: unknown): void {
   if (turn.isOver) return
   close(turn)
-  turn.host.handlersEnded()
+  turn.host.handlersEnded(false)
   turn.refused(error)
   for (const run of turn.runs) run.attempt?.abort('lost')
 }

@@ -6,7 +6,7 @@ import type { Turn } from './turn.ts'
 
 /** How the turn went, task by task. */
 export function reportOf(turn: Turn, outcome: TurnEnd): ExecutionReport {
-  const { record, settings, shared, endedAt } = turn
+  const { record, settings, endedAt } = turn
   const startedAt = turn.startedAt ?? endedAt
   return {
     occurrenceId: record.id,
@@ -15,7 +15,7 @@ export function reportOf(turn: Turn, outcome: TurnEnd): ExecutionReport {
     source: record.source,
     turn: turn.n,
     outcome,
-    mode: shared.runnable.tasks.some((task) => task.after !== undefined) ? 'graph' : settings.mode,
+    mode: settings.mode,
     onFailure: settings.onFailure,
     startedAt: new Date(startedAt),
     endedAt: new Date(endedAt),

@@ -30,7 +30,7 @@ export class TaskRun {
   attempt: Attempt | null = null
   /** Its success was committed together with the handler's own writes. */
   isCommitted = false
-  /** Settles when a transaction that is under way has come out one way or the other. */
+  /** Settles when the outcome of a transaction under way is known. */
   committing: Promise<unknown> | null = null
 
   constructor(task: RunnableTask, after: readonly TaskRun[], settings: TaskSettings, history: TaskHistory) {
@@ -73,7 +73,7 @@ export class TaskRun {
 
   /** Under `retry` nothing else starts from its first failure until its retries have helped or run out. */
   get holdsOthers(): boolean {
-    return this.settings.onFailure === 'retry' && this.failures > 0 && !this.isFinished
+    return this.settings.onFailure === 'hold' && this.failures > 0 && !this.isFinished
   }
 
   /** The predecessor whose bad end means that this task will not run. */

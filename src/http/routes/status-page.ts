@@ -31,7 +31,11 @@ interface Content {
 /** Null when the store does not answer: the page then shows the health and its reasons. */
 async function readContent(punctual: Punctual): Promise<Content | null> {
   try {
-    const [jobs, counts, { items }] = await Promise.all([punctual.jobs(), punctual.counts(), punctual.list({ limit: latest })])
+    const [{ items: jobs }, counts, { items }] = await Promise.all([
+      punctual.jobs(),
+      punctual.counts(),
+      punctual.list({ limit: latest }),
+    ])
     return { jobs, counts, occurrences: items }
   } catch {
     return null

@@ -12,15 +12,21 @@ import { type Claim, jobKey, type State } from './state.ts'
 
 export function claim(state: State, request: ClaimRequest): ClaimAnswer {
   const { id, token, node } = request
+  checkClaim(state, request)
   const standing = state.claims.get(id)
-  if (standing && (standing.token !== token || standing.node !== node))
-    throw new PunctualError('claim.lost', `Claim ${id} belongs to another`, { claim: id })
   if (standing) return answer(state, request, unended(state, standing), [])
-  if (!state.nodes.has(node))
-    throw new PunctualError('claim.lost', `Node ${node} is not known to the store and cannot claim`, { node })
   const { taken, passed } = take(state, request)
   if (taken.length > 0) state.claims.set(id, { id, token, node, refs: taken.map((entry) => entry.ref) })
   return answer(state, request, taken, passed)
+}
+
+/** Refuses a claim. Verbs that claim along the way call it first, since they change nothing when they fail. */
+function checkClaim(state: State, { id, token, node }: ClaimRequest): void {
+  const standing = state.claims.get(id)
+  if (standing && (standing.token !== token || standing.node !== node))
+    throw new PunctualError('claim.lost', `Claim ${id} belongs to another`, { claim: id })
+  if (!standing && !state.nodes.has(node))
+    throw new PunctualError('claim.lost', `Node ${node} is not known to the store and cannot claim`, { node })
 }
 
 function take(state: State, { id, kinds, pick, limit, clusterLimit, dueBy }: ClaimRequest) {
@@ -75,6 +81,22 @@ function answer(
     passed,
     nextDue: isFull ? null : pick ? nextDueAfter(state, kinds) : nextDue(state, kinds),
   }
+}
+
+/** Writes, and claims in the same commit if a claim is asked for. Hints at due work are sent only if the claim has left some. */
+export function writeAndClaim<Answer>(
+  state: State,
+  request: ClaimRequest | undefined,
+  write: () => Answer,
+): readonly [Answer, ClaimAnswer | null] {
+  if (!request) return [write(), null]
+  checkClaim(state, request)
+  return state.holdingHints(() => {
+    const answer = write()
+    const claimed = claim(state, request)
+    const isWorkLeft = claimed.nextDue !== null && claimed.nextDue <= state.now
+    return { answer: [answer, claimed] as const, isWorkLeft }
+  })
 }
 
 export function unended(state: State, { id, refs }: Claim): Entry[] {

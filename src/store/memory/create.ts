@@ -2,11 +2,16 @@ import { type JobSpec, versionAt } from '../../model/job.ts'
 import { changeOf, conflictAnswer, freesKey, idAfter, isRemembered } from '../rules/conflict.ts'
 import { draftCreated, ownJobOf, versionFor } from '../rules/draft.ts'
 import type { CreateAnswer, CreatedRow, CreateOptions, NewOccurrence } from '../store.ts'
-import { claim } from './claim.ts'
+import { writeAndClaim } from './claim.ts'
 import type { Entry } from './entry.ts'
 import { jobKey, keyOf, type State } from './state.ts'
 
 export function create(state: State, rows: readonly NewOccurrence[], options: CreateOptions = {}): CreateAnswer {
+  const [answers, claimed] = writeAndClaim(state, options.claim, () => createAll(state, rows))
+  return { rows: answers, claimed }
+}
+
+function createAll(state: State, rows: readonly NewOccurrence[]): readonly CreatedRow[] {
   let earliest = Number.POSITIVE_INFINITY
   const answers = rows.map((row) => {
     const dueAt = state.dueAt(row.due)
@@ -14,9 +19,8 @@ export function create(state: State, rows: readonly NewOccurrence[], options: Cr
     if (answer.outcome !== 'existing' && answer.outcome !== 'tombstoned') earliest = Math.min(earliest, dueAt)
     return answer
   })
-  const claimed = options.claim ? claim(state, options.claim) : null
   if (earliest < Number.POSITIVE_INFINITY) state.hint({ kind: 'due', at: earliest })
-  return { rows: answers, claimed }
+  return answers
 }
 
 function createOne(state: State, row: NewOccurrence, dueAt: number): CreatedRow {

@@ -1,17 +1,22 @@
 import { endToWrite, goesOn, isSameEnd, nextTurnDue } from '../rules/settle.ts'
 import type { SettleAnswer, SettleItem, SettleOptions, WriteAnswer } from '../store.ts'
 import { addAttempts, owned } from './checkpoint.ts'
-import { claim, unended } from './claim.ts'
+import { unended, writeAndClaim } from './claim.ts'
 import type { State } from './state.ts'
 
 export function settle(state: State, items: readonly SettleItem[], options: SettleOptions = {}): SettleAnswer {
+  const [answers, claimed] = writeAndClaim(state, options.claim, () => end(state, items, options))
+  return { items: answers, claimed }
+}
+
+function end(state: State, items: readonly SettleItem[], { done = [], heard = [] }: SettleOptions): readonly WriteAnswer[] {
   const answers = items.map((item) => settleOne(state, item))
-  for (const { id, token } of options.done ?? []) {
+  for (const { id, token } of done) {
     const standing = state.claims.get(id)
     if (standing?.token === token && unended(state, standing).length === 0) state.claims.delete(id)
   }
-  for (const ref of options.heard ?? []) state.unheard.delete(ref)
-  return { items: answers, claimed: options.claim ? claim(state, options.claim) : null }
+  for (const ref of heard) state.unheard.delete(ref)
+  return answers
 }
 
 function settleOne(state: State, item: SettleItem): WriteAnswer {

@@ -59,6 +59,7 @@ export class State {
   readonly listeners = new Set<(hint: Hint) => void>()
 
   readonly #now: () => number
+  #heldHints: Hint[] | null = null
   #lastRef = 0
 
   constructor(now: () => number) {
@@ -87,6 +88,7 @@ export class State {
   }
 
   remove(entry: Entry): void {
+    this.knock(entry)
     this.#leave(entry)
     this.giveUpKeys(entry)
     this.entries.delete(entry.ref)
@@ -241,7 +243,18 @@ export class State {
   }
 
   hint(hint: Hint): void {
-    for (const listener of this.listeners) listener(hint)
+    if (this.#heldHints && hint.kind === 'due' && hint.at <= this.now) this.#heldHints.push(hint)
+    else for (const listener of this.listeners) listener(hint)
+  }
+
+  /** Holds back hints at work that is due now, and sends them afterwards if some is left. */
+  holdingHints<Answer>(work: () => { readonly answer: Answer; readonly isWorkLeft: boolean }): Answer {
+    this.#heldHints = []
+    const { answer, isWorkLeft } = work()
+    const [hint] = this.#heldHints
+    this.#heldHints = null
+    if (hint && isWorkLeft) this.hint(hint)
+    return answer
   }
 
   #leave(entry: Entry): void {

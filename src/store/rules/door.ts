@@ -2,7 +2,7 @@
 // ordered by priority, live work before recovery runs, due time and age; while the head of the line fits its own limit, it is let in.
 // Keys are asked for in the order of the door, and granted ones are kept while the next is waited for.
 // Memory and SQLite run this code; the other stores have it in their own language and are compared with it.
-import { type Limit, limitKinds, rankOf } from '../../model/limit.ts'
+import { type Limit, type LimitKind, limitKinds, rankOf } from '../../model/limit.ts'
 import type { WaitRecord } from '../../model/occurrence.ts'
 import type { PassedOccurrence } from '../messages/claim.ts'
 
@@ -20,6 +20,8 @@ export interface AtDoor {
   readonly limits: readonly Limit[]
   /** So many of its limits have been granted. */
   readonly granted: number
+  /** It has ended since it arrived: a later one has canceled it. */
+  readonly isOver: boolean
 }
 
 /** The fate of due work that may not ask for a key: it ends, or waits for something else than a key. */
@@ -40,6 +42,8 @@ export interface Door<Row extends AtDoor> {
   /** The occurrence that was granted the key last. */
   holder(key: string): { readonly id: string; readonly isRecovery: boolean } | null
   setHolder(key: string, row: Row): void
+  /** The kind of limit that a key is; null when its line is empty. */
+  lineKind(key: string): LimitKind | null
   /** The line of a key, in order, read only as far as needed. Rows that were read may leave it meanwhile. */
   line(key: string): Iterable<Row>
   leaveLine(row: Row): void
@@ -75,8 +79,8 @@ function admitOnce<Row extends AtDoor>(door: Door<Row>): void {
   for (const { key, slots } of door.takeReleases()) freed.set(key, (freed.get(key) ?? 0) + slots)
   for (const [key, slots] of freed) {
     if (slots > 0) door.setUsed(key, door.used(key) - slots)
-    const first = firstOf(door.line(key))
-    if (first) newcomersOf(arrivals, limitOf(first))
+    const kind = door.lineKind(key)
+    if (kind) newcomersOf(arrivals, { kind, key })
   }
   for (const row of door.takeArrivals()) {
     const verdict = door.verdict(row)
@@ -100,7 +104,7 @@ function visit<Row extends AtDoor>(door: Door<Row>, arrivals: Arrivals<Row>, key
   const line = new Line(newcomers.sort(inLine), door.line(key))
   for (let next = line.next(isOpen); next; next = line.next(isOpen)) {
     const { row, isNew } = next
-    if (!isNew && !door.isServed(row.kind)) continue
+    if (isNew ? row.isOver : !door.isServed(row.kind)) continue
     const verdict = isNew ? null : door.verdict(row)
     isOpen &&= verdict !== null || used < limitOf(row).limit
     if (!isNew && (verdict || isOpen)) door.leaveLine(row)
@@ -122,12 +126,14 @@ function letIn<Row extends AtDoor>(door: Door<Row>, arrivals: Arrivals<Row>, row
 function refuse<Row extends AtDoor>(door: Door<Row>, arrivals: Arrivals<Row>, row: Row, limit: Limit): void {
   // Work that has begun was let in before or is retried on a person's request: it waits for its turn.
   const policy = row.hasBegun ? 'queue' : (limit.policy ?? 'queue')
-  if (policy === 'cancel-previous') {
-    const holder = door.holder(limit.key)
+  // Work that has just given up the key may still be its holder: no one gives way to itself.
+  const holder = policy === 'queue' ? null : door.holder(limit.key)
+  const other = holder?.id === row.id ? null : holder
+  if (other && policy === 'cancel-previous') {
     door.cancelHolder(limit.key, row)
-    if (holder) stop(arrivals, holder.id)
+    stop(arrivals, other.id)
   }
-  const rival = policy === 'queue' ? null : rivalOf(door, limit.key, policy)
+  const rival = policy === 'queue' ? null : rivalOf(door, limit.key, policy === 'skip' ? other : null)
   if (rival) door.pass(row, { state: 'skipped', reason: `overlap: ${rival.id}` })
   else door.wait(row, limit)
 }
@@ -144,32 +150,36 @@ function stop<Row extends AtDoor>(arrivals: Arrivals<Row>, id: string): void {
 }
 
 /** The occurrence to which a newcomer gives way. Recovery runs are no rivals: live work waits for them, one at a time. */
-function rivalOf<Row extends AtDoor>(door: Door<Row>, key: string, policy: Limit['policy']): { readonly id: string } | null {
-  const holder = policy === 'skip' ? door.holder(key) : null
+function rivalOf<Row extends AtDoor>(
+  door: Door<Row>,
+  key: string,
+  holder: ReturnType<Door<Row>['holder']>,
+): { readonly id: string } | null {
   if (holder && !holder.isRecovery) return holder
   for (const row of door.line(key)) if (!row.isRecovery) return row
   return null
 }
 
-/** Newcomers and the rows of a line together, in order. */
+/** Newcomers and the rows of a line together, in order. The line is read no further than it is walked. */
 class Line<Row extends AtDoor> {
   readonly #newcomers: readonly Row[]
   readonly #waiting: Iterator<Row>
   #at = 0
-  #head: Row | null = null
+  /** The next row of the line; undefined while it has not been read. */
+  #head: Row | null | undefined
 
   constructor(newcomers: readonly Row[], waiting: Iterable<Row>) {
     this.#newcomers = newcomers
     this.#waiting = waiting[Symbol.iterator]()
-    this.#head = this.#read()
   }
 
   /** Of a line that is closed only the newcomers are of interest. */
   next(isOpen: boolean): { readonly row: Row; readonly isNew: boolean } | null {
     const newcomer = this.#newcomers[this.#at]
+    if (isOpen && this.#head === undefined) this.#head = this.#read()
     const head = isOpen ? this.#head : null
     if (head && (!newcomer || inLine(head, newcomer) < 0)) {
-      this.#head = this.#read()
+      this.#head = undefined
       return { row: head, isNew: false }
     }
     this.#at += 1
@@ -192,16 +202,11 @@ export function limitOf({ limits, granted }: Pick<AtDoor, 'limits' | 'granted'>)
   return limits[granted] as Limit
 }
 
-function newcomersOf<Row extends AtDoor>(arrivals: Arrivals<Row>, limit: Limit): Row[] {
+function newcomersOf<Row extends AtDoor>(arrivals: Arrivals<Row>, limit: Pick<Limit, 'kind' | 'key'>): Row[] {
   const keys = arrivals[rankOf(limit)] as Map<string, Row[]>
   const rows = keys.get(limit.key) ?? []
   keys.set(limit.key, rows)
   return rows
-}
-
-function firstOf<Row>(rows: Iterable<Row>): Row | undefined {
-  const [first] = rows
-  return first
 }
 
 /** A freed slot of a key. `freeAt` is later than now for rates alone. */

@@ -1,142 +1,164 @@
 import { PunctualError } from '../../errors.ts'
-import { bareEnd } from '../../model/turn.ts'
-import { fromJson } from '../rows/json.ts'
+import { admit } from '../rules/door.ts'
 import type { ClaimAnswer, ClaimRequest, PassedOccurrence } from '../store.ts'
-import { findClaim, insertClaim, type KnownClaims, unended } from './claims.ts'
-import { type DueRow, inOrder, nextDue, nextDueLater } from './due.ts'
-import { endTurn } from './ending.ts'
-import { Judge, type Verdict } from './judge.ts'
-import { keysOf, passOn } from './keys.ts'
-import { describe, readRow } from './members.ts'
-import { Pauses } from './pauses.ts'
-import { picked } from './pick.ts'
-import { type Member, makeWait, takeOut, wakeTimely } from './place.ts'
-import type { Transaction } from './transaction.ts'
+import { type ClaimRow, findClaim, insertClaim, running, unended } from './claim/claim-row.ts'
+import { SqliteDoor } from './claim/door.ts'
+import { dueEntries, inClaimOrder } from './claim/due.ts'
+import { describe } from './claim/members.ts'
+import { pickEntries } from './claim/pick.ts'
+import type { Transaction } from './connection/transaction.ts'
+import { type Entry, readEntry } from './occurrence/entry.ts'
+import { makeReady } from './occurrence/places.ts'
+import { pausesOf } from './pause.ts'
+import { nextDue, nextDueAfter } from './peek.ts'
 
-/** How many rows one claim may wake, hold back or pass over: the next one goes on from there. */
+/** How many rows one claim may wake or pass over: the next one goes on from there. */
 const mostMoved = 1000
 
-export function claim(tx: Transaction, known: KnownClaims, request: ClaimRequest): ClaimAnswer {
-  const { now } = tx
-  const { kinds, clusterLimit } = request
-  const standing = findClaim(tx, known, request.id)
-  if (standing && (standing.token !== request.token || standing.node !== request.node)) {
-    throw new PunctualError('claim.lost', `Claim ${request.id} belongs to another`, { claim: request.id })
-  }
-  const left = clusterLimit === undefined ? Number.POSITIVE_INFINITY : clusterLimit - running(tx)
-  // At the cluster's limit nothing can be claimed before something ends, so that no due instant is worth waking for.
-  const next = (more: number) => (more >= left ? null : request.pick ? nextDueLater(tx, kinds) : nextDue(tx, kinds))
-  if (standing) {
-    const rows = unended(tx, standing).map((member) => readRow(tx, member))
-    return { now, members: describe(tx, rows, true), passed: [], nextDue: next(0) }
-  }
-  const { taken, passed, isCut } = take(tx, known, request, Math.min(request.limit, left))
-  return { now, members: describe(tx, taken), passed, nextDue: isCut && taken.length < left ? now : next(taken.length) }
+export function claim(tx: Transaction, request: ClaimRequest): ClaimAnswer {
+  const { id, token, node, clusterLimit } = request
+  const standing = findClaim(tx, id)
+  if (standing && (standing.token !== token || standing.node !== node))
+    throw new PunctualError('claim.lost', `Claim ${id} belongs to another`, { claim: id })
+  if (standing) return answer(tx, request, { taken: read(tx, standing), isRepeat: true, left: roomOf(tx, clusterLimit) })
+  const state = look(tx, node)
+  if (!state.isKnown) throw new PunctualError('claim.lost', `Node ${node} is not known to the store and cannot claim`, { node })
+  const left = roomOf(tx, clusterLimit)
+  const { taken, passed, isCut } = take(tx, request, state, Math.min(request.limit, left))
+  if (taken.length > 0) insertClaim(tx, { id, token, node }, taken)
+  return answer(tx, request, { taken, passed, isCut, left: left - taken.length })
 }
 
-/** How many run in the whole cluster: read only under such a limit, since an index for it would cost every claim. */
-function running(tx: Transaction): number {
-  return (tx.one<[number]>('SELECT coalesce(sum(running), 0) FROM punctual_series') as [number])[0]
+/** Claims in the commit of a write, if there is a request. Hints at due work of that write are kept only if the claim has left some. */
+export function claimAfter(tx: Transaction, request: ClaimRequest | undefined): ClaimAnswer | null {
+  if (!request) return null
+  const written = tx.hints.splice(0)
+  const claimed = claim(tx, request)
+  const isWorkLeft = claimed.nextDue !== null && claimed.nextDue <= tx.now
+  tx.hints.push(...written.filter((hint) => isWorkLeft || hint.kind !== 'due' || hint.at > tx.now))
+  return claimed
 }
 
-interface Taken {
-  readonly taken: readonly DueRow[]
-  readonly passed: readonly PassedOccurrence[]
-  /** Whether there may be more to move. */
-  readonly isCut: boolean
+/** How many more may run in the whole cluster. */
+function roomOf(tx: Transaction, clusterLimit: number | undefined): number {
+  return clusterLimit === undefined ? Number.POSITIVE_INFINITY : clusterLimit - running(tx).length
 }
 
-function take(
+function read(tx: Transaction, claim: ClaimRow): Entry[] {
+  return unended(tx, claim).map(({ ref }) => readEntry(tx, ref) as Entry)
+}
+
+interface Claimed {
+  readonly taken: readonly Entry[]
+  readonly passed?: readonly PassedOccurrence[]
+  /** The claim was made before. */
+  readonly isRepeat?: boolean
+  /** There may be more to claim or to move at once. */
+  readonly isCut?: boolean
+  /** The number of occurrences that may still start in the whole cluster. */
+  readonly left: number
+}
+
+function answer(
   tx: Transaction,
-  known: KnownClaims,
-  { id, token, node, kinds, pick, dueBy = tx.now }: ClaimRequest,
-  room: number,
-): Taken {
-  const { isKnown, wakeAt, revision } = look(tx, node)
-  if (!isKnown) throw new PunctualError('claim.lost', `Node ${node} is not known to the store and cannot claim`, { node })
-  if (wakeAt !== null && wakeAt <= tx.now) wakeTimely(tx, mostMoved)
-  const judge = new Judge(tx, Pauses.of(tx, revision))
-  const members = new Map<number, Member>()
-  const taken: DueRow[] = []
-  const passed: PassedOccurrence[] = []
-  let moved = 0
+  { id, kinds, pick }: ClaimRequest,
+  { taken, passed = [], isRepeat, isCut, left }: Claimed,
+): ClaimAnswer {
+  // At the cluster's limit nothing can be claimed before something ends, so no due instant is worth waking for.
+  const isFull = left <= 0
+  if (isFull) tx.isClusterFull = true
+  const next = () => (isCut ? tx.now : pick ? nextDueAfter(tx, kinds) : nextDue(tx, kinds))
+  return { now: tx.now, members: describe(tx, id, taken, isRepeat), passed, nextDue: isFull ? null : next() }
+}
+
+interface Look {
+  readonly isKnown: boolean
+  /** Something may be at the door. */
+  readonly hasArrivals: boolean
+  readonly hasReleases: boolean
+  readonly wakeAt: number | null
+  readonly pauseRevision: number
+}
+
+const selectLook = `SELECT EXISTS (SELECT 1 FROM punctual_node WHERE boot = ?1) AS known,
+  EXISTS (SELECT 1 FROM punctual_arrival) AS arrivals, EXISTS (SELECT 1 FROM punctual_release WHERE free_at <= ?2) AS releases,
+  (SELECT wake_at FROM punctual_aside WHERE wake_at IS NOT NULL ORDER BY wake_at LIMIT 1) AS wake_at,
+  (SELECT value FROM punctual_meta WHERE name = 'pause_revision') AS pause_revision`
+
+/** Reads all that a claim needs first in one statement. */
+function look(tx: Transaction, node: string): Look {
+  const row = tx.one<{ known: number; arrivals: number; releases: number; wake_at: number | null; pause_revision: number }>(
+    selectLook,
+    node,
+    tx.now,
+  )
+  return {
+    isKnown: row?.known === 1,
+    hasArrivals: row?.arrivals === 1,
+    hasReleases: row?.releases === 1 || tx.releases.length > 0,
+    wakeAt: row?.wake_at ?? null,
+    pauseRevision: row?.pause_revision ?? 0,
+  }
+}
+
+function take(tx: Transaction, { kinds, pick, dueBy = tx.now }: ClaimRequest, state: Look, room: number) {
   const until = Math.min(tx.now, dueBy)
-  const due = pick ? picked(tx, kinds, until, pick) : inOrder(tx, kinds, until, () => room - taken.length)
-  if (room > 0) {
-    for (const row of due) {
-      const member = memberOf(row)
-      const verdict = judge.verdict(row)
-      if (verdict === 'run') {
-        takeOut(tx, 'ready', member)
-        tx.tally(member.series, stateOf(row), 'running')
-        members.set(member.ref, member)
-        taken.push(row)
-      } else {
-        moved++
-        putAside(tx, row, member, verdict, passed)
-      }
-      if (taken.length >= room || moved >= mostMoved) break
+  const door = new SqliteDoor(tx, until, pausesOf(tx, state.pauseRevision))
+  const woken = state.wakeAt !== null && state.wakeAt <= tx.now ? wakePaused(tx) : 0
+  if (state.hasArrivals || state.hasReleases || woken > 0) admit(door)
+  const taken: Entry[] = []
+  let isCut = woken === mostMoved
+  let moved = 0
+  const decide = (entry: Entry) => {
+    const verdict = door.verdict(entry)
+    if (verdict) {
+      door.pass(entry, verdict)
+      moved += 1
+    } else {
+      door.claim(entry)
+      taken.push(entry)
     }
   }
-  const isCut = moved >= mostMoved
-  if (taken.length === 0) return { taken, passed, isCut }
-  const claim = { id, token, node, members, ended: new Set<number>() }
-  insertClaim(tx, claim)
-  known.add(claim)
-  return { taken, passed, isCut }
-}
-
-/** What a claim has to know first, in one statement: whether the node has joined, when something wakes, and what is paused. */
-function look(tx: Transaction, node: string): { isKnown: boolean; wakeAt: number | null; revision: number } {
-  const [known, wakeAt, revision, lanes] = tx.one<[number | null, number | null, number, number]>(
-    `SELECT (SELECT 1 FROM punctual_node WHERE boot = ?),
-      (SELECT wake_at FROM punctual_waiting WHERE wake_at IS NOT NULL ORDER BY wake_at LIMIT 1),
-      (SELECT value FROM punctual_meta WHERE name = 'pause_revision'), (SELECT value FROM punctual_meta WHERE name = 'lanes')`,
-    node,
-  ) as [number | null, number | null, number, number]
-  tx.noteLanes(lanes)
-  tx.hasWakes = wakeAt !== null
-  return { isKnown: known !== null, wakeAt, revision }
-}
-
-// Taking a row apart by its places is several times as fast as by a pattern, and this is done for every row.
-function memberOf(row: DueRow): Member {
-  return {
-    ref: row[0],
-    series: row[2],
-    kind: row[3],
-    priority: row[11],
-    turn: row[20],
-    dueAt: row[19],
-    firstDueAt: row[16],
-    liveKey: row[7] === 'live' ? row[6] : null,
-    isPlanned: false,
-    startWithinMs: null,
-    hasHolds: row[12] !== null,
+  const hasRoom = () => taken.length < room && moved < mostMoved
+  if (pick && room > 0) {
+    door.writeGranted()
+    const picked = pickEntries(tx, { kinds, until, room }, pick)
+    for (const entry of picked.entries) if (hasRoom()) decide(entry)
+    isCut ||= taken.length < room && picked.isCut()
   }
+  while (!pick && hasRoom()) {
+    const page = nextPage(tx, door, { kinds, until, limit: room - taken.length })
+    if (page.length === 0) break
+    for (const entry of page) if (hasRoom()) decide(entry)
+  }
+  door.finish()
+  return { taken, passed: door.passed, isCut: isCut || moved >= mostMoved }
 }
 
-function stateOf(row: DueRow): 'retrying' | 'pending' {
-  return row[21] ? 'retrying' : 'pending'
-}
-
-/** Holds back or ends what may not run. */
-function putAside(
+/** The next of what is ready and of what was just let in. Work behind a full page of ready work is for the page after it. */
+function nextPage(
   tx: Transaction,
-  row: DueRow,
-  member: Member,
-  verdict: Exclude<Verdict, 'run'>,
-  passed: PassedOccurrence[],
-): void {
-  const { series, ref } = member
-  if (!('state' in verdict)) {
-    makeWait(tx, [series, ref, row[21]], verdict)
-    if (member.hasHolds) passOn(tx, fromJson(row[12]), [...keysOf(tx, ref), verdict.key])
-    return
+  door: SqliteDoor,
+  { kinds, until, limit }: { kinds: readonly string[]; until: number; limit: number },
+): Entry[] {
+  const ready = dueEntries(tx, kinds, until, limit)
+  const granted = door.grantedOf(kinds)
+  if (granted.length === 0) return ready
+  const last = ready.length === limit ? ready.at(-1) : undefined
+  const isNext = (entry: Entry) => last === undefined || inClaimOrder(entry, last) < 0
+  return [...ready, ...granted.filter(isNext)].sort(inClaimOrder)
+}
+
+/** Lets work go on whose pause has ended by itself. */
+function wakePaused(tx: Transaction): number {
+  const rows = tx.all<{ ref: number }>(
+    'SELECT ref FROM punctual_aside WHERE wake_at <= ? ORDER BY wake_at LIMIT ? + 0',
+    tx.now,
+    mostMoved,
+  )
+  for (const { ref } of rows) {
+    const entry = readEntry(tx, ref) as Entry
+    makeReady(tx, entry, entry.dueAt)
   }
-  const { state, reason } = verdict
-  const { tenant, job } = tx.dictionary.seriesByRef(series)
-  takeOut(tx, 'ready', member)
-  endTurn(tx, member, bareEnd(state, tx.now, { reason }), stateOf(row))
-  passed.push({ id: row[1], tenant, job, state, reason })
+  return rows.length
 }

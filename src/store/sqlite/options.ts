@@ -3,11 +3,11 @@ import { checkOneOf, checkOptions } from '../../model/limits.ts'
 
 export interface SqliteOptions {
   /**
-   * What an acknowledgement survives. `normal` (default): the end of the process, however sudden. `full`: also a power cut,
+   * The failures that an acknowledged write survives. `normal` (default): the end of the process, however sudden. `full`: also a power cut,
    * at the price of one flush to the disk for each commit.
    */
   readonly durability?: Durability
-  /** True: this process keeps the file to itself, and others that open it are told `store.busy`. Default false. */
+  /** True: this process keeps the file to itself, and others that open it get `store.busy`. Default false. */
   readonly exclusive?: boolean
 }
 

@@ -1,47 +1,39 @@
-import { type JobRecord, kindOf } from '../../model/job.ts'
-import { bareEnd } from '../../model/turn.ts'
-import { toJson } from '../rows/json.ts'
+import type { JobRecord } from '../../model/job.ts'
+import { inDoorOrder } from '../../model/limit.ts'
+import { covers } from '../../model/pause.ts'
+import { draftPlanned } from '../rules/draft.ts'
 import type { JobPlan, PlanAnswer, PlanCandidate, PlannedOccurrence, PlanWork } from '../store.ts'
-import { endTurn } from './ending.ts'
-import { insertOccurrence, isTombstoned } from './insert.ts'
+import type { Transaction } from './connection/transaction.ts'
 import { findJob, jobsByNext } from './jobs.ts'
-import { keysOf } from './keys.ts'
-import { Pauses, pauseRevision } from './pauses.ts'
-import { takeOut, wake } from './place.ts'
-import { type Standing, standings } from './standing.ts'
-import type { Transaction } from './transaction.ts'
-import { findVersion, versionsFrom } from './versions.ts'
+import { endUnattended } from './occurrence/ends.ts'
+import { type Entry, readEntry } from './occurrence/entry.ts'
+import { insertOccurrence, isTombstoned, updateOccurrence } from './occurrence/insert.ts'
+import { reschedule } from './occurrence/places.ts'
+import { pausesOf } from './pause.ts'
+import { JobSpecs, versionsFrom } from './schema/job-specs.ts'
 
 export function jobsToPlan(tx: Transaction, { horizonMs, limit }: { horizonMs: number; limit: number }): PlanWork {
   const { now } = tx
-  const pauses = Pauses.of(tx)
   const scheduled = jobsByNext(tx, limit + 1)
   const due = scheduled.slice(0, limit).filter((job) => (job.nextAt as number) <= now + horizonMs)
-  const jobs = due.map((job) => candidate(tx, job, pauses))
+  const pauseRevision = tx.meta('pause_revision')
+  const jobs = due.map((job) => candidate(tx, job, pauseRevision))
   const next = scheduled[jobs.length]?.nextAt ?? null
-  return {
-    now,
-    aliveSince: aliveSince(tx),
-    pauseRevision: pauses.revision,
-    jobs,
-    nextAt: next === null ? null : next - horizonMs,
-  }
+  return { now, aliveSince: tx.meta('alive_since'), pauseRevision, jobs, nextAt: next === null ? null : next - horizonMs }
 }
 
-function candidate(tx: Transaction, job: JobRecord, pauses: Pauses): PlanCandidate {
-  const series = tx.dictionary.series(job.tenant, job.name)
-  const held = stranded(tx, series.ref).map(({ at }) => at)
+function candidate(tx: Transaction, job: JobRecord, pauseRevision: number): PlanCandidate {
+  const series = tx.names.series(job.tenant, job.name).ref
+  const held = stranded(tx, series).map(({ at }) => at)
   const since = Math.min(job.cursor, ...held.slice(0, 1))
   return {
     job,
-    versions: versionsFrom(tx, series.ref, job.cursor),
+    versions: versionsFrom(tx, series, job.cursor),
     stranded: held,
-    pauses: pauses.ofSeries(series).filter(({ to }) => to === null || to > since),
+    pauses: pausesOf(tx, pauseRevision).filter(
+      (pause) => covers(pause, job.tenant, job.name) && (pause.to === null || pause.to > since),
+    ),
   }
-}
-
-export function aliveSince(tx: Transaction): number {
-  return (tx.one<[number]>("SELECT value FROM punctual_meta WHERE name = 'alive_since'") as [number])[0]
 }
 
 export function plan(tx: Transaction, plans: readonly JobPlan[]): readonly PlanAnswer[] {
@@ -50,63 +42,36 @@ export function plan(tx: Transaction, plans: readonly JobPlan[]): readonly PlanA
 
 function planJob(tx: Transaction, plan: JobPlan): PlanAnswer {
   const job = findJob(tx, plan.tenant, plan.job)
-  if (!job || job.version !== plan.version || job.cursor !== plan.cursor || plan.pauseRevision !== pauseRevision(tx))
+  if (!job || job.version !== plan.version || job.cursor !== plan.cursor || plan.pauseRevision !== tx.meta('pause_revision'))
     return { outcome: 'behind' }
-  const series = tx.dictionary.series(plan.tenant, plan.job).ref
-  const { through, nextAt, tz, rows, revive, drop } = plan
+  const series = tx.names.series(plan.tenant, plan.job).ref
+  const { through, nextAt, tz, rows, revive } = plan
   tx.run('UPDATE punctual_job SET cursor = ?, next_at = ?, tz = ? WHERE series = ?', through, nextAt, tz, series)
-  const created = addPlanned(tx, series, job, rows)
+  const jobs = new JobSpecs(tx)
+  const created = rows.filter((row) => addPlanned(tx, job, jobs.ofVersion(series, row.version) ?? job.spec, row)).length
   addRanges(tx, series, plan)
-  if (revive.length + drop.length > 0) decideStranded(tx, series, plan)
-  // What the plan knows nothing of must not wait for the next instant.
-  if (stranded(tx, series).length > 0)
-    tx.run('UPDATE punctual_job SET next_at = min(coalesce(next_at, ?1), ?1) WHERE series = ?2', tx.now, series)
+  const held = stranded(tx, series)
+  for (const one of held) decide(tx, one, plan)
+  // Instants that the plan does not know of must not wait for the next one.
+  if (held.length > 0 && stranded(tx, series).length > 0) planSoon(tx, series)
   const first = rows.find((row) => row.end === null)
-  if (first) tx.hints.push({ kind: 'due', at: first.dueAt })
-  else if (revive.length > 0) tx.hints.push({ kind: 'due', at: tx.now })
+  if (first) tx.hintDue(first.dueAt)
+  else if (revive.length > 0) tx.hintDue(tx.now)
   return { outcome: 'planned', created }
 }
 
-function addPlanned(tx: Transaction, series: number, job: JobRecord, rows: readonly PlannedOccurrence[]): number {
-  const specs = new Map([[job.version, job.spec]])
-  let created = 0
-  for (const { at, dueAt, end, ...row } of rows) {
-    if (isTombstoned(tx, row.id)) continue
-    const spec = specs.get(row.version) ?? findVersion(tx, series, row.version)?.spec ?? job.spec
-    specs.set(row.version, spec)
-    const record = {
-      ...row,
-      tenant: job.tenant,
-      job: job.name,
-      definition: spec.definition,
-      kind: kindOf(spec),
-      key: null,
-      unique: 'ever',
-      entity: null,
-      refs: {},
-      payload: spec.payload,
-      settings: null,
-      replay: null,
-      scheduledAt: at,
-      createdAt: tx.now,
-    } as const
-    if (insertOccurrence(tx, record, dueAt, end)) created++
-  }
-  return created
+function addPlanned(tx: Transaction, job: JobRecord, spec: JobRecord['spec'], row: PlannedOccurrence): boolean {
+  if (tx.refs.find(row.id) !== null || isTombstoned(tx, row.id)) return false
+  const entry = insertOccurrence(tx, draftPlanned({ ...job, spec }, row, tx.now), row.dueAt)
+  if (row.end) endUnattended(tx, entry, row.end.state, row.end.reason)
+  return true
 }
 
 function addRanges(tx: Transaction, series: number, { ranges, version }: JobPlan): void {
   for (const { from, to, count, state, reason } of ranges) {
     tx.run(
       `INSERT INTO punctual_range (series, version, from_at, to_at, count, state, reason, recorded_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
-      series,
-      version,
-      from,
-      to,
-      count,
-      state,
-      reason,
-      tx.now,
+      ...[series, version, from, to, count, state, reason, tx.now],
     )
     tx.run(`UPDATE punctual_series SET ${state}_in_ranges = ${state}_in_ranges + ? WHERE ref = ?`, count, series)
   }
@@ -119,51 +84,28 @@ interface Stranded {
 }
 
 function stranded(tx: Transaction, series: number): Stranded[] {
-  const rows = tx.all<[number, number]>(
-    `SELECT w.ref, o.scheduled_at FROM punctual_waiting w INDEXED BY punctual_waiting_stranded CROSS JOIN punctual_occurrence o ON o.ref = w.ref
-      WHERE w.series = ? AND w.reason = 'stranded' ORDER BY o.scheduled_at, w.seq`,
+  return tx.all<Stranded>(
+    `SELECT w.ref, o.scheduled_at AS at FROM punctual_aside w INDEXED BY punctual_aside_stranded
+      CROSS JOIN punctual_occurrence o ON o.ref = w.ref WHERE w.series = ? AND w.reason = 'stranded' ORDER BY o.scheduled_at, w.ref`,
     series,
   )
-  return rows.map(([ref, at]) => ({ ref, at }))
 }
 
-/** The planner's word on instants that came due while nobody was there. */
-function decideStranded(tx: Transaction, series: number, { revive, drop }: JobPlan): void {
-  const revived = byInstant(revive)
-  const dropped = byInstant(drop)
-  for (const { ref, at } of stranded(tx, series)) {
-    const again = revived.get(at)
-    const end = dropped.get(at)
-    if (again) reviveOne(tx, { series, ref }, again)
-    else if (end) dropOne(tx, standings(tx, 'o.ref = ?', ref)[0] as Standing, end)
-  }
+/** Applies the planner's decision on an instant that came due while no node was alive. */
+function decide(tx: Transaction, { ref, at }: Stranded, { revive, drop }: JobPlan): void {
+  const revived = revive.find((one) => one.at === at)
+  const dropped = revived ? undefined : drop.find((one) => one.at === at)
+  if (!revived && !dropped) return
+  const entry = readEntry(tx, ref) as Entry
+  if (dropped) return endUnattended(tx, entry, dropped.state, dropped.reason)
+  if (!revived) return
+  const { limits, span } = revived
+  const record = { ...entry.record, source: 'recovery' as const, limits: limits && inDoorOrder(limits), span }
+  updateOccurrence(tx, entry, record)
+  reschedule(tx, entry, entry.dueAt, record)
 }
 
-/** The first word on each instant counts. */
-function byInstant<Word extends { readonly at: number }>(words: readonly Word[]): ReadonlyMap<number, Word> {
-  return new Map(words.toReversed().map((word) => [word.at, word]))
-}
-
-function reviveOne(
-  tx: Transaction,
-  { series, ref }: { series: number; ref: number },
-  { holds, span }: JobPlan['revive'][number],
-): void {
-  // A place that it has kept is still its own, and freed with its end: a holder is never without a list of keys.
-  const text = toJson(holds) ?? (keysOf(tx, ref).length > 0 ? 'null' : null)
-  tx.run("UPDATE punctual_occurrence SET source = 'recovery', holds = ?, span = ? WHERE ref = ?", text, toJson(span), ref)
-  // While it was stranded its expiry may have been passed over.
-  tx.run(
-    `INSERT OR IGNORE INTO punctual_expiry SELECT w.due_at + o.start_within_ms, w.ref
-      FROM punctual_waiting w CROSS JOIN punctual_occurrence o ON o.ref = w.ref
-      WHERE w.series = ? AND w.ref = ? AND o.start_within_ms IS NOT NULL`,
-    series,
-    ref,
-  )
-  wake(tx, [series, ref, 0])
-}
-
-function dropOne(tx: Transaction, standing: Standing, { state, reason }: JobPlan['drop'][number]): void {
-  takeOut(tx, 'waiting', standing)
-  endTurn(tx, standing, bareEnd(state, tx.now, { reason }), 'waiting')
+/** Has the planner look at the job at once. */
+export function planSoon(tx: Transaction, series: number): void {
+  tx.run('UPDATE punctual_job SET next_at = min(coalesce(next_at, ?1), ?1) WHERE series = ?2', tx.now, series)
 }

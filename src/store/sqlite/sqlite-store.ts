@@ -6,9 +6,8 @@ import type {
   Beat,
   CancelRequest,
   CheckpointItem,
-  ClaimRef,
   ClaimRequest,
-  Hint,
+  CreateOptions,
   JobPlan,
   JobPut,
   JobQuery,
@@ -19,31 +18,34 @@ import type {
   Reopen,
   RescueRequest,
   SettleItem,
+  SettleOptions,
   Store,
   StoreEnv,
   Which,
 } from '../store.ts'
-import { beat, rescue } from './care.ts'
+import { beat } from './beat.ts'
+import { cancel } from './cancel.ts'
 import { checkpoint } from './checkpoint.ts'
 import { claim } from './claim.ts'
-import { KnownClaims } from './claims.ts'
-import { Connection } from './connection.ts'
+import { Connection } from './connection/connection.ts'
+import { storeFailure } from './connection/failure.ts'
+import type { Transaction } from './connection/transaction.ts'
+import { waitForLock } from './connection/wait-for-lock.ts'
+import { counts } from './counts.ts'
 import { create } from './create.ts'
-import { nextDue } from './due.ts'
-import { storeFailure } from './failure.ts'
-import { Watch } from './hints.ts'
-import { putJob, readJobs } from './jobs.ts'
-import { list } from './list.ts'
+import { get } from './get.ts'
+import { Watch } from './hints/watch.ts'
+import { putJob, readJobs, readVersions } from './jobs.ts'
+import { list, listRanges } from './list.ts'
+import { move } from './move.ts'
+import { nodes } from './nodes.ts'
 import { checkSqliteOptions, type SqliteOptions } from './options.ts'
-import { untilFree } from './patience.ts'
-import { pause, readPauses } from './pauses.ts'
-import { waiting } from './pick.ts'
+import { pause, readPauses } from './pause.ts'
+import { backlog, peek } from './peek.ts'
 import { jobsToPlan, plan } from './plan.ts'
 import { prune } from './prune.ts'
-import { counts, get, listRanges, nodes } from './read.ts'
-import { cancel, move, settle } from './settle.ts'
-import type { Transaction } from './transaction.ts'
-import { readVersions } from './versions.ts'
+import { rescue } from './rescue.ts'
+import { settle } from './settle.ts'
 
 /** How long a verb waits for other processes, and how long opening does. */
 const busyMs = 30_000
@@ -51,15 +53,13 @@ const openBusyMs = 5_000
 
 export class SqliteStore implements Store {
   readonly name = 'sqlite'
-  readonly isHearing = true
   readonly abilities: ReadonlySet<Ability>
   readonly batchLimit = 1000
   readonly reopen?: Reopen
   readonly #path: string
   readonly #options: Required<SqliteOptions>
-  readonly #claims = new KnownClaims()
-  readonly #watch = new Watch(() => this.#connection)
-  /** Who has opened the store: it closes with the last of them. */
+  readonly hints = new Watch(() => this.#connection)
+  /** The environments that have opened the store: it closes with the last of them. */
   readonly #users = new Set<StoreEnv>()
   #env: StoreEnv | null = null
   #connection: Connection | null = null
@@ -82,7 +82,7 @@ export class SqliteStore implements Store {
     await this.#attempt(env, openBusyMs, () => this.#connect())
     this.#env = env
     this.#users.add(env)
-    this.#watch.start(env.clock)
+    this.hints.start(env.clock)
   }
 
   async close() {
@@ -90,8 +90,8 @@ export class SqliteStore implements Store {
     if (user) this.#users.delete(user)
     if (this.#users.size > 0) return
     this.#env = null
-    this.#watch.stop()
-    this.#disconnect()
+    this.hints.stop()
+    await this.#disconnect()
   }
 
   async putJob(put: JobPut) {
@@ -115,25 +115,25 @@ export class SqliteStore implements Store {
   async plan(plans: readonly JobPlan[]) {
     return this.#write((tx) => plan(tx, plans))
   }
-  async create(rows: readonly NewOccurrence[]) {
-    return this.#write((tx) => create(tx, rows))
+  async create(rows: readonly NewOccurrence[], options?: CreateOptions) {
+    return this.#write((tx) => create(tx, rows, options))
   }
-  async peek({ kinds }: { kinds: readonly string[] }) {
-    return this.#read((tx) => ({ now: tx.now, nextDue: nextDue(tx, kinds) }))
+  async peek(query: { kinds: readonly string[] }) {
+    return this.#read((tx) => peek(tx, query))
   }
-  async waiting(query: { kinds: readonly string[] }) {
-    return this.#read((tx) => waiting(tx, query))
+  async backlog(query: { kinds: readonly string[] }) {
+    return this.#read((tx) => backlog(tx, query))
   }
   async claim(request: ClaimRequest) {
-    return this.#write((tx) => claim(tx, this.#claims, request))
+    return this.#write((tx) => claim(tx, request))
   }
   async checkpoint(items: readonly CheckpointItem[]) {
-    const { answers, thrown } = await this.#write((tx) => checkpoint(tx, this.#claims, items))
+    const { answers, thrown } = await this.#write((tx) => checkpoint(tx, items))
     if (thrown.length > 0) throw thrown[0]
     return answers
   }
-  async settle(items: readonly SettleItem[], done: readonly ClaimRef[]) {
-    return this.#write((tx) => settle(tx, this.#claims, items, done))
+  async settle(items: readonly SettleItem[], options?: SettleOptions) {
+    return this.#write((tx) => settle(tx, items, options))
   }
   async cancel(request: CancelRequest) {
     return this.#write((tx) => cancel(tx, request))
@@ -142,10 +142,10 @@ export class SqliteStore implements Store {
     return this.#write((tx) => move(tx, request))
   }
   async beat(one: Beat) {
-    return this.#write((tx) => beat(tx, this.#claims, one))
+    return this.#write((tx) => beat(tx, one))
   }
   async rescue(request: RescueRequest) {
-    return this.#write((tx) => rescue(tx, this.#claims, request))
+    return this.#write((tx) => rescue(tx, request))
   }
   async prune(request: PruneRequest) {
     return this.#write((tx) => prune(tx, request))
@@ -165,18 +165,11 @@ export class SqliteStore implements Store {
   async nodes() {
     return this.#read((tx) => nodes(tx))
   }
-  async wake() {
-    // Other processes look at the file itself.
-    this.#watch.tell([{ kind: 'due', at: now(this.#opened()) }])
-  }
-  subscribe(listener: (hint: Hint) => void) {
-    return this.#watch.subscribe(listener)
-  }
 
   async #write<Answer>(act: (tx: Transaction) => Answer): Promise<Answer> {
     const env = this.#opened()
     const { answer, hints } = await this.#attempt(env, busyMs, () => this.#connected().write(act, now(env)))
-    this.#watch.tell(hints)
+    this.hints.send(hints)
     return answer
   }
 
@@ -193,10 +186,10 @@ export class SqliteStore implements Store {
   /** Tries until the lock is free. After a failure of the file the next call begins with a new connection. */
   async #attempt<Answer>(env: StoreEnv, deadlineMs: number, act: () => Answer): Promise<Answer> {
     try {
-      return await untilFree(env, deadlineMs, act)
+      return await waitForLock(env, deadlineMs, act)
     } catch (error) {
       const failure = storeFailure(error, this.#path)
-      if (failure !== error || this.#connection?.db.isOpen === false) this.#disconnect()
+      if (failure !== error || this.#connection?.db.isOpen === false) await this.#disconnect()
       throw failure
     }
   }
@@ -212,11 +205,12 @@ export class SqliteStore implements Store {
     return this.#connection
   }
 
-  #disconnect(): void {
+  async #disconnect(): Promise<void> {
     // A database in memory is its connection: it ends only with the store.
     if (this.#path === ':memory:' && this.#env) return
-    this.#connection?.close()
+    const connection = this.#connection
     this.#connection = null
+    await connection?.close()
   }
 }
 

@@ -177,6 +177,22 @@ export const limitCases = topic('limits', {
     assert.deepEqual(await scene.claimedIds(), [second])
     assert.equal(await scene.state(first), 'canceled')
   },
+  'of instants that come due together under cancel-previous, those that are canceled take no further key': async (scene) => {
+    await scene.join()
+    const [first, second] = await createEach(scene, 2, { limits: [...overlap('cancel-previous'), ...concurrency(1)] })
+    assert.deepEqual(await scene.claimedIds(), [second])
+    assert.equal(await scene.state(first as string), 'canceled')
+    assert.equal((await scene.store.counts({})).states.running, 1)
+  },
+  'work that gave up its key before the clock was set back is not canceled by itself': async (scene) => {
+    const holding = await scene.running({ limits: overlap('cancel-previous'), due: scene.now - minute })
+    await scene.settleAll([{ ...scene.settleItem(holding, 'released'), end: scene.end('released', { startedAt: null }) }])
+    scene.clock.jump(-1000)
+    assert.deepEqual(await scene.claimedIds(), [])
+    assert.equal(await scene.state(holding.id), 'waiting')
+    await scene.clock.advance(1000)
+    assert.deepEqual(await scene.claimedIds(), [holding.id])
+  },
   'TS-10 keys are what they say: other keys of other tenants are not in the way': async (scene) => {
     await scene.running({ limits: overlap('skip', 'a') })
     const other = await scene.create({ tenant: 'acme', limits: overlap('skip', 'b') })

@@ -167,6 +167,15 @@ export const settleCases = topic('settle', {
     await scene.settleAll([], [{ id: holding.claim.id, token: 'guessed' }])
     assert.equal(await scene.settle(holding, 'completed'), 'ok')
   },
+  'a settle or a create whose claim is refused changes nothing': async (scene) => {
+    const holding = await scene.running()
+    const claim = scene.claimRequest({ node: 'unknown' })
+    await assert.rejects(scene.store.settle([scene.settleItem(holding, 'completed')], { claim }), { code: 'claim.lost' })
+    await assert.rejects(scene.store.create([scene.row()], { claim }), { code: 'claim.lost' })
+    assert.deepEqual((await scene.store.counts({})).states.pending, 0)
+    assert.equal(await scene.state(holding.id), 'running')
+    assert.equal(await scene.settle(holding, 'completed'), 'ok')
+  },
   'a batch of one hundred settles in one call': async (scene) => {
     await scene.join()
     await scene.createAll(Array.from({ length: 100 }, () => scene.row()))

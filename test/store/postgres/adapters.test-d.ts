@@ -27,7 +27,7 @@ declare const prisma: typeof prismaTransaction & { $transaction(work: unknown): 
 declare const ctx: Context
 
 punctual.enqueue('mail', 1, { tx: client })
-punctual.enqueue([{ job: 'mail' }], { tx: poolClient })
+punctual.enqueueMany([{ job: 'mail' }], { tx: poolClient })
 punctual.cancel('id', { tx: fromKysely(trx), reason: 'paid' })
 fromKysely(controlled)
 fromDrizzle(drizzled)
@@ -41,7 +41,7 @@ fromDrizzle(drizzle)
 // @ts-expect-error the same
 fromPrisma(prisma)
 // @ts-expect-error in bulk the transaction is given once, beside the requests
-punctual.enqueue([{ job: 'mail', tx: client }])
+punctual.enqueueMany([{ job: 'mail', tx: client }])
 // @ts-expect-error a transaction has query
 punctual.enqueue('mail', 1, { tx: trx })
 

@@ -7,12 +7,12 @@ import { beginTransaction } from '../../support/postgres-transaction.ts'
 
 it('what an open transaction holds up keeps no stranger waiting, and is answered when it ends', async () => {
   const { punctual, tx } = await scene()
-  const { id } = await punctual.enqueue('mail', 1, { tx, key: 'held', runAt: '1h' })
-  const held = watched(punctual.enqueue('mail', 2, { key: 'held', runAt: '1h' }))
+  const { id } = await punctual.enqueue('mail', 1, { tx, key: 'held', delay: '1h' })
+  const held = watched(punctual.enqueue('mail', 2, { key: 'held', delay: '1h' }))
   const together = [punctual.enqueue('mail', 1, { key: 'a' }), punctual.enqueue('mail', 1, { key: 'b', unique: 'live' })]
   expect((await Promise.all(together)).map(({ outcome }) => outcome)).toEqual(['created', 'created'])
   expect((await punctual.enqueue('mail', 1, { key: 'later' })).outcome).toBe('created')
-  expect((await punctual.enqueue([{ job: 'mail' }, { job: 'mail', key: 'bulk' }])).map(({ outcome }) => outcome)).toEqual([
+  expect((await punctual.enqueueMany([{ job: 'mail' }, { job: 'mail', key: 'bulk' }])).map(({ outcome }) => outcome)).toEqual([
     'created',
     'created',
   ])
@@ -23,13 +23,13 @@ it('what an open transaction holds up keeps no stranger waiting, and is answered
 
 it('what is held up is created when the transaction rolls back, alone and in bulk', async () => {
   const { punctual, tx } = await scene()
-  await punctual.enqueue('mail', 1, { key: 'kept', runAt: '1h' })
+  await punctual.enqueue('mail', 1, { key: 'kept', delay: '1h' })
   await punctual.enqueue('mail', 1, { tx, key: 'held', unique: 'live' })
   await punctual.cancel({ job: 'mail', key: 'kept' }, { tx })
   const all = [
     watched(punctual.enqueue('mail', 2, { key: 'held', unique: 'live' })),
-    watched(punctual.enqueue([{ job: 'mail', key: 'held', unique: 'live' }, { job: 'mail' }])),
-    watched(punctual.enqueue('mail', 3, { key: 'kept', onConflict: 'replace', runAt: '2h' })),
+    watched(punctual.enqueueMany([{ job: 'mail', key: 'held', unique: 'live' }, { job: 'mail' }])),
+    watched(punctual.enqueue('mail', 3, { key: 'kept', onConflict: 'replace', delay: '2h' })),
   ]
   await punctual.enqueue('mail', 1, { key: 'other' })
   expect(all.map(({ isSettled }) => isSettled)).toEqual([false, false, false])

@@ -13,7 +13,7 @@ it('a node with nothing to do sends one statement for each look and each beat, a
   const job = defineJob('work').task('only', () => {})
   const { punctual } = await node({ jobs: [job] })
   onTestFinished(() => punctual.close())
-  await punctual.enqueue(job, undefined, { runAt: '1d' })
+  await punctual.enqueue(job, undefined, { delay: '1d' })
   // By then what the start and the first work have left behind is folded.
   await pass(5)
   const before = sent.length

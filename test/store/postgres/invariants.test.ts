@@ -42,8 +42,8 @@ it('a look at the tables finds what is planted in them', async () => {
   const punctual = createPunctual({ store: postgres(url, { schema }), jobs, grace: 0 })
   onTestFinished(() => punctual.close())
   const names = ['held', 'rated', 'done']
-  await punctual.enqueue(names.map((job) => ({ job })))
-  await punctual.enqueue('later', null, { runAt: '1h' })
+  await punctual.enqueueMany(names.map((job) => ({ job })))
+  await punctual.enqueue('later', null, { delay: '1h' })
   await punctual.start()
   await expect.poll(() => punctual.counts({}), { timeout: 60_000 }).toMatchObject({ running: 1, completed: 2, pending: 1 })
   const client = new Client({ connectionString: url })

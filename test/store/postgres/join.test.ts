@@ -16,7 +16,7 @@ describe.each(Object.entries(libraries))('in a transaction of %s', (_, connect) 
     const { punctual, transact, orders, insertOrder } = await scene(connect(url))
     const id = await transact(async ({ tx, run }) => {
       await run(insertOrder('a'))
-      const { id, outcome } = await punctual.enqueue('mail', { to: 'ada' }, { tx, runAt: '1h', refs: { order: 'a' } })
+      const { id, outcome } = await punctual.enqueue('mail', { to: 'ada' }, { tx, delay: '1h', refs: { order: 'a' } })
       expect(outcome).toBe('created')
       expect(await punctual.get(id), 'nobody sees it before').toBeNull()
       return id
@@ -48,10 +48,10 @@ describe.each(Object.entries(libraries))('in a transaction of %s', (_, connect) 
         await punctual.enqueue('mail', 2, { tx, key: 'a' }),
         await punctual.enqueue('other', 3, { tx, priority: 2, startWithin: '1h', concurrency: { key: 'x', limit: 1 } }),
       ]
-      const bulk = await punctual.enqueue(
+      const bulk = await punctual.enqueueMany(
         [
           { job: 'mail', payload: 1, key: 'a' },
-          { job: 'mail', payload: 4, key: 'b', runAt: '1m' },
+          { job: 'mail', payload: 4, key: 'b', delay: '1m' },
         ],
         { tx },
       )
@@ -70,13 +70,13 @@ describe.each(Object.entries(libraries))('in a transaction of %s', (_, connect) 
   it('a key that is taken while its work lives is found, moved and replaced', async () => {
     const { punctual, transact } = await scene(connect(url))
     const live = { key: 'k', unique: 'live' } as const
-    const { id: before } = await punctual.enqueue('mail', 'old', { key: 'before', runAt: '2h' })
+    const { id: before } = await punctual.enqueue('mail', 'old', { key: 'before', delay: '2h' })
     await transact(async ({ tx }) => {
-      const { id } = await punctual.enqueue('mail', 'first', { tx, ...live, runAt: '1h' })
+      const { id } = await punctual.enqueue('mail', 'first', { tx, ...live, delay: '1h' })
       expect(await punctual.enqueue('mail', 'second', { tx, ...live })).toMatchObject({ id, outcome: 'existing', differs: true })
-      const moved = await punctual.enqueue('mail', 'first', { tx, ...live, onConflict: 'reschedule', runAt: '3h' })
+      const moved = await punctual.enqueue('mail', 'first', { tx, ...live, onConflict: 'reschedule', delay: '3h' })
       expect(moved).toMatchObject({ id, outcome: 'moved', differs: false })
-      const replaced = await punctual.enqueue('mail', 'new', { tx, key: 'before', onConflict: 'replace', runAt: '4h' })
+      const replaced = await punctual.enqueue('mail', 'new', { tx, key: 'before', onConflict: 'replace', delay: '4h' })
       expect(replaced).toMatchObject({ id: before, outcome: 'replaced', differs: false })
     })
     const [first, second] = [await punctual.get({ job: 'mail', key: 'k' }), await punctual.get(before)]
@@ -88,9 +88,9 @@ describe.each(Object.entries(libraries))('in a transaction of %s', (_, connect) 
 
   it('what was moved and replaced stays as it was when it rolls back', async () => {
     const { punctual, transact } = await scene(connect(url))
-    const { id } = await punctual.enqueue('mail', 'old', { key: 'k', runAt: '2h', unique: 'live' })
+    const { id } = await punctual.enqueue('mail', 'old', { key: 'k', delay: '2h', unique: 'live' })
     const rolledBack = transact(async ({ tx }) => {
-      await punctual.enqueue('mail', 'new', { tx, key: 'k', unique: 'live', onConflict: 'replace', runAt: '4h' })
+      await punctual.enqueue('mail', 'new', { tx, key: 'k', unique: 'live', onConflict: 'replace', delay: '4h' })
       throw new Error('no')
     })
     await expect(rolledBack).rejects.toThrow('no')
@@ -101,14 +101,14 @@ describe.each(Object.entries(libraries))('in a transaction of %s', (_, connect) 
 
   it('a cancel holds once it commits', async () => {
     const { punctual, transact } = await scene(connect(url))
-    const { id } = await punctual.enqueue('mail', 1, { key: 'k', unique: 'live', runAt: '1h' })
-    const entity = await punctual.enqueue('mail', 2, { entity: 'ada', runAt: '1h', concurrency: { key: 'c', limit: 1 } })
+    const { id } = await punctual.enqueue('mail', 1, { key: 'k', unique: 'live', delay: '1h' })
+    const entity = await punctual.enqueue('mail', 2, { entity: 'ada', delay: '1h', concurrency: { key: 'c', limit: 1 } })
     await transact(async ({ tx }) => {
       expect(await punctual.cancel({ job: 'mail', key: 'k' }, { tx, reason: 'paid' })).toBe('canceled')
       expect(await punctual.cancel({ job: 'mail', entity: 'ada' }, { tx })).toBe('canceled')
       expect(await punctual.cancel('00000000-0000-4000-8000-000000000000', { tx })).toBe('unknown')
       expect((await punctual.get(id))?.state, 'not before').toBe('pending')
-      const again = await punctual.enqueue('mail', 3, { tx, key: 'k', unique: 'live', runAt: '1h' })
+      const again = await punctual.enqueue('mail', 3, { tx, key: 'k', unique: 'live', delay: '1h' })
       expect(again.outcome, 'the key is free in the same transaction').toBe('created')
     })
     expect(await punctual.get(id)).toMatchObject({ state: 'canceled', turns: [{ reason: 'paid' }] })
@@ -118,7 +118,7 @@ describe.each(Object.entries(libraries))('in a transaction of %s', (_, connect) 
 
   it('a cancel leaves no trace when it rolls back', async () => {
     const { punctual, transact } = await scene(connect(url))
-    const { id } = await punctual.enqueue('mail', 1, { key: 'k', unique: 'live', runAt: '1h' })
+    const { id } = await punctual.enqueue('mail', 1, { key: 'k', unique: 'live', delay: '1h' })
     const rolledBack = transact(async ({ tx }) => {
       await punctual.cancel(id, { tx })
       throw new Error('no')
@@ -146,8 +146,8 @@ describe.each(Object.entries(libraries))('in a transaction of %s', (_, connect) 
       await first.connect()
       onTestFinished(() => first.end())
       await first.query('BEGIN')
-      const taken = await punctual.enqueue('mail', 1, { tx: first, key, unique, runAt: '1h' })
-      const second = transact(({ tx }) => punctual.enqueue('mail', 1, { tx, key, unique, runAt: '1h' }))
+      const taken = await punctual.enqueue('mail', 1, { tx: first, key, unique, delay: '1h' })
+      const second = transact(({ tx }) => punctual.enqueue('mail', 1, { tx, key, unique, delay: '1h' }))
       await isBlocked(schema)
       await first.query(end)
       return [taken.id, await second] as const

@@ -38,7 +38,7 @@ it('asks for nothing but texts and gives every column a name of its own, for any
   const keyed = { key: 'k', entity: 'ada', refs: { order: '1' }, startWithin: '1h', ...limits } as const
   await punctual.enqueue('mail', { a: [1] }, { tx, ...keyed, unique: 'live', retry: { max: 1 } })
   await punctual.enqueue('mail', { a: [2] }, { tx, ...keyed, unique: 'live', onConflict: 'replace' })
-  await punctual.enqueue('mail', { a: [3] }, { tx, key: 'ever', onConflict: 'reschedule', runAt: '1h' })
+  await punctual.enqueue('mail', { a: [3] }, { tx, key: 'ever', onConflict: 'reschedule', delay: '1h' })
   expect(await punctual.cancel({ job: 'mail', entity: 'ada' }, { tx })).toBe('canceled')
   expect(await punctual.cancel({ job: 'mail', key: 'ever' }, { tx })).toBe('canceled')
   await db.query('COMMIT')
@@ -47,7 +47,7 @@ it('asks for nothing but texts and gives every column a name of its own, for any
 
 it('sends nothing more after a statement that has failed', async () => {
   const { punctual } = client()
-  const { id } = await punctual.enqueue('mail', 1, { key: 'k', unique: 'live', runAt: '1h' })
+  const { id } = await punctual.enqueue('mail', 1, { key: 'k', unique: 'live', delay: '1h' })
   const db = await beginTransaction(url)
   const sent: string[] = []
   let left = 0
@@ -87,7 +87,7 @@ it('what sees the tables as they were before a job or a kind was made still make
   const both = node(jobs)
   await both.runDue()
   await both.update('old', { timeout: '1m' })
-  await both.enqueue('old', undefined, { runAt: '1h' })
+  await both.enqueue('old', undefined, { delay: '1h' })
   const made = [
     await both.enqueue('old', undefined, { tx: db }),
     await both.enqueue('fresh', undefined, { tx: db }),

@@ -7,6 +7,7 @@ import {
   givenUp,
   inLine,
   keptBetweenTurns,
+  limitOf,
   releasesAtClaim,
 } from '../../../src/store/rules/door.ts'
 
@@ -46,6 +47,10 @@ class PlainDoor implements Door<AtDoor> {
   }
   setHolder(key: string, row: AtDoor) {
     this.held.set(key, row)
+  }
+  lineKind(key: string) {
+    const [first] = this.line(key)
+    return first ? limitOf(first).kind : null
   }
   line(key: string) {
     return [...(this.lines.get(key) ?? [])]
@@ -93,6 +98,7 @@ const row = (id: string, limits: readonly Limit[], over: Partial<AtDoor> = {}): 
   hasBegun: false,
   limits,
   granted: 0,
+  isOver: false,
   ...over,
 })
 const visit = (door: PlainDoor, ...arrivals: AtDoor[]) => {

@@ -1,6 +1,6 @@
 import { DatabaseSync } from 'node:sqlite'
 import { expect, it } from 'vitest'
-import { databasePath } from '../../support/each-store.ts'
+import { databasePath } from '../../support/database-path.ts'
 import { sqliteScene } from '../../support/sqlite-scene.ts'
 
 it('waits for the lock of another process on timers, and then does its work once', async () => {

@@ -19,7 +19,7 @@ it('hears of a due instant behind the backlog of a kind that nobody runs', async
 it('hears that another process cancels what runs here', async () => {
   const { scene, hear } = await listening()
   const { id } = await scene.running()
-  expect(await hear((other) => other.cancel({ which: { id }, reason: null }))).toContainEqual({ kind: 'cancel' })
+  expect(await hear((other) => other.cancel({ which: { id }, reason: null }))).toContainEqual({ kind: 'cancel', node: 'node-1' })
 })
 
 it('hears that another process changed a job', async () => {
@@ -51,7 +51,7 @@ it('hears nothing where another process only reads', async () => {
 
 it('sets no timer while nobody listens', async () => {
   const scene = await sqliteScene()
-  const stop = scene.store.subscribe(() => {})
+  const stop = scene.store.hints.subscribe(() => {})
   expect(scene.clock.pending).toBe(1)
   stop()
   expect(scene.clock.pending).toBe(0)
@@ -62,7 +62,7 @@ async function listening(): Promise<{ scene: Scene; hear: (act: (other: Store) =
   const other = await scene.another()
   const hear = async (act: (store: Store) => Promise<unknown>) => {
     const hints: Hint[] = []
-    const stop = scene.store.subscribe((hint) => hints.push(hint))
+    const stop = scene.store.hints.subscribe((hint) => hints.push(hint))
     await act(other)
     await scene.clock.advance(200)
     stop()

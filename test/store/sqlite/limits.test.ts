@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest'
 import type { Limit } from '../../../src/model/limit.ts'
 import type { Scene } from '../../../src/testing/store-suite/scene.ts'
-import { databasePath } from '../../support/each-store.ts'
+import { databasePath } from '../../support/database-path.ts'
 import { sqliteScene } from '../../support/sqlite-scene.ts'
 
 const skip: Limit = { kind: 'overlap', key: 'o', limit: 1, policy: 'skip' }
@@ -10,13 +10,24 @@ const two: Limit = { kind: 'concurrency', key: 'c', limit: 2 }
 
 it('passes over at most a thousand rows in one claim, and asks to be called again at once', async () => {
   const scene = await joined()
-  await scene.store.create(Array.from({ length: 1500 }, () => scene.row({ limits: [skip] })))
+  await scene.store.create(Array.from({ length: 1500 }, () => scene.row({ startWithinMs: 1000 })))
+  await scene.clock.advance(1001)
   await scene.create({ priority: 9 })
   const first = await scene.claim()
-  expect([first.members.length, first.answer.passed.length]).toEqual([1, 1000])
+  expect([first.members.length, first.answer.passed.length]).toEqual([0, 1000])
   expect(first.answer.nextDue).toBeLessThanOrEqual(scene.now)
   const second = await scene.claim()
-  expect([second.members.length, second.answer.passed.length, second.answer.nextDue]).toEqual([1, 499, null])
+  expect([second.members.length, second.answer.passed.length, second.answer.nextDue]).toEqual([1, 500, null])
+})
+
+it('lets at most two thousand rows come to the door in one pass, and asks to be called again at once', async () => {
+  const scene = await joined()
+  await scene.store.create(Array.from({ length: 2500 }, () => scene.row({ limits: [skip] })))
+  const first = await scene.claim()
+  expect([first.members.length, first.answer.passed.length]).toEqual([1, 1999])
+  expect(first.answer.nextDue).toBeLessThanOrEqual(scene.now)
+  const second = await scene.claim()
+  expect([second.members.length, second.answer.passed.length, second.answer.nextDue]).toEqual([0, 500, null])
 })
 
 it('wakes at most a thousand rows in one claim', async () => {

@@ -4,7 +4,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { expect, it } from 'vitest'
 import { sqlite } from '../../../src/store/sqlite/index.ts'
 import { manualClock } from '../../../src/testing/manual-clock.ts'
-import { databasePath } from '../../support/each-store.ts'
+import { databasePath } from '../../support/database-path.ts'
 import { sqliteScene, withinTransaction } from '../../support/sqlite-scene.ts'
 
 const env = () => ({ clock: manualClock(), random: () => 0.5 })
@@ -134,7 +134,7 @@ it('fails on a full disk, keeps what it had, and works again when there is room'
   const many = Array.from({ length: 1000 }, () => scene.row())
   await expect(scene.store.create(many)).rejects.toMatchObject({ code: 'store.unreachable' })
   expect((await scene.store.counts({})).states).toMatchObject({ running: 1, pending: 0 })
-  expect(await scene.store.create(many)).toHaveLength(1000)
+  expect(await scene.createAll(many)).toHaveLength(1000)
 })
 
 it('works again after a handler has closed the database under it', async () => {

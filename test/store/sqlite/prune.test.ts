@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest'
+import { memberRef } from '../../../src/testing/store-suite/scene.ts'
 import { sqliteScene } from '../../support/sqlite-scene.ts'
 
 const week = 7 * 86_400_000
@@ -6,11 +7,11 @@ const week = 7 * 86_400_000
 it('a claim that was never given back cannot write to a member that was pruned', async () => {
   const scene = await sqliteScene()
   const holding = await scene.running()
-  const { claim, members } = holding
+  const { claim } = holding
   await scene.settle(holding, 'completed', { done: false })
   await scene.clock.advance(1000)
   expect(await scene.store.prune({ endedBefore: scene.now, keyRetentionMs: week, limit: 10 })).toEqual({ pruned: 1, more: false })
-  const item = { claim, ref: members[0]?.ref as number, turn: 1, attempts: [] }
+  const item = { ...memberRef(holding), attempts: [] }
   expect(await scene.store.checkpoint([item])).toEqual(['lost'])
   expect((await scene.claim({ ...claim, node: 'node-1' })).members).toEqual([])
   expect((await scene.store.counts({})).states.completed).toBe(0)
@@ -24,7 +25,7 @@ it('prunes what ended late among what was pruned long ago, however many neighbou
     await scene.join()
     const holding = await scene.claim({ limit: 2500 })
     const items = holding.members.map((_, i) => scene.settleItem(holding, 'completed', i))
-    await scene.store.settle(items, [holding.claim])
+    await scene.settleAll(items, [holding.claim])
   }
   expect(await scene.store.prune({ endedBefore: scene.now - week, keyRetentionMs: week, limit: 5000 })).toEqual({
     pruned: 2475,

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import type { Scene } from '../../../src/testing/store-suite/scene.ts'
+import { memberRef, type Scene } from '../../../src/testing/store-suite/scene.ts'
 import { sqliteScene, withinTransaction } from '../../support/sqlite-scene.ts'
 
 it('commits the writes of a handler together with its attempt', async () => {
@@ -43,7 +43,7 @@ it('lets a handler use savepoints of its own', async () => {
 it('refuses work that returns a promise, and undoes it', async () => {
   const scene = await sqliteScene()
   const holding = await scene.running()
-  const item = { claim: holding.claim, ref: holding.members[0]?.ref as number, turn: 1, attempts: [scene.attempt()] }
+  const item = { ...memberRef(holding), attempts: [scene.attempt()] }
   const within = (async () => null) as unknown as () => null
   await expect(scene.store.checkpoint([{ ...item, within }])).rejects.toMatchObject({
     code: 'transaction.invalid',
@@ -55,7 +55,7 @@ it('refuses work that returns a promise, and undoes it', async () => {
 it('does not repeat work whose attempt is recorded', async () => {
   const scene = await sqliteScene()
   const holding = await scene.running()
-  const item = { claim: holding.claim, ref: holding.members[0]?.ref as number, turn: 1, attempts: [scene.attempt()] }
+  const item = { ...memberRef(holding), attempts: [scene.attempt()] }
   let runs = 0
   const within = () => String(++runs)
   expect(await scene.store.checkpoint([{ ...item, within }])).toEqual(['ok'])

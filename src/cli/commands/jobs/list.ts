@@ -13,7 +13,9 @@ export function addJobsList(jobs: Command): void {
     .addOption(jsonOption())
     .addHelpText('after', example('punctual jobs list --store sqlite:./punctual.db'))
     .action(async ({ store, tenant, json }: { store: string; tenant?: string; json?: true }) => {
-      const items = await withClient(store, (punctual) => punctual.jobs({ limit: 1000, ...(tenant !== undefined && { tenant }) }))
+      const { items } = await withClient(store, (punctual) =>
+        punctual.jobs({ limit: 1000, ...(tenant !== undefined && { tenant }) }),
+      )
       if (json) return printJson({ items })
       const rows = items.map((job) => [
         job.name,

@@ -1,6 +1,6 @@
 import { Argument, type Command } from 'commander'
-import type { PauseView } from '../../../client/job-commands.ts'
 import type { JobView, VersionView } from '../../../client/job-view.ts'
+import type { PauseView } from '../../../client/pauses.ts'
 import type { Punctual } from '../../../client/punctual.ts'
 import type { Counts, JobStatus } from '../../../client/reads.ts'
 import { PunctualError } from '../../../errors.ts'
@@ -36,7 +36,9 @@ export function addJobsShow(jobs: Command): void {
 }
 
 async function readFacts(punctual: Punctual, name: string, tenant = defaultTenant): Promise<JobFacts> {
-  const [job] = await punctual.jobs({ name, tenant })
+  const {
+    items: [job],
+  } = await punctual.jobs({ name, tenant })
   if (!job) {
     const message = `There is no job ${JSON.stringify(name)} in tenant ${JSON.stringify(tenant)}`
     throw new PunctualError('job.unknown', message, { job: name, tenant })
@@ -87,9 +89,9 @@ function statusText({ retired, enabled, orphaned }: JobView, { active, paused, r
   return parts.join('; ') || (active ? 'active' : 'runs when it is triggered or enqueued')
 }
 
-function pauseText({ tenant, job, from, to, reason, by }: PauseView): string {
+function pauseText({ tenant, job, from, until, reason, by }: PauseView): string {
   const what = job !== null ? '' : tenant === null ? 'everything, ' : 'the whole tenant, '
-  return `${what}since ${instant(from)}${to ? ` until ${instant(to)}` : ''}${by ? ` by ${by}` : ''}${reason ? `: ${reason}` : ''}`
+  return `${what}since ${instant(from)}${until ? ` until ${instant(until)}` : ''}${by ? ` by ${by}` : ''}${reason ? `: ${reason}` : ''}`
 }
 
 function text(value: unknown): string {

@@ -1,6 +1,6 @@
-import type { Limit } from '../../../model/limit.ts'
+import type { Limit, LimitKind } from '../../../model/limit.ts'
 import type { PauseRecord } from '../../../model/pause.ts'
-import type { Door, Verdict } from '../../rules/door.ts'
+import { type Door, limitOf, type Verdict } from '../../rules/door.ts'
 import { verdictOn } from '../../rules/verdict.ts'
 import type { PassedOccurrence } from '../../store.ts'
 import type { Entry } from '../entry.ts'
@@ -75,6 +75,11 @@ export class MemoryDoor implements Door<Entry> {
 
   setHolder(key: string, entry: Entry): void {
     this.state.holders.set(key, entry)
+  }
+
+  lineKind(key: string): LimitKind | null {
+    const first = this.state.lines.first(key)
+    return first ? limitOf(first).kind : null
   }
 
   line(key: string): Iterable<Entry> {

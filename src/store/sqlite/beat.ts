@@ -1,0 +1,93 @@
+import { isStranded } from '../rules/verdict.ts'
+import type { Beat, BeatAnswer, CancelNotice, NodeInfo } from '../store.ts'
+import { noteStart } from './checkpoint.ts'
+import { type ClaimRow, claimsOf, deleteClaim, type StoredMember, unended } from './claim/claim-row.ts'
+import { layPickIndex } from './claim/pick.ts'
+import type { Transaction } from './connection/transaction.ts'
+import { removeNode } from './nodes.ts'
+import { cancelOf, endTurn, nextTurn, noteEnd } from './occurrence/ends.ts'
+import { type Entry, readEntry } from './occurrence/entry.ts'
+import { setAside } from './occurrence/places.ts'
+import { planSoon } from './plan.ts'
+
+export function beat(tx: Transaction, { node, claims, inFlight, long, phase }: Beat): BeatAnswer {
+  const { now } = tx
+  const known = tx.one('SELECT 1 FROM punctual_node WHERE boot = ?', node.boot) !== undefined
+  if (!known && phase !== 'join') return { now, aliveSince: tx.meta('alive_since'), known: false, lost: claims, cancels: [] }
+  if (phase === 'pulse') {
+    tx.setMeta('last_alive_at', now)
+    tx.run('UPDATE punctual_node SET beat_at = ?, beats = beats + 1 WHERE boot = ?', now, node.boot)
+    return { now, aliveSince: tx.meta('alive_since'), known: true, lost: [], cancels: [] }
+  }
+  if (!tx.one('SELECT 1 FROM punctual_node WHERE beat_at + ttl_ms >= ? LIMIT 1', now)) noteBreak(tx)
+  const own = claimsOf(tx, node.boot)
+  const isKept = ({ id }: ClaimRow) => claims.includes(id) || inFlight.includes(id)
+  for (const claim of own) if (!isKept(claim)) release(tx, claim)
+  const kept = own.filter(isKept)
+  for (const one of long) if (isRunning(tx, one)) noteStart(tx, one)
+  const lost = claims.filter((id) => !kept.some((claim) => claim.id === id))
+  const held = kept.flatMap((claim) => unended(tx, claim))
+  tx.setMeta('last_alive_at', now)
+  if (phase === 'leave' && held.length === 0) removeNode(tx, node.boot)
+  else putNode(tx, node, held.length)
+  if (node.picks) layPickIndex(tx)
+  return { now, aliveSince: tx.meta('alive_since'), known: true, lost, cancels: cancelNotices(tx, held) }
+}
+
+function putNode(tx: Transaction, node: NodeInfo, running: number): void {
+  const { boot, name, pid, concurrency, kinds, version, tz, ttlMs, release, declares, picks } = node
+  const info = [boot, name, pid, concurrency, JSON.stringify(kinds), version, tz, ttlMs, release, JSON.stringify(declares)]
+  tx.run(
+    `INSERT INTO punctual_node (boot, name, pid, concurrency, kinds, version, tz, ttl_ms, release, declares, picks, started_at, beat_at,
+        beats, running)
+      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?12, 1, ?13)
+      ON CONFLICT (boot) DO UPDATE SET name = ?2, pid = ?3, concurrency = ?4, kinds = ?5, version = ?6, tz = ?7, ttl_ms = ?8,
+        release = ?9, declares = ?10, picks = ?11, beat_at = ?12, beats = beats + 1, running = ?13`,
+    ...info,
+    picks ? 1 : 0,
+    tx.now,
+    running,
+  )
+}
+
+const selectPlanned = ['ready', 'arrival']
+  .map((table) => `SELECT series, ref, due_at FROM punctual_${table} INDEXED BY punctual_${table}_planned WHERE planned = 1`)
+  .join(' UNION ALL ')
+
+/** No node was there until now: planned work that came due meanwhile waits for the planner. */
+function noteBreak(tx: Transaction): void {
+  const { now } = tx
+  const lastAliveAt = tx.meta('last_alive_at')
+  tx.setMeta('alive_since', now)
+  const rows = tx.all<{ series: number; ref: number; due_at: number }>(selectPlanned)
+  const due = rows.filter(({ due_at }) => isStranded({ source: 'schedule', hasBegun: false, dueAt: due_at }, lastAliveAt, now))
+  for (const { ref } of due.sort((a, b) => a.ref - b.ref))
+    setAside(tx, readEntry(tx, ref) as Entry, { reason: 'stranded', key: null, wakeAt: null })
+  for (const series of new Set(due.map((row) => row.series))) planSoon(tx, series)
+}
+
+/** A claim whose answer never reached its node: nothing of it was started. */
+function release(tx: Transaction, claim: ClaimRow): void {
+  const { node } = claim
+  for (const { ref } of unended(tx, claim)) {
+    const entry = readEntry(tx, ref) as Entry
+    const canceled = cancelOf(tx, ref)
+    const end = entry.endRow(canceled ? 'canceled' : 'released', tx.now, { node, reason: canceled?.reason ?? null })
+    endTurn(tx, entry, end)
+    if (canceled) noteEnd(tx, entry)
+    else nextTurn(tx, entry, end, entry.hasBegun ? tx.now : entry.dueAt)
+  }
+  deleteClaim(tx, claim.id)
+}
+
+function isRunning(tx: Transaction, { ref, turn }: { ref: number; turn: number }): boolean {
+  const entry = readEntry(tx, ref)
+  return entry?.place === 'claimed' && entry.turn === turn
+}
+
+function cancelNotices(tx: Transaction, held: readonly StoredMember[]): CancelNotice[] {
+  return held.flatMap(({ ref, turn }) => {
+    const canceled = cancelOf(tx, ref)
+    return canceled ? [{ ref, turn, reason: canceled.reason }] : []
+  })
+}

@@ -1,0 +1,86 @@
+import { type JobSpec, type VersionRecord, versionAt } from '../../../model/job.ts'
+import type { OccurrenceRecord } from '../../../model/occurrence.ts'
+import { type VersionRow, versionRecord } from '../../rules/sql/job-row.ts'
+import type { Transaction } from '../connection/transaction.ts'
+
+const specsKept = 1000
+
+/** The specs of jobs, read once for each job and transaction; those of versions, once for each connection. */
+export class JobSpecs {
+  readonly #tx: Transaction
+  readonly #inForce = new Map<number, number>()
+  readonly #lastRuns = new Map<number, number | null>()
+  /** Rows that are claimed or created together are mostly of one job. */
+  #last: { series: number; version: number | null; spec: JobSpec | undefined } | null = null
+
+  constructor(tx: Transaction) {
+    this.#tx = tx
+  }
+
+  /** The job's spec for an occurrence: planned work keeps the version of its instant, enqueued work uses the one in force. */
+  of(series: number, { version, source }: Pick<OccurrenceRecord, 'version' | 'source'>): JobSpec | undefined {
+    const isPlanned = source === 'schedule' || source === 'recovery' || source === 'backfill'
+    const wanted = isPlanned ? version : null
+    if (this.#last?.series === series && this.#last.version === wanted) return this.#last.spec
+    const spec = this.ofVersion(series, wanted ?? this.versionInForce(series))
+    this.#last = { series, version: wanted, spec }
+    return spec
+  }
+
+  /** The number of the newest version that is effective now; 0 for a job that is not known. */
+  versionInForce(series: number): number {
+    const known = this.#inForce.get(series)
+    if (known !== undefined) return known
+    const row = this.#tx.one<{ version: number }>(
+      `SELECT version FROM punctual_job_version WHERE series = ? AND (effective_at <= ? OR version = 1) ORDER BY version DESC LIMIT 1`,
+      series,
+      this.#tx.now,
+    )
+    const version = row?.version ?? 0
+    this.#inForce.set(series, version)
+    return version
+  }
+
+  ofVersion(series: number, version: number): JobSpec | undefined {
+    if (version === 0) return undefined
+    const { specs } = this.#tx.connection
+    const name = `${series}:${version}`
+    const known = specs.get(name)
+    if (known) return known
+    const row = this.#tx.one<{ spec: string }>(
+      'SELECT spec FROM punctual_job_version WHERE series = ? AND version = ?',
+      series,
+      version,
+    )
+    if (!row) return undefined
+    const spec = JSON.parse(row.spec) as JobSpec
+    if (specs.size >= specsKept) specs.clear()
+    specs.set(name, spec)
+    return spec
+  }
+
+  lastRunAt(series: number): number | null {
+    const known = this.#lastRuns.get(series)
+    if (known !== undefined) return known
+    const row = this.#tx.one<{ last_run_at: number | null }>('SELECT last_run_at FROM punctual_series WHERE ref = ?', series)
+    const noted = this.#tx.counts.lastRunAt(series)
+    const at = noted === null ? (row?.last_run_at ?? null) : Math.max(noted, row?.last_run_at ?? noted)
+    this.#lastRuns.set(series, at)
+    return at
+  }
+}
+
+const columns = 'version, spec, effective_at, created_at, by_whom'
+
+export function versionsOf(tx: Transaction, series: number): readonly VersionRecord[] {
+  return tx
+    .all<VersionRow>(`SELECT ${columns} FROM punctual_job_version WHERE series = ? ORDER BY version`, series)
+    .map(versionRecord)
+}
+
+/** Every version that is in force somewhere from an instant on, oldest first. */
+export function versionsFrom(tx: Transaction, series: number, at: number): readonly VersionRecord[] {
+  const versions = versionsOf(tx, series)
+  const first = versionAt(versions, at).version
+  return versions.filter(({ version, effectiveAt }) => version === first || effectiveAt > at)
+}

@@ -1,0 +1,171 @@
+// The tables, as a list of numbered migrations. The table that holds a row of live work is its state.
+// All names carry a prefix, since handlers may keep other tables in the same file.
+// Instants are REAL: callers may hand in fractions of a millisecond, and whole ones are stored as integers anyway.
+import { attemptStates, sources, turnEnds } from '../../../model/lifecycle.ts'
+import { limitKinds } from '../../../model/limit.ts'
+
+/** One step of the schema. Steps are only ever added, never changed. */
+export interface Migration {
+  readonly number: number
+  readonly statements: readonly string[]
+}
+
+// SQLite builds a table for each IN list each time a row is checked, which costs more than the row; comparisons do not.
+const oneOf = (column: string, values: readonly string[]) =>
+  `CHECK (${values.map((value) => `${column} = '${value}'`).join(' OR ')})`
+
+/** The states that a series counts. `pending` and `running` follow from what is present and what is claimed. */
+export const countedStates = ['waiting', 'retrying', 'dead', 'completed', 'failed', 'canceled', 'skipped', 'missed'] as const
+export type CountedState = (typeof countedStates)[number]
+
+// Of live work. granted: so many of its limits. begun: some attempt may have. retrying: it is between two tries. planned: a scheduled
+// instant that has not begun.
+const work = `series INTEGER NOT NULL, turn INTEGER NOT NULL, granted INTEGER NOT NULL, begun INTEGER NOT NULL, retrying INTEGER NOT NULL,
+  planned INTEGER NOT NULL`
+
+/** Indexes that hold few rows, or none, and so cost the others nothing. */
+const rareRows = (table: string) => [
+  `CREATE INDEX ${table}_retrying ON ${table} (series, ref) WHERE retrying = 1`,
+  `CREATE INDEX ${table}_planned ON ${table} (series, due_at) WHERE planned = 1`,
+  `CREATE INDEX ${table}_granted ON ${table} (series, ref) WHERE granted > 0`,
+]
+
+export const migrations: readonly Migration[] = [
+  {
+    number: 1,
+    statements: [
+      'CREATE TABLE punctual_meta (name TEXT PRIMARY KEY, value REAL NOT NULL) STRICT, WITHOUT ROWID',
+      // deleted_ref: the greatest ref that was ever deleted. counted_ref: up to it, `present` counts the occurrences of a series.
+      // cluster_full: a claim has found the cluster's limit reached. cluster_ends: counts the ends that were news after that.
+      `INSERT INTO punctual_meta VALUES ('schema', 0), ('alive_since', 0), ('last_alive_at', 0), ('deleted_ref', 0), ('counted_ref', 0),
+        ('pause_revision', 0), ('cluster_full', 0), ('cluster_ends', 0)`,
+
+      // Small numbers for long texts.
+      'CREATE TABLE punctual_kind (ref INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE) STRICT',
+      `CREATE TABLE punctual_form (
+        ref INTEGER PRIMARY KEY, kind INTEGER NOT NULL, version INTEGER NOT NULL, source TEXT NOT NULL ${oneOf('source', sources)},
+        priority INTEGER NOT NULL CHECK (priority BETWEEN 0 AND 9), hooked INTEGER NOT NULL, UNIQUE (kind, version, source, priority, hooked)
+      ) STRICT`,
+      `CREATE TABLE punctual_series (
+        ref INTEGER PRIMARY KEY, tenant TEXT NOT NULL, slot INTEGER NOT NULL, job TEXT NOT NULL, present INTEGER NOT NULL DEFAULT 0,
+        ${countedStates.map((state) => `${state} INTEGER NOT NULL DEFAULT 0`).join(', ')},
+        missed_in_ranges INTEGER NOT NULL DEFAULT 0, skipped_in_ranges INTEGER NOT NULL DEFAULT 0,
+        last_run_at REAL, failures_in_row INTEGER NOT NULL DEFAULT 0, UNIQUE (tenant, job)
+      ) STRICT`,
+      'CREATE INDEX punctual_series_job ON punctual_series (job, tenant)',
+
+      // indexed: its id is in the index. Of most others the ref lies close behind the time in the id.
+      `CREATE TABLE punctual_occurrence (
+        ref INTEGER PRIMARY KEY, series INTEGER NOT NULL, form INTEGER NOT NULL, scheduled_at REAL NOT NULL, created_at REAL NOT NULL,
+        indexed INTEGER NOT NULL, live INTEGER NOT NULL, id TEXT NOT NULL, key TEXT, entity TEXT, payload TEXT, extra TEXT
+      ) STRICT`,
+      'CREATE UNIQUE INDEX punctual_occurrence_id ON punctual_occurrence (id) WHERE indexed = 1',
+      'CREATE INDEX punctual_occurrence_key ON punctual_occurrence (series, key, live) WHERE key IS NOT NULL',
+      'CREATE INDEX punctual_occurrence_entity ON punctual_occurrence (series, entity) WHERE entity IS NOT NULL',
+      // For spans of refs: between when work was first due that was due in another span, and a time before which none of it ended.
+      'CREATE TABLE punctual_block (block INTEGER PRIMARY KEY, first_at REAL, last_at REAL, first_end_at REAL) STRICT',
+
+      // Work that may be claimed.
+      `CREATE TABLE punctual_ready (
+        kind INTEGER NOT NULL, priority INTEGER NOT NULL, due_at REAL NOT NULL, ref INTEGER NOT NULL, ${work},
+        PRIMARY KEY (kind, priority, due_at, ref)
+      ) STRICT, WITHOUT ROWID`,
+      'CREATE UNIQUE INDEX punctual_ready_series ON punctual_ready (series, ref)',
+      ...rareRows('punctual_ready'),
+      // Work that lacks a limit and has not come to the door.
+      `CREATE TABLE punctual_arrival (
+        kind INTEGER NOT NULL, due_at REAL NOT NULL, ref INTEGER NOT NULL, ${work}, PRIMARY KEY (kind, due_at, ref)
+      ) STRICT, WITHOUT ROWID`,
+      'CREATE UNIQUE INDEX punctual_arrival_series ON punctual_arrival (series, ref)',
+      ...rareRows('punctual_arrival'),
+      // The lines of keys.
+      `CREATE TABLE punctual_waiting (
+        key TEXT NOT NULL, priority INTEGER NOT NULL, recovery INTEGER NOT NULL, due_at REAL NOT NULL, ref INTEGER NOT NULL,
+        kind INTEGER NOT NULL, reason TEXT NOT NULL ${oneOf('reason', limitKinds)}, ${work},
+        PRIMARY KEY (key, priority, recovery, due_at, ref)
+      ) STRICT, WITHOUT ROWID`,
+      'CREATE UNIQUE INDEX punctual_waiting_series ON punctual_waiting (series, ref)',
+      'CREATE INDEX punctual_waiting_planned ON punctual_waiting (series, due_at) WHERE planned = 1',
+      'CREATE INDEX punctual_waiting_granted ON punctual_waiting (series, ref) WHERE granted > 0',
+      // Due work that waits for the end of a pause or for the planner. It holds no key.
+      `CREATE TABLE punctual_aside (
+        kind INTEGER NOT NULL, due_at REAL NOT NULL, ref INTEGER NOT NULL, reason TEXT NOT NULL ${oneOf('reason', ['pause', 'stranded'])},
+        wake_at REAL, ${work}, PRIMARY KEY (series, ref)
+      ) STRICT, WITHOUT ROWID`,
+      'CREATE INDEX punctual_aside_wake ON punctual_aside (wake_at) WHERE wake_at IS NOT NULL',
+      'CREATE INDEX punctual_aside_kind ON punctual_aside (kind, wake_at) WHERE wake_at IS NOT NULL',
+      "CREATE INDEX punctual_aside_paused ON punctual_aside (series, ref) WHERE reason = 'pause'",
+      "CREATE INDEX punctual_aside_stranded ON punctual_aside (series, ref) WHERE reason = 'stranded'",
+
+      // holder: that was granted the key last, of an overlap.
+      'CREATE TABLE punctual_limit_key (key TEXT PRIMARY KEY, used INTEGER NOT NULL CHECK (used > 0), holder INTEGER) STRICT, WITHOUT ROWID',
+      // Slots that are or will be free, not yet counted. ref: of the start that takes part in a rate.
+      `CREATE TABLE punctual_release (
+        seq INTEGER PRIMARY KEY, key TEXT NOT NULL, slots INTEGER NOT NULL, free_at REAL NOT NULL, ref INTEGER
+      ) STRICT`,
+      'CREATE INDEX punctual_release_free ON punctual_release (free_at)',
+      'CREATE INDEX punctual_release_key ON punctual_release (key, free_at)',
+      'CREATE INDEX punctual_release_ref ON punctual_release (ref) WHERE ref IS NOT NULL',
+
+      // When a first turn may no longer begin. It may be out of date: the work itself says whether it still holds.
+      'CREATE TABLE punctual_expiry (expires_at REAL NOT NULL, ref INTEGER NOT NULL, PRIMARY KEY (expires_at, ref)) STRICT, WITHOUT ROWID',
+      'CREATE TABLE punctual_dead (series INTEGER NOT NULL, ref INTEGER NOT NULL, PRIMARY KEY (series, ref)) STRICT, WITHOUT ROWID',
+      // members: JSON, see claim/claim-row.ts
+      'CREATE TABLE punctual_claim (id TEXT PRIMARY KEY, token TEXT NOT NULL, node TEXT NOT NULL, members TEXT NOT NULL) STRICT, WITHOUT ROWID',
+
+      // due_at: NULL when it is the instant that the occurrence stands for.
+      `CREATE TABLE punctual_turn (
+        series INTEGER NOT NULL, ref INTEGER NOT NULL, turn INTEGER NOT NULL, end TEXT NOT NULL ${oneOf('end', turnEnds)}, node TEXT,
+        started_at REAL, ended_at REAL NOT NULL, due_at REAL, attempt TEXT ${oneOf('attempt', attemptStates)}, settings TEXT, tasks TEXT,
+        reason TEXT, error TEXT, result TEXT, PRIMARY KEY (series, ref, turn)
+      ) STRICT, WITHOUT ROWID`,
+      "CREATE INDEX punctual_turn_end ON punctual_turn (series, end, ref) WHERE end <> 'completed'",
+      `CREATE TABLE punctual_attempt (
+        seq INTEGER PRIMARY KEY, ref INTEGER NOT NULL, turn INTEGER NOT NULL, task TEXT NOT NULL, n INTEGER NOT NULL,
+        state TEXT NOT NULL ${oneOf('state', attemptStates)}, started_at REAL NOT NULL, ended_at REAL NOT NULL, retry_at REAL, error TEXT,
+        result TEXT, UNIQUE (ref, task, n)
+      ) STRICT`,
+      'CREATE TABLE punctual_progress (ref INTEGER PRIMARY KEY, task TEXT NOT NULL, done REAL NOT NULL, message TEXT, at REAL NOT NULL) STRICT',
+      'CREATE TABLE punctual_start (ref INTEGER PRIMARY KEY, turn INTEGER NOT NULL, started_at REAL NOT NULL, deadline_at REAL NOT NULL) STRICT',
+      'CREATE INDEX punctual_start_deadline ON punctual_start (deadline_at)',
+      `CREATE TABLE punctual_cancel_request (
+        seq INTEGER PRIMARY KEY AUTOINCREMENT, ref INTEGER NOT NULL UNIQUE, node TEXT NOT NULL, reason TEXT
+      ) STRICT`,
+      // Ends whose onComplete has not run: for whom it is kept, and from when on others may run it.
+      'CREATE TABLE punctual_unheard (ref INTEGER PRIMARY KEY, kind INTEGER NOT NULL, node TEXT, free_at REAL NOT NULL) STRICT',
+      'CREATE INDEX punctual_unheard_kind ON punctual_unheard (kind, free_at)',
+      'CREATE INDEX punctual_unheard_free ON punctual_unheard (free_at)',
+
+      // Live work with a live key. owner: it keeps others from the key; work that a person has revived may not.
+      `CREATE TABLE punctual_live_key (
+        series INTEGER NOT NULL, key TEXT NOT NULL, ref INTEGER NOT NULL, owner INTEGER NOT NULL, PRIMARY KEY (series, key, ref)
+      ) STRICT, WITHOUT ROWID`,
+      'CREATE TABLE punctual_tombstone (id TEXT PRIMARY KEY, until REAL NOT NULL) STRICT, WITHOUT ROWID',
+      'CREATE INDEX punctual_tombstone_until ON punctual_tombstone (until)',
+
+      `CREATE TABLE punctual_job (
+        ref INTEGER PRIMARY KEY, series INTEGER NOT NULL UNIQUE, version INTEGER NOT NULL, declared TEXT, override TEXT, tz TEXT NOT NULL,
+        cursor REAL NOT NULL, next_at REAL, created_at REAL NOT NULL, updated_at REAL NOT NULL
+      ) STRICT`,
+      'CREATE INDEX punctual_job_next ON punctual_job (next_at) WHERE next_at IS NOT NULL',
+      `CREATE TABLE punctual_job_version (
+        seq INTEGER PRIMARY KEY, series INTEGER NOT NULL, version INTEGER NOT NULL, spec TEXT NOT NULL, effective_at REAL NOT NULL,
+        created_at REAL NOT NULL, by_whom TEXT, UNIQUE (series, version)
+      ) STRICT`,
+      // Instants that were passed over, many at a time.
+      `CREATE TABLE punctual_range (
+        seq INTEGER PRIMARY KEY, series INTEGER NOT NULL, version INTEGER NOT NULL, from_at REAL NOT NULL, to_at REAL NOT NULL,
+        count INTEGER NOT NULL, state TEXT NOT NULL ${oneOf('state', ['missed', 'skipped'])}, reason TEXT NOT NULL, recorded_at REAL NOT NULL
+      ) STRICT`,
+      'CREATE INDEX punctual_range_series ON punctual_range (series)',
+      `CREATE TABLE punctual_pause (
+        id INTEGER PRIMARY KEY, tenant TEXT, job TEXT, from_at REAL NOT NULL, to_at REAL, reason TEXT, by_whom TEXT
+      ) STRICT`,
+      `CREATE TABLE punctual_node (
+        ref INTEGER PRIMARY KEY, boot TEXT NOT NULL UNIQUE, name TEXT NOT NULL, pid INTEGER NOT NULL, concurrency INTEGER NOT NULL,
+        kinds TEXT NOT NULL, version TEXT NOT NULL, tz TEXT NOT NULL, ttl_ms REAL NOT NULL, release REAL, declares TEXT NOT NULL, picks INTEGER NOT NULL,
+        started_at REAL NOT NULL, beat_at REAL NOT NULL, beats INTEGER NOT NULL, running INTEGER NOT NULL
+      ) STRICT`,
+    ],
+  },
+]
