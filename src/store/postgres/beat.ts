@@ -1,5 +1,4 @@
 import { bareEnd } from '../../model/turn.ts'
-import { nodeColumns, nodeValues } from '../rows/node-row.ts'
 import type { Beat, BeatAnswer, CancelNotice, Hint, NodeInfo } from '../store.ts'
 import { loseServers, noteServed } from './beat/served.ts'
 import { Changes } from './changes/changes.ts'
@@ -9,6 +8,7 @@ import type { Session } from './connection/session.ts'
 import { type Context, storeNow } from './context.ts'
 import { readRunning } from './occurrence/claimed.ts'
 import { takeIdleWhere } from './occurrence/idle.ts'
+import { nodeColumns, nodeValues } from './rows/node-row.ts'
 
 interface Beaten {
   readonly answer: BeatAnswer

@@ -1,6 +1,4 @@
 import { type JobRecord, specText, type VersionRecord } from '../../model/job.ts'
-import { type JobRow, jobColumns, jobRecord, type VersionRow, versionColumns, versionRecord } from '../rows/job-row.ts'
-import { toJson } from '../rows/json.ts'
 import { isWithdrawn, putJobRule } from '../rules/put-job.ts'
 import type { Hint, JobPut, JobPutAnswer, JobQuery } from '../store.ts'
 import { Changes } from './changes/changes.ts'
@@ -8,6 +6,8 @@ import type { Session } from './connection/session.ts'
 import { type Context, storeNow } from './context.ts'
 import { askedSeries } from './names/series-filter.ts'
 import { takeIdleWhere } from './occurrence/idle.ts'
+import { type JobRow, jobColumns, jobRecord, type VersionRow, versionColumns, versionRecord } from './rows/job-row.ts'
+import { toJson } from './rows/json.ts'
 
 export async function putJob(
   context: Context,

@@ -1,8 +1,8 @@
 // What jobs say. Versions never change: there can only be newer ones, and statements check whether what was kept is still the newest.
 import type { VersionRecord } from '../../../model/job.ts'
-import { type VersionRow, versionColumns, versionRecord } from '../../rows/job-row.ts'
 import { column } from '../connection/arrays.ts'
 import type { Session } from '../connection/session.ts'
+import { type VersionRow, versionColumns, versionRecord } from '../rows/job-row.ts'
 
 const seriesKept = 10_000
 
