@@ -105,7 +105,7 @@ function noticesOf(text: string | null): CancelNotice[] {
   return rows.map(([ref, turn, reason]) => ({ ref, turn, reason }))
 }
 
-/** Joins, leaves, gives back claims whose answer never arrived, and notes that nobody was there. The door is locked first. */
+/** Joins, leaves, gives back claims whose answer never arrived, and notes a time without nodes. The door is locked first. */
 async function beatWithCare(session: Session, context: Context, one: Beat): Promise<Beaten> {
   const { node, claims, inFlight, phase } = one
   await session.all('SELECT one FROM punctual.door FOR UPDATE')

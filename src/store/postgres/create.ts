@@ -46,7 +46,7 @@ export async function create(
   await versions.refresh(joined ?? db, unread)
   // Others are notified by the caller, after the commit.
   if (joined) return createIn(context, joined, given)
-  // A single statement is a commit of its own; what may move or replace another needs its lock.
+  // A single statement is enough, unless a row may move or replace another, which needs a lock.
   if (given.every(({ onConflict, unique }) => onConflict === 'keep' && unique === 'ever'))
     return given.every(isUnkeyed)
       ? createUnkeyed(context, given, { along, claiming })
@@ -54,7 +54,7 @@ export async function create(
   return createInOne(context, given)
 }
 
-/** All in one transaction of ours. What it turns out to lack is made outside of it, on no second connection. */
+/** All in one transaction. Names that it lacks are made outside of it, on no second connection. */
 async function createInOne(context: Context, rows: readonly NewOccurrence[]): Promise<Created> {
   const { db, names, versions } = context
   for (let tries = 1; ; tries++) {
@@ -75,7 +75,7 @@ async function createInOne(context: Context, rows: readonly NewOccurrence[]): Pr
   }
 }
 
-/** Its id is nobody else's, and is free again when its occurrence is pruned. */
+/** Its id is unique, and is free again when its occurrence is pruned. */
 function isUnkeyed({ key, source }: NewOccurrence): boolean {
   return key === null && source !== 'schedule' && source !== 'recovery'
 }
@@ -122,7 +122,7 @@ async function createIn(
     const { now, created } = inserted
     if (created === 'all' && tries === 1) {
       const { claimed = null } = inserted
-      // Work that runs already is news to nobody.
+      // Work that runs already needs no hint.
       const hints = claimed ? [] : dueHints(rows, now)
       return { rows: rows.map(madeAnswer), hints, claimed, isTold: Boolean(manner.along) }
     }
@@ -142,7 +142,7 @@ async function createIn(
       for (const at of resolved.free) canceled[at] = (canceled[at] as number) + 1
       hints.push(...resolved.hints)
     }
-    // What was in the way was pruned meanwhile.
+    // The occurrence in the way was pruned meanwhile.
     if (tries > 10 * mostTries) throw storeFailure(new ConflictError('what is in the way of a new occurrence cannot be found'))
   }
   return { rows: rows.map((_, at) => answers.get(at) as CreatedRow), hints }

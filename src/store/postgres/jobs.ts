@@ -31,7 +31,7 @@ export async function putJob(
     const told: Hint[] = [{ kind: 'job' }, ...(isLine ? [{ kind: 'due' as const, at: now }] : [])]
     return { answer: { outcome, job }, hints: told, isNew: true }
   })
-  // A job that was just put is used next. What cannot be read now is read then.
+  // A job that was just put is used next. After an error it is read then.
   if (isNew) await versions.refresh(db, [series]).catch(() => {})
   return { answer, hints }
 }

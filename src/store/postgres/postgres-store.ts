@@ -58,7 +58,7 @@ import { rescue } from './rescue.ts'
 import { bringUp } from './schema/migrate.ts'
 import { settle } from './settle.ts'
 
-/** What one opening of the store lasts for. */
+/** The state of one opening of the store. */
 interface Opened {
   /** Another one after every loss of a connection; calls under way keep theirs. */
   context: Context
@@ -258,7 +258,7 @@ export class PostgresStore implements Store {
     return answer
   }
 
-  /** Acts in a caller's transaction, where nothing can be announced yet. What the caller's client throws stays as it is. */
+  /** Acts in a caller's transaction, where nothing can be announced yet. Errors of the caller's client stay as they are. */
   async #join<Answer>(
     tx: Queryable,
     act: (session: Session, context: Context) => Promise<{ answer: Answer; hints: readonly Hint[] }>,
@@ -323,8 +323,8 @@ function nothingKnown(db: Database): Pick<Context, 'names' | 'versions'> {
 }
 
 /**
- * A standby that has become the primary may lack the last of what was committed, and give the same numbers to other names. What
- * was read before is read again.
+ * A standby that has become the primary may lack the last of what was committed, and give the same numbers to other names. Names
+ * and versions are read again.
  */
 function forget(opened: Opened): void {
   opened.context = { ...opened.context, ...nothingKnown(opened.context.db) }

@@ -1,4 +1,4 @@
-// The jobs that want planning, with all that a plan of them needs: one statement, since every node asks again and again.
+// The jobs that want planning, with all that a plan of them needs: one statement, since every node sends it again and again.
 import type { VersionRecord } from '../../../model/job.ts'
 import { covers, type PauseRecord } from '../../../model/pause.ts'
 import type { PlanCandidate, PlanWork } from '../../store.ts'

@@ -43,7 +43,7 @@ export const idleFunctions = (n: number): readonly string[] => [
       ON CONFLICT (ref) DO UPDATE SET node = NULL, free_at = excluded.free_at;
   END $$`,
 
-  // Ends those of the occurrences that do not run, and returns them. What another transaction holds is waited for, or left alone.
+  // Ends those of the occurrences that do not run, and returns them. Rows that another transaction holds are waited for, or left alone.
   `CREATE FUNCTION punctual.end_idle_${n}(t float8, refs bigint[], state text, reason text, patient boolean)
   RETURNS bigint[] LANGUAGE plpgsql ${planned} AS $$
   #variable_conflict use_column
