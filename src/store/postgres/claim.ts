@@ -1,9 +1,8 @@
-import { PunctualError } from '../../errors.ts'
 import type { ClaimAnswer, ClaimRequest, Hint, PassedOccurrence } from '../store.ts'
 import type { Floors } from './claim/floors.ts'
 import { describe, inOrder, type JobFacts, type MemberRow } from './claim/members.ts'
 import { claimPicked } from './claim/picked.ts'
-import { reclaim } from './claim/reclaim.ts'
+import { reclaim, unknownNode } from './claim/reclaim.ts'
 import { takeDue } from './claim/take-due.ts'
 import { column } from './connection/arrays.ts'
 import type { Session, Statement } from './connection/session.ts'
@@ -108,7 +107,7 @@ async function answer(
   const { now, isJoined, stands, lanes, jobs, isFull = false, grantedFrom = null } = head
   context.noteNow(now)
   if (stands) return { answer: await reclaim(context, session, request), hints: [] }
-  if (!isJoined) throw unknownNode(request)
+  if (!isJoined) throw unknownNode(request.node)
   floors.note(now, lanes)
   if (grantedFrom !== null) floors.lower(grantedFrom)
   const taken = rows.filter(([ref]) => ref !== null)
@@ -123,10 +122,6 @@ async function answer(
 function nextDueOf({ wakeAt, lanes }: Head): number | null {
   const dues = [wakeAt, ...lanes.map(([, , due]) => due)].filter((due) => due !== null)
   return dues.length === 0 ? null : Math.min(...dues)
-}
-
-export function unknownNode({ node }: ClaimRequest): PunctualError {
-  return new PunctualError('claim.lost', `Node ${node} is not known to the store and cannot claim`, { node })
 }
 
 /** A claim for a node that is not there. */

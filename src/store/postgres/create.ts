@@ -50,19 +50,19 @@ export async function create(
   if (given.every(({ onConflict, unique }) => onConflict === 'keep' && unique === 'ever'))
     return given.every(isUnkeyed)
       ? createUnkeyed(context, given, { along, claiming })
-      : createIn(context, db, given, { isPatient: false, along })
-  return createInOne(context, given)
+      : createIn(context, db, given, { isPatient: false, along, claiming })
+  return createInOne(context, given, claiming)
 }
 
 /** All in one transaction. Names that it lacks are made outside of it, on no second connection. */
-async function createInOne(context: Context, rows: readonly NewOccurrence[]): Promise<Created> {
+async function createInOne(context: Context, rows: readonly NewOccurrence[], claiming: Claiming | null): Promise<Created> {
   const { db, names, versions } = context
   for (let tries = 1; ; tries++) {
     try {
       return await db.transaction(async (session) => {
         const [, created] = await Promise.all([
           session.all(`SET LOCAL lock_timeout = '${longestWait}'`),
-          createIn(context, session, rows, { isOwn: true }),
+          createIn(context, session, rows, { isOwn: true, claiming }),
         ])
         return created
       })

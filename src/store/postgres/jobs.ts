@@ -38,7 +38,7 @@ export async function putJob(
 
 /** Takes back what older versions have planned from then on. */
 async function withdraw(context: Context, session: Session, series: number, effectiveAt: number, now: number): Promise<boolean> {
-  const where = `p.series = $1 AND p.planned AND NOT p.begun
+  const where = `p.series = $1 AND p.planned AND NOT p.begun AND NOT p.recovery
     AND (SELECT o.scheduled_at FROM punctual.occurrence o WHERE o.ref = p.ref) >= $2::float8`
   const changes = new Changes(now)
   for (const idle of await takeIdleWhere(context, session, where, [series, effectiveAt])) {

@@ -8,7 +8,7 @@ import type { Hint, PassedOccurrence, RescueAnswer, RescueRequest } from '../sto
 import { removeNode } from './beat.ts'
 import { Changes } from './changes/changes.ts'
 import { column } from './connection/arrays.ts'
-import { endOf, lacks } from './connection/by-key.ts'
+import { each, endOf, lacks } from './connection/by-key.ts'
 import type { Session } from './connection/session.ts'
 import { type Context, storeNow } from './context.ts'
 import { type RunningMember, readRunning } from './occurrence/claimed.ts'
@@ -193,7 +193,7 @@ function specOf({ versions }: Context, { series, record: { source, version } }: 
 const endLate = `WITH ended AS MATERIALIZED (SELECT unnest(punctual.end_idle_1($1::float8, ARRAY(
     SELECT ref FROM ${lateRows('ready', '$1::float8')} a UNION ALL SELECT ref FROM ${lateRows('waiting', '$1::float8', "AND p.reason <> 'stranded'")} b),
     $2::text, $3::text, false)) AS ref)
-  SELECT o.id, s.tenant, s.job FROM ended e JOIN punctual.occurrence o ON o.ref = e.ref JOIN punctual.series s ON s.ref = o.series`
+  SELECT o.id, s.tenant, s.job FROM ended n CROSS JOIN ${each('occurrence e', 'e.ref = n.ref')} o JOIN punctual.series s ON s.ref = o.series`
 
 /** Ends what has not started in time, whether or not a node could have run it. */
 async function expire({ db }: Context, now: number): Promise<PassedOccurrence[]> {
@@ -201,10 +201,9 @@ async function expire({ db }: Context, now: number): Promise<PassedOccurrence[]>
   return rows.map(([id, tenant, job]) => ({ id, tenant, job, ...notInTime }))
 }
 
-const handOut = `UPDATE punctual.hook_note h SET node = NULL, free_at = ${storeNow} + $2::float8 FROM (
+const handOut = `UPDATE punctual.hook_note h SET node = NULL, free_at = ${storeNow} + $2::float8 WHERE h.ref = ANY(ARRAY(
     SELECT n.ref FROM punctual.hook_note n WHERE n.kind = ANY($3::int[]) AND n.free_at <= ${storeNow} ORDER BY n.free_at, n.ref
-    LIMIT $4::int FOR UPDATE SKIP LOCKED) f
-  WHERE h.ref = f.ref RETURNING h.ref, (SELECT o.id FROM punctual.occurrence o WHERE o.ref = h.ref) AS id`
+    LIMIT $4::int FOR UPDATE SKIP LOCKED)) RETURNING h.ref, (SELECT o.id FROM punctual.occurrence o WHERE o.ref = h.ref) AS id`
 
 /** Gives hooks that have not run to the rescuer, and keeps other nodes from them for a while. */
 async function handOutHooks(context: Context, { kinds, hookMs, limit }: RescueRequest): Promise<RescueAnswer['unheard']> {

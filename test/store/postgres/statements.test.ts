@@ -157,5 +157,5 @@ it('new work does not overtake older work, nor a limit, a pause or a node that i
   await scene.rescue({ gone: [] })
   expect((await created())?.members).toHaveLength(1)
   const request = scene.claimRequest({ node: 'nobody' })
-  expect((await scene.store.create([scene.row()], { claim: request })).claimed).toBeNull()
+  await expect(scene.store.create([scene.row()], { claim: request })).rejects.toMatchObject({ code: 'claim.lost' })
 })

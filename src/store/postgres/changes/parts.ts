@@ -1,6 +1,7 @@
 // The parts of the one statement that writes changes: each inserts or deletes rows of one table. Only parts that have rows are in
 // the text, and the texts are few, so their plans are kept.
 import { column } from '../connection/arrays.ts'
+import { each } from '../connection/by-key.ts'
 import { deltaColumns } from './counts.ts'
 
 export type Value = string | number | boolean | null
@@ -99,7 +100,8 @@ const parts = {
   freedKeys: {
     columns: liveColumns,
     sql: (rows, where) =>
-      `DELETE FROM punctual.live_key WHERE (series, key, ref) IN (SELECT series, key, ref FROM ${rows} ${where})`,
+      `DELETE FROM punctual.live_key WHERE ctid = ANY(ARRAY(
+      SELECT l.ctid FROM ${rows} CROSS JOIN ${each('live_key i', 'i.series = b.series AND i.key = b.key AND i.ref = b.ref', { columns: 'ctid' })} l ${where}))`,
   },
   deltas: insert('count_delta', deltaColumns),
   notes: insert('hook_note', noteColumns, {

@@ -58,13 +58,16 @@ export function claimText(first: number): { readonly with: string; readonly made
     INSERT INTO punctual.claim (id, token, node, refs, turns, dues)
     SELECT ${id}, ${token}, ${node}, array_agg(a.ref), array_agg(1), array_agg(a.due)
     FROM (SELECT i.ref, i.due FROM i, open WHERE open.is_open ORDER BY i.priority, i.due, i.ref) a HAVING count(*) > 0),`,
-    select: `, (SELECT json_build_array(
+    select: `, (SELECT CASE WHEN NOT EXISTS (SELECT 1 FROM joined) THEN '${refused}' WHEN is_open THEN json_build_array(
       (SELECT json_agg(n.ref ORDER BY n.at) FROM n), (SELECT next_due FROM before),
       (SELECT json_agg(json_build_array(s.ref, coalesce((SELECT j.version FROM punctual.job j WHERE j.series = s.ref), 0), greatest(s.last_run_at, (
           SELECT c.last_run_at FROM punctual.count_delta c WHERE c.series = s.ref AND c.last_run_at IS NOT NULL
-          ORDER BY c.last_run_at DESC LIMIT 1)))) FROM punctual.series s WHERE s.ref IN (SELECT series FROM n)))::text FROM open WHERE is_open) AS claimed`,
+          ORDER BY c.last_run_at DESC LIMIT 1)))) FROM punctual.series s WHERE s.ref IN (SELECT series FROM n)))::text END FROM open) AS claimed`,
   }
 }
+
+/** The answer for a node that is not known: nothing was created. */
+export const refused = 'refused'
 
 type ClaimedText = [refs: number[], nextDue: number | null, jobs: JobFacts[]]
 

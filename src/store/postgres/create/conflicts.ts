@@ -90,6 +90,8 @@ async function change(
   hints: Hint[],
 ): Promise<CreatedRow | 'free' | null> {
   const { row, ref, id, isOwn } = resolving
+  const seen = await readState(session, ref)
+  if (!seen || changeOf({ id, payload: null, ...seen }, row) === null) return keep(session, resolving)
   const [idle] = await takeIdle(context, session, [ref])
   if (!idle) return keep(session, resolving)
   const { hasBegun, record } = idle

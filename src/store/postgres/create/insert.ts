@@ -3,13 +3,14 @@
 import { defaultTenant } from '../../../model/job.ts'
 import { isPlanned } from '../../rules/verdict.ts'
 import type { ClaimAnswer, NewOccurrence } from '../../store.ts'
+import { checkClaim, unknownNode } from '../claim/reclaim.ts'
 import { column, unquoted } from '../connection/arrays.ts'
 import { lacks } from '../connection/by-key.ts'
 import { ConflictError } from '../connection/failure.ts'
 import type { Session, Statement } from '../connection/session.ts'
 import type { Context } from '../context.ts'
 import type { Notification } from '../hints/hints.ts'
-import { type Claiming, claimedAnswer, claimText, claimValues, mayClaim } from './claiming.ts'
+import { type Claiming, claimedAnswer, claimText, claimValues, mayClaim, refused } from './claiming.ts'
 import { type Draft, Drafts } from './drafts.ts'
 
 export interface Manner {
@@ -65,6 +66,7 @@ export async function insertNew(
     const isLive = rows.some(({ unique, key }) => unique === 'live' && key !== null)
     const areAlike = distinct.length === 1
     const claim = areNew && claiming && mayClaim(claiming, rows, distinct) ? claiming : null
+    if (claiming && !claim) await checkClaim(session, claiming.request)
     const [answer] = await session.all<Answer>(
       insertText({ areAlike, isLive, areNew, isPatient, isTelling: along !== null, isClaiming: claim !== null }),
       [
@@ -78,6 +80,7 @@ export async function insertNew(
     const [now, isCurrent, count, ids, drawn, text] = answer as Answer
     context.noteNow(now)
     if (isCurrent) {
+      if (claim && text === refused) throw unknownNode(claim.request.node)
       const claimed = claim && text ? await claimedAnswer(context, claim, text, { rows, drafts: drafted, now }) : null
       if (Number(count) === rows.length) return { now, created: 'all', refs: [], claimed }
       return { now, created: new Set(ids === null ? [] : ids.split(',')), refs: (drawn ?? '').split(',').map(Number) }
@@ -199,7 +202,7 @@ function writeText({ areAlike, isLive, areNew, isPatient, isTelling, isClaiming 
       coalesce(due_at, g.now + coalesce(due_in, 0)) AS due, n.*, g.now
     FROM g, (SELECT unnest($6::uuid[]) AS id, unnest(string_to_array($7::text, chr(${separator.charCodeAt(0)}), '')) AS payload,
       ${own.join(', ')}, ${areAlike ? '' : `${common.join(', ')},`} generate_series(1, cardinality($6::uuid[])) AS at) n
-    WHERE g.is_current)`
+    WHERE g.is_current ${isClaiming ? 'AND EXISTS (SELECT 1 FROM joined)' : ''})`
   const claim = isClaiming ? claimText(last + (isTelling ? 3 : 1)) : null
   const isFree = areNew ? 'true' : `${lacks('tombstone', 'id = i.id')} AND ${lacks('occurrence', 'id = i.id')}`
   return `WITH g AS MATERIALIZED (
