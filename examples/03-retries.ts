@@ -45,6 +45,6 @@ await punctual.close()
 /** Resolves when an occurrence has come to an end. Enqueued work out of retries waits as `dead` for a person to look at it. */
 function nextEnd(punctual: Punctual): Promise<unknown> {
   return new Promise((resolve) => {
-    for (const event of ['occurrence.completed', 'occurrence.failed', 'occurrence.dead'] as const) punctual.on(event, resolve)
+    for (const event of ['occurrence.completed', 'occurrence.failed'] as const) punctual.on(event, resolve)
   })
 }

@@ -8,8 +8,10 @@ export type {
   ScheduleOptions,
   ScheduleResult,
   UpdateOptions,
+  UpdateResult,
 } from './client/job-commands.ts'
 export type { FieldChange, JobView, VersionView } from './client/job-view.ts'
+export type { ListFilter } from './client/list-filter.ts'
 export type { EnqueueOptions, EnqueueRequest } from './client/new-occurrence.ts'
 export type {
   AttemptView,
@@ -24,7 +26,8 @@ export type { BackfillMode, BackfillOptions, BackfillPreview, ReplayOptions } fr
 export type { NodeOptions, PunctualOptions } from './client/options.ts'
 export type { PauseOptions, PauseTarget, PauseView } from './client/pauses.ts'
 export { createPunctual, type Punctual } from './client/punctual.ts'
-export type { Counts, JobFilter, JobStatus, ListFilter, RangeView } from './client/reads.ts'
+export type { Counts, EffectiveSettings, JobFilter, JobStatus, LastResult, RangeView } from './client/reads.ts'
+export type { Tenant } from './client/tenant.ts'
 export type { When } from './client/when.ts'
 export type { DueSummary } from './engine/node/due-work.ts'
 export type { HandlerMap } from './engine/node/registry.ts'
@@ -48,6 +51,7 @@ export type { PayloadSchema } from './model/payload.ts'
 export type { ErrorRecord, ExecutionReport, TaskReport } from './model/report.ts'
 export type { RetryFunction, RetryOptions, RetryQuestion } from './model/retry.ts'
 export type { FailureStrategy, Settings, SettingsOptions, TaskMode, TaskSettingsOptions } from './model/settings.ts'
+export type { ScheduleDifference, UpdatePolicy, UpdateStretch } from './model/update.ts'
 export type { BoundsOptions } from './schedule/bounds.ts'
 export { type CronOptions, cron } from './schedule/cron.ts'
 export type { ExclusionInput } from './schedule/exclusion.ts'

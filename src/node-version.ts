@@ -1,4 +1,4 @@
-// Importing this file throws on a Node.js that is too old. It imports nothing, so that it runs on every version.
+// Importing this file throws on a Node.js that is too old. It imports nothing and runs on every version.
 const needed = 'Node.js 22.22.3 or later, or 24.15 or later'
 
 const [major = 0] = process.versions.node.split('.').map(Number)

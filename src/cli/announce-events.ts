@@ -11,8 +11,7 @@ export function announceEvents(punctual: Punctual, log: Logger): void {
   punctual.on('occurrence.retrying', (event) =>
     log.warn('retrying', { ...named(event), inMs: Math.round(event.dueInMs), error: event.error?.message }),
   )
-  punctual.on('occurrence.failed', (event) => log.error('failed', { ...named(event), error: event.error?.message }))
-  punctual.on('occurrence.dead', (event) => log.error('dead', { ...named(event), error: event.error?.message }))
+  punctual.on('occurrence.failed', (event) => log.error(event.state, { ...named(event), error: event.error?.message }))
   punctual.on('occurrence.canceled', (event) => log.info('canceled', { ...named(event), reason: event.reason }))
   punctual.on('occurrence.passed', ({ job, id, state, reason }) => log.info(state, { job, id, reason }))
   punctual.on('job.paused', ({ tenant, job, reason }) => log.warn('paused', { tenant, job, reason }))

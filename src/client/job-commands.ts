@@ -1,5 +1,5 @@
 // What changes jobs: code declares, a person overrides, pauses and rolls back.
-import { announceVersion, declareJob } from '../engine/loops/declaration.ts'
+import { announceVersion, declareJob, effectiveInstant } from '../engine/loops/declaration.ts'
 import { Timeline } from '../engine/loops/timeline.ts'
 import type { Engine } from '../engine/node/engine.ts'
 import { PunctualError } from '../errors.ts'
@@ -18,9 +18,18 @@ import { hasLimitKeys, limitsOf } from '../model/limit-keys.ts'
 import { checkKey, checkName, checkObject, checkOneOf, checkOptions, checkWhole } from '../model/limits.ts'
 import { decodePayload } from '../model/payload.ts'
 import { cascade, parseSettings, type Settings, type SettingsDiff, type SettingsOptions } from '../model/settings.ts'
-import { parseUpdatePolicy, type UpdatePolicy, updateInstant } from '../model/update.ts'
+import {
+  type NextInstant,
+  type ParsedUpdatePolicy,
+  parseUpdatePolicy,
+  type ScheduleDifference,
+  scheduleDifference,
+  type UpdatePolicy,
+} from '../model/update.ts'
+import { inZone } from '../schedule/default-zone.ts'
 import { bind } from '../schedule/interval.ts'
 import { nextMs, type Schedule } from '../schedule/schedule.ts'
+import { zoneNamed } from '../time/zone.ts'
 import { nameOf } from './job-name.ts'
 import { acceptedPayload } from './new-occurrence.ts'
 import { storable } from './storable.ts'
@@ -31,10 +40,12 @@ export interface ScheduleOptions<Input = unknown> extends SettingsOptions, Updat
   name?: string
   payload?: Input
   tenant?: string
+  /** The zone of the schedule, where it names none. Default: as the definition says, else the scheduler. */
+  timezone?: string
 }
 
 export interface UpdateOptions {
-  /** When the change takes hold. Default `immediate`. */
+  /** When the change takes hold. Default: as the scheduler says, `immediate`. */
   update?: UpdatePolicy
   /** Refuses the change with `job.conflict` when the job has another version by then. */
   expectedVersion?: number
@@ -47,6 +58,14 @@ export interface ScheduleResult {
   /** `left`: a live node with newer code declares the job otherwise, and this declaration waits. */
   readonly outcome: 'created' | 'updated' | 'unchanged' | 'left'
   readonly nextRun: Date | null
+  /** Of a `windowed` change: the instants that differ within the window. */
+  readonly difference: ScheduleDifference | null
+}
+
+export interface UpdateResult {
+  readonly version: number
+  /** Of a `windowed` change: the instants that differ within the window. */
+  readonly difference: ScheduleDifference | null
 }
 
 /** What a person may change of a job. */
@@ -69,14 +88,16 @@ export class JobCommands {
     this.#engine = engine
   }
 
-  async schedule(definition: AnyDefinition, schedule: Schedule, options: ScheduleOptions = {}): Promise<ScheduleResult> {
+  async schedule(definition: AnyDefinition, given: Schedule, options: ScheduleOptions = {}): Promise<ScheduleResult> {
     checkObject(options, 'options of schedule')
-    const { name = definition.name, payload, tenant = defaultTenant, update, expectedVersion, ...settings } = options
+    const { name = definition.name, payload, tenant = defaultTenant, timezone, update, expectedVersion, ...settings } = options
     const where = `job ${JSON.stringify(name)}`
     checkName(name, 'name')
     checkName(tenant, 'tenant')
-    checkSchedule(schedule, where)
-    const policy = parseUpdatePolicy(update)
+    checkSchedule(given, where)
+    const schedule = this.#zoned(given, definition, timezone)
+    const policy = this.#policy(update)
+    let before: Timeline | null = null
     const spec = jobSpec(definition, {
       schedule: schedule.toJSON(),
       payload: await acceptedPayload(definition, payload),
@@ -87,7 +108,10 @@ export class JobCommands {
       tenant,
       name,
       declared: () => spec,
-      effectiveAt: (known) => this.#effectiveAt(known, policy),
+      effectiveAt: async (known) => {
+        if (policy.window) before = await this.#timeline(known)
+        return effectiveInstant(this.#engine.env, known, policy)
+      },
       ...(expectedVersion !== undefined && {
         expectedVersion: checkWhole(expectedVersion, 'expectedVersion', 0, Number.MAX_SAFE_INTEGER),
       }),
@@ -102,6 +126,7 @@ export class JobCommands {
       version,
       outcome: answer.outcome,
       nextRun: next === null ? null : new Date(next),
+      difference: await this.#difference(policy, before, answer.job as JobRecord),
     }
   }
 
@@ -110,7 +135,7 @@ export class JobCommands {
     job: AnyDefinition | string,
     patch: JobPatch,
     options: UpdateOptions & JobTarget & { by?: string } = {},
-  ): Promise<{ version: number }> {
+  ): Promise<UpdateResult> {
     checkOptions(options, ['update', 'expectedVersion', 'tenant', 'by'], 'options of update')
     const override = await this.#override(patch, job)
     return this.#change(job, options, (known) => merged(known.override, this.#withLimits(known, override)))
@@ -120,7 +145,7 @@ export class JobCommands {
   async reset(
     job: AnyDefinition | string,
     options: UpdateOptions & JobTarget & { fields?: readonly OverridableField[]; by?: string } = {},
-  ): Promise<{ version: number }> {
+  ): Promise<UpdateResult> {
     checkOptions(options, ['update', 'expectedVersion', 'tenant', 'by', 'fields'], 'options of reset')
     const { fields } = options
     for (const field of fields ?? []) checkOneOf(field, 'fields', ['schedule', 'payload', 'settings', 'enabled'])
@@ -132,7 +157,7 @@ export class JobCommands {
     job: AnyDefinition | string,
     version: number,
     options: UpdateOptions & JobTarget & { by?: string } = {},
-  ): Promise<{ version: number }> {
+  ): Promise<UpdateResult> {
     checkOptions(options, ['update', 'expectedVersion', 'tenant', 'by'], 'options of rollback')
     const old = (await this.versions(job, options)).find((one) => one.version === version)
     if (!old)
@@ -150,7 +175,7 @@ export class JobCommands {
   }
 
   /** Ends a job that nobody declares any more: its history stays, and declaring it again continues its versions. */
-  async retire(job: AnyDefinition | string, options: JobTarget & { by?: string } = {}): Promise<{ version: number }> {
+  async retire(job: AnyDefinition | string, options: JobTarget & { by?: string } = {}): Promise<UpdateResult> {
     checkOptions(options, ['tenant', 'by'], 'options of retire')
     const known = await this.#known(job, options.tenant)
     return this.#put(known, { ...known.spec, isRetired: true }, known.override, options)
@@ -165,7 +190,7 @@ export class JobCommands {
     job: AnyDefinition | string,
     options: UpdateOptions & JobTarget & { by?: string },
     override: (known: JobRecord) => JobOverride | null,
-  ): Promise<{ version: number }> {
+  ): Promise<UpdateResult> {
     for (;;) {
       const known = await this.#known(job, options.tenant)
       const wanted = override(known)
@@ -185,28 +210,45 @@ export class JobCommands {
     spec: JobSpec,
     override: JobOverride | null,
     { update, expectedVersion, by }: UpdateOptions & { by?: string },
-  ): Promise<{ version: number }> {
+  ): Promise<UpdateResult> {
     const { tenant, name, declared, version } = known
+    const policy = this.#policy(update)
+    const before = policy.window && (await this.#timeline(known))
     const answer = await this.#engine.env.store.putJob({
       tenant,
       name,
       spec,
       declared,
       override,
-      effectiveAt: await this.#effectiveAt(known, parseUpdatePolicy(update)),
+      effectiveAt: await effectiveInstant(this.#engine.env, known, policy),
       by: text(by, 'by'),
       expectedVersion: expectedVersion ?? version,
     })
     if (answer.outcome === 'conflict') throw conflict(tenant, name, expectedVersion ?? version, answer.job)
     announceVersion(this.#engine.env, answer, text(by, 'by'))
     this.#engine.wakePlanner()
-    return { version: (answer.job as JobRecord).version }
+    const changed = answer.job as JobRecord
+    return { version: changed.version, difference: await this.#difference(policy, before, changed) }
   }
 
-  async #effectiveAt(known: JobRecord, policy: ReturnType<typeof parseUpdatePolicy>): Promise<number | null> {
-    const { store, time } = this.#engine.env
-    const timeline = new Timeline(known, await store.readVersions(known))
-    return updateInstant(policy, time.now(), (after) => timeline.next(after)?.at ?? null)
+  #zoned(schedule: Schedule, definition: AnyDefinition | undefined, timezone = definition?.options.timezone): Schedule {
+    return inZone(schedule, timezone === undefined ? this.#engine.env.options.timezone : zoneNamed(timezone).name)
+  }
+
+  #policy(update: UpdatePolicy | undefined): ParsedUpdatePolicy {
+    return parseUpdatePolicy(update ?? this.#engine.env.options.update)
+  }
+
+  async #timeline(job: JobRecord): Promise<Timeline> {
+    return new Timeline(job, await this.#engine.env.store.readVersions(job))
+  }
+
+  /** What a windowed change has made different; null for other changes. */
+  async #difference({ window }: ParsedUpdatePolicy, before: Timeline | null, job: JobRecord): Promise<ScheduleDifference | null> {
+    if (window === null || before === null) return null
+    const after = await this.#timeline(job)
+    const [old, fresh] = [before, after].map((timeline) => (at: number) => timeline.next(at)?.at ?? null)
+    return scheduleDifference(window, this.#engine.env.time.now(), old as NextInstant, fresh as NextInstant)
   }
 
   /** An override that makes the settings of an older version hold: what has been set since is named with its value of then. */
@@ -230,7 +272,7 @@ export class JobCommands {
     if (schedule) checkSchedule(schedule, where)
     const given = parseSettings(storable(settings, where), where)
     return {
-      ...(schedule !== undefined && { schedule: schedule?.toJSON() ?? null }),
+      ...(schedule !== undefined && { schedule: schedule ? this.#zoned(schedule, definition).toJSON() : null }),
       ...(payload !== undefined && { payload: await acceptedPayload(definition, payload) }),
       ...(enabled !== undefined && { isEnabled: checkOneOf(String(enabled), 'enabled', ['true', 'false']) === 'true' }),
       ...(Object.keys(given).length > 0 && { settings: given }),

@@ -17,7 +17,7 @@ import { type InstantInput, parseInstant } from '../time/instant.ts'
 import { type Commands, type EnqueueResult, type OccurrenceTarget, whichOf } from './commands.ts'
 import { hasSucceededSince, type InstantRun, instantRuns } from './instant-runs.ts'
 import { nameOf } from './job-name.ts'
-import { type ListFilter, parseFilter } from './reads.ts'
+import { type ListFilter, parseFilter } from './list-filter.ts'
 import { unknownJob } from './unknown-job.ts'
 
 export const backfillModes = ['missing', 'failed', 'all'] as const
@@ -121,6 +121,7 @@ export class Operations {
     const parsed = parseFilter({ ...filter, limit: pageSize })
     return this.#commands.enqueue({
       job: `${builtInPrefix}replay`,
+      ...(parsed.tenant !== undefined && { tenant: parsed.tenant }),
       payload: { filter: parsed, reason: checkKey(reason, 'reason') },
     })
   }
@@ -145,7 +146,7 @@ export class Operations {
     await this.#engine.open()
     const request = parseBackfill(job, options, this.#engine.env.time.now())
     const { count } = await this.previewBackfill(job, options)
-    const created = await this.#commands.enqueue({ job: `${builtInPrefix}backfill`, payload: request })
+    const created = await this.#commands.enqueue({ job: `${builtInPrefix}backfill`, tenant: request.tenant, payload: request })
     return { ...created, count }
   }
 

@@ -6,9 +6,11 @@ import type { Logger } from '../model/context.ts'
 import type { AnyDefinition } from '../model/definition.ts'
 import { checkName, checkObject, checkOneOf, checkOptions, checkWhole } from '../model/limits.ts'
 import { checkBoolean, parseSettings, retryFunction, type SettingsOptions, settingNames } from '../model/settings.ts'
+import { parseUpdatePolicy, type UpdatePolicy } from '../model/update.ts'
 import type { BacklogGroup, Quota, Store } from '../store/store.ts'
 import type { Clock } from '../time/clock.ts'
 import { type DurationInput, parseDuration } from '../time/duration.ts'
+import { zoneNamed } from '../time/zone.ts'
 
 /** What `createPunctual` takes. Settings given here are the defaults of every job. */
 export interface PunctualOptions extends Omit<SettingsOptions, 'concurrency'> {
@@ -30,6 +32,10 @@ export interface PunctualOptions extends Omit<SettingsOptions, 'concurrency'> {
   pick?: 'priority' | 'fair' | ((waiting: readonly BacklogGroup[]) => readonly Quota[])
   /** Retires jobs that no node declares any more. Default: they are logged. */
   retireOrphans?: boolean
+  /** The zone of schedules that name none. Default UTC. */
+  timezone?: string
+  /** When changes of jobs take hold, also those that code declares. Default `immediate`. */
+  update?: UpdatePolicy
   /** Orders deployments: what code of a later release declares is not undone by code of an earlier one. */
   release?: number
   /** The most occurrences one claim takes. Default 1,000; a claim follows the free slots. */
@@ -74,6 +80,8 @@ const ownNames = [
   'pick',
   'retireOrphans',
   'release',
+  'update',
+  'timezone',
   'claimLimit',
   'poll',
   'node',
@@ -112,6 +120,8 @@ export function parseOptions(given: PunctualOptions): { options: PunctualOptions
         ? options.pick
         : checkOneOf<'priority' | 'fair'>(options.pick ?? 'priority', 'pick', ['priority', 'fair']),
     retireOrphans: checkBoolean(options.retireOrphans ?? false, 'retireOrphans'),
+    timezone: zoneNamed(options.timezone ?? defaultOptions.timezone).name,
+    update: checkedUpdate(options.update),
     release: options.release === undefined ? null : checkWhole(options.release, 'release', 0, Number.MAX_SAFE_INTEGER),
     clusterLimit:
       options.clusterConcurrency === undefined
@@ -143,6 +153,11 @@ export function parseOptions(given: PunctualOptions): { options: PunctualOptions
     )
   }
   return { options, engine: { ...engine, ttlMarginMs: Math.round(engine.ttlMs / 5) } }
+}
+
+function checkedUpdate(update: UpdatePolicy = defaultOptions.update): UpdatePolicy {
+  parseUpdatePolicy(update)
+  return update
 }
 
 function checkMethods(value: unknown, field: string, names: readonly string[]): void {

@@ -36,9 +36,11 @@ import {
   type ScheduleOptions,
   type ScheduleResult,
   type UpdateOptions,
+  type UpdateResult,
 } from './job-commands.ts'
 import { nameOf, ownNameOf } from './job-name.ts'
 import type { FieldChange, JobView, VersionView } from './job-view.ts'
+import type { ListFilter } from './list-filter.ts'
 import { guarded, stderrLogger } from './logger.ts'
 import type { EnqueueOptions, EnqueueRequest, Request } from './new-occurrence.ts'
 import type { Occurrence, OccurrenceLine, OccurrenceOf } from './occurrence-view.ts'
@@ -46,8 +48,9 @@ import { type BackfillOptions, type BackfillPreview, Operations, type ReplayOpti
 import { type PunctualOptions, parseOptions } from './options.ts'
 import { type PauseOptions, Pauses, type PauseTarget, type PauseView } from './pauses.ts'
 import { random, randomBytes } from './random.ts'
-import { type Counts, type JobFilter, type JobStatus, type ListFilter, type RangeView, Reads } from './reads.ts'
+import { type Counts, type EffectiveSettings, type JobFilter, type JobStatus, type RangeView, Reads } from './reads.ts'
 import { Recent } from './recent.ts'
+import { Tenant } from './tenant.ts'
 import type { When } from './when.ts'
 
 /**
@@ -71,7 +74,7 @@ type ScheduleArguments<Input> = undefined extends Input
   ? [options?: ScheduleOptions<Input>]
   : [options: ScheduleOptions<Input> & { payload: Input }]
 
-/** What a handler that is registered apart gets: the results of tasks that come before it, whichever these are. */
+/** A handler registered apart from its definition. Its results are those of earlier tasks, so each may be missing. */
 type HandlerOf<J extends Job> = Handler<PayloadOf<J>, Readonly<Partial<ResultsOf<J>>>>
 
 /** What `createPunctual` returns. */
@@ -179,7 +182,7 @@ export class Punctual implements AsyncDisposable {
     job: J,
     patch: JobPatch<InputOf<J>>,
     options?: UpdateOptions & { tenant?: string; by?: string },
-  ): Promise<{ version: number }> {
+  ): Promise<UpdateResult> {
     this.#checkOpen()
     return this.#jobCommands.update(job, patch, options)
   }
@@ -188,7 +191,7 @@ export class Punctual implements AsyncDisposable {
   async reset(
     job: AnyDefinition | string,
     options?: UpdateOptions & { tenant?: string; fields?: readonly OverridableField[]; by?: string },
-  ): Promise<{ version: number }> {
+  ): Promise<UpdateResult> {
     this.#checkOpen()
     return this.#jobCommands.reset(job, options)
   }
@@ -198,13 +201,13 @@ export class Punctual implements AsyncDisposable {
     job: AnyDefinition | string,
     version: number,
     options?: UpdateOptions & { tenant?: string; by?: string },
-  ): Promise<{ version: number }> {
+  ): Promise<UpdateResult> {
     this.#checkOpen()
     return this.#jobCommands.rollback(job, version, options)
   }
 
   /** Ends a job that nobody declares any more; its history stays. */
-  async retire(job: AnyDefinition | string, options?: { tenant?: string; by?: string }): Promise<{ version: number }> {
+  async retire(job: AnyDefinition | string, options?: { tenant?: string; by?: string }): Promise<UpdateResult> {
     this.#checkOpen()
     return this.#jobCommands.retire(job, options)
   }
@@ -323,6 +326,20 @@ export class Punctual implements AsyncDisposable {
   async status(job: AnyDefinition | string, options?: { tenant?: string }): Promise<JobStatus> {
     this.#checkOpen()
     return this.#reads.status(job, options)
+  }
+
+  /** The settings that a run of the job, or one of its tasks, would be subject to now. */
+  async settings(job: Job, task?: string, options?: { tenant?: string }): Promise<EffectiveSettings> {
+    this.#checkOpen()
+    return this.#reads.settings(job, task, options)
+  }
+
+  /**
+   * The same API for one tenant: ids and jobs of other tenants are unknown to it.
+   * @example await punctual.tenant('acme').enqueue(remind, { order: 42 })
+   */
+  tenant(name: string): Tenant {
+    return new Tenant(this, checkName(name, 'tenant'))
   }
 
   /** Why a job or an occurrence has not run, or will not. */

@@ -3,46 +3,47 @@ import type { Engine } from '../engine/node/engine.ts'
 import { builtInPrefix } from '../engine/node/registry.ts'
 import { PunctualError } from '../errors.ts'
 import type { AnyDefinition } from '../model/definition.ts'
-import { defaultTenant, definitionOf, type JobRecord } from '../model/job.ts'
-import { type OccurrenceState, occurrenceStates } from '../model/lifecycle.ts'
-import { checkKey, checkName, checkOneOf, checkOptions, checkWhole } from '../model/limits.ts'
+import { defaultTenant, definitionOf, isPlannable, type JobRecord, type JobSpec } from '../model/job.ts'
+import type { OccurrenceState } from '../model/lifecycle.ts'
+import { checkName, checkOptions, checkWhole } from '../model/limits.ts'
 import { covers, type PauseRecord } from '../model/pause.ts'
-import type { OccurrenceFilter, Page } from '../store/query.ts'
+import type { ErrorRecord } from '../model/report.ts'
+import { cascade, type Settings } from '../model/settings.ts'
+import type { Page } from '../store/query.ts'
 import type { JobQuery, NodeRecord } from '../store/store.ts'
-import { type InstantInput, parseInstant } from '../time/instant.ts'
 import { type OccurrenceTarget, tenantOf, whichOf } from './commands.ts'
 import { decodePlace, encodePlace } from './job-cursor.ts'
 import { nameOf } from './job-name.ts'
 import { changes, type FieldChange, type JobView, jobView, nextRun, type VersionView, versionView } from './job-view.ts'
+import { type ListFilter, parseFilter } from './list-filter.ts'
 import { type Occurrence, type OccurrenceLine, occurrenceLine, occurrenceView } from './occurrence-view.ts'
 import { unknownJob } from './unknown-job.ts'
 
-export interface ListFilter {
-  tenant?: string
-  job?: AnyDefinition | string
-  state?: OccurrenceState | readonly OccurrenceState[]
-  key?: string
-  entity?: string
-  /** First due at or after this instant. */
-  from?: InstantInput
-  /** First due before this instant. */
-  to?: InstantInput
-  /** Default 50, at most 500. */
-  limit?: number
-  /** From the page before. */
-  cursor?: string
-}
-
 export interface JobStatus {
-  /** It will run again by itself. */
+  /** Now lies within the window of its schedule, which has instants left, and the job is neither disabled nor retired. */
   readonly active: boolean
+  /** Active and not paused. */
   readonly enabled: boolean
   readonly paused: boolean
   /** An occurrence of it is running on some node. */
   readonly running: boolean
   readonly nextRun: Date | null
   readonly lastRun: Date | null
+  /** How its newest ended run went; null before the first. */
+  readonly lastResult: LastResult | null
 }
+
+export interface LastResult {
+  readonly id: string
+  readonly state: OccurrenceState
+  readonly result: unknown
+  readonly error: ErrorRecord | null
+}
+
+/** The settings of the next run: for a task, its own within those of the job. */
+export type EffectiveSettings = Settings
+
+const ranStates: readonly OccurrenceState[] = ['completed', 'failed', 'dead']
 
 export interface RangeView {
   readonly tenant: string
@@ -65,8 +66,6 @@ export interface JobFilter {
 }
 
 export type Counts = Readonly<Record<OccurrenceState, number>>
-
-const filterNames = ['tenant', 'job', 'state', 'key', 'entity', 'from', 'to', 'limit', 'cursor']
 
 export class Reads {
   readonly #engine: Engine
@@ -113,19 +112,44 @@ export class Reads {
     const { store, time } = this.#engine.env
     const record = await this.#find(tenant, name)
     if (!record) throw unknownJob(tenant, name)
-    const { states, lastRunAt } = await store.counts({ tenant, job: name })
+    const { lastRunAt } = await store.counts({ tenant, job: name })
+    const { items: running } = await store.list({ tenant, job: name, states: ['running'], limit: 1 })
     const now = time.now()
     const pauses = await this.#pauses(now)
     const isPaused = pauses.some((pause) => covers(pause, tenant, name))
     const next = await this.#nextRun(record, now)
+    const isActive = next !== null && isPlannable(record.spec) && isInWindow(record.spec, now)
     return {
-      active: next !== null && !isPaused,
-      enabled: record.spec.isEnabled,
+      active: isActive,
+      enabled: isActive && !isPaused,
       paused: isPaused,
-      running: states.running > 0,
+      running: running.length > 0,
       nextRun: next,
       lastRun: lastRunAt === null ? null : new Date(lastRunAt),
+      lastResult: await this.#lastResult(tenant, name),
     }
+  }
+
+  async #lastResult(tenant: string, job: string): Promise<LastResult | null> {
+    const { items } = await this.#engine.env.store.list({ tenant, job, states: ranStates, limit: 1 })
+    const found = items[0] && (await this.get(items[0].id))
+    return found ? { id: found.id, state: found.state, result: found.result, error: found.error } : null
+  }
+
+  async settings(job: AnyDefinition | string, task?: string, options: { tenant?: string } = {}): Promise<EffectiveSettings> {
+    checkOptions(options, ['tenant'], 'settings')
+    const name = nameOf(job)
+    const tenant = tenantOf(options)
+    await this.#engine.open()
+    const { spec } = (await this.#find(tenant, name)) ?? fail(unknownJob(tenant, name))
+    const own = task === undefined ? undefined : spec.tasks.find((one) => one.name === task)
+    if (task !== undefined && !own)
+      throw new PunctualError('task.unknown', `Job ${JSON.stringify(name)} has no task ${JSON.stringify(task)}`, {
+        job: name,
+        task,
+        allowed: spec.tasks.map((one) => one.name),
+      })
+    return cascade(this.#engine.env.options.settings, spec.defaults, spec.settings, own?.settings)
   }
 
   async jobs(filter: JobFilter = {}): Promise<Page<JobView>> {
@@ -223,6 +247,15 @@ export class Reads {
   }
 }
 
+function isInWindow({ schedule }: JobSpec, now: number): boolean {
+  const { start, end } = (schedule ?? {}) as { start?: string; end?: string }
+  return (start === undefined || Date.parse(start) <= now) && (end === undefined || now < Date.parse(end))
+}
+
+function fail(error: Error): never {
+  throw error
+}
+
 /** What a node can run, by the names of definitions: built-in ones left out, and each once, in whichever editions. */
 function definitionsIn(kinds: readonly string[]): readonly string[] {
   return [...new Set(kinds.map(definitionOf))].filter((name) => !name.startsWith(builtInPrefix))
@@ -236,24 +269,5 @@ function parseJobFilter(filter: JobFilter): JobQuery {
     ...(tenant !== undefined && { tenant: checkName(tenant, 'tenant') }),
     ...(name !== undefined && { name: checkName(name, 'name') }),
     ...(cursor !== undefined && { after: decodePlace(cursor) }),
-  }
-}
-
-export function parseFilter(filter: ListFilter): OccurrenceFilter {
-  checkOptions(filter, filterNames, 'list')
-  const { tenant, job, state, key, entity, from, to, limit = 50, cursor } = filter
-  const states = state === undefined ? undefined : typeof state === 'string' ? [state] : state
-  if (states !== undefined && !Array.isArray(states)) checkOneOf(states, 'state', occurrenceStates)
-  for (const one of states ?? []) checkOneOf(one, 'state', occurrenceStates)
-  return {
-    limit: checkWhole(limit, 'limit', 1, 500),
-    ...(tenant !== undefined && { tenant: checkName(tenant, 'tenant') }),
-    ...(job !== undefined && { job: nameOf(job) }),
-    ...(states !== undefined && { states }),
-    ...(key !== undefined && { key: checkKey(key, 'key') }),
-    ...(entity !== undefined && { entity: checkKey(entity, 'entity') }),
-    ...(from !== undefined && { from: parseInstant(from, 'from') }),
-    ...(to !== undefined && { to: parseInstant(to, 'to') }),
-    ...(cursor !== undefined && { cursor: checkKey(cursor, 'cursor') }),
   }
 }

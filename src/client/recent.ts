@@ -13,7 +13,6 @@ export class Recent {
     const add = (event: Reported) => this.#add(event)
     events.watch('occurrence.completed', add)
     events.watch('occurrence.failed', add)
-    events.watch('occurrence.dead', add)
   }
 
   /** The newest first. */

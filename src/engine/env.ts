@@ -1,6 +1,7 @@
 import type { Logger } from '../model/context.ts'
 import type { RetryFunction } from '../model/retry.ts'
 import type { SettingsDiff } from '../model/settings.ts'
+import type { UpdatePolicy } from '../model/update.ts'
 import type { BacklogGroup, Quota, Store } from '../store/store.ts'
 import type { Clock } from '../time/clock.ts'
 import type { Bus } from './node/bus.ts'
@@ -47,6 +48,10 @@ export interface EngineOptions {
   readonly settings: SettingsDiff
   /** The scheduler's own retry strategy, which cannot be stored. */
   readonly retryFunction: RetryFunction | undefined
+  /** The zone of schedules that name none. */
+  readonly timezone: string
+  /** When changes of jobs take hold, unless the change says so itself. */
+  readonly update: UpdatePolicy
   /** The most occurrences that one claim takes; the store may allow less. */
   readonly claimLimit: number
   readonly pollMs: number
@@ -73,6 +78,8 @@ export const defaultOptions: Omit<EngineOptions, 'nodeName' | 'settings' | 'retr
   clusterLimit: null,
   retireOrphans: false,
   pick: 'priority',
+  update: 'immediate',
+  timezone: 'UTC',
   concurrency: 10,
   claimLimit: 1000,
   pollMs: 2000,

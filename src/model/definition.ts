@@ -1,6 +1,7 @@
 import { PunctualError } from '../errors.ts'
 import type { Schedule } from '../schedule/schedule.ts'
 import { neverFires } from '../schedule/schedule.ts'
+import { zoneNamed } from '../time/zone.ts'
 import type { Context, Handler } from './context.ts'
 import type { Jsonified, PlainJson } from './json.ts'
 import { limitsOf } from './limit-keys.ts'
@@ -23,7 +24,7 @@ import {
 } from './settings.ts'
 import { checkNextTask } from './task-graph.ts'
 
-/** What code declares of a job, besides its tasks. */
+/** The options of `defineJob`. */
 export interface DefinitionOptions<
   Input = unknown,
   Payload = Input,
@@ -34,11 +35,13 @@ export interface DefinitionOptions<
   payload?: PayloadSchema<Input, Payload>
   /** When the job runs by itself, under the definition's name. */
   schedule?: Schedule
+  /** The zone of schedules of this job that name none. Default: as the scheduler says, UTC. */
+  timezone?: string
   /**
    * `sequential` (default): each task sees the results of all earlier ones. `parallel`: all tasks at once. `graph`: as their `after` says.
    */
   mode?: Mode
-  /** What a task that has failed for good means to its peers. Default `fail-fast`. */
+  /** The effect of a task's final failure on the other tasks. Default `fail-fast`. */
   onFailure?: OnFailure
   /** At most so many occurrences with this key run at once, in the whole cluster. A number alone limits the job itself. */
   concurrency?: number | ConcurrencyOptions<LimitKey<Input>>
@@ -53,7 +56,7 @@ export interface DefinitionOptions<
   onComplete?: (report: ExecutionReport) => unknown
 }
 
-/** What `onStart` is given: the occurrence, before any of its tasks. */
+/** The context of `onStart`: the occurrence, before any of its tasks. */
 export type HookContext<Payload = unknown> = Pick<
   Context<Payload>,
   'payload' | 'tenant' | 'job' | 'key' | 'entity' | 'refs' | 'source' | 'occurrenceId' | 'scheduledAt' | 'lastRunAt' | 'log'
@@ -66,7 +69,7 @@ export interface TaskOptions<
 > extends Omit<TaskSettingsOptions, 'onFailure'> {
   /** In `mode: 'graph'`: the tasks that must be finished first; their results are in `ctx.results`. */
   after?: Mode extends 'graph' ? readonly After[] : AfterNeedsModeGraph
-  /** What it means to its peers when this task has failed for good. Default: as the job says. */
+  /** The effect of this task's final failure on the other tasks. Default: the job's setting. */
   onFailure?: OnFailure
   /** Runs the handler in a thread, for work that computes for long. Needs `module`, and the package `piscina`. */
   runIn?: 'worker'
@@ -74,7 +77,7 @@ export interface TaskOptions<
   module?: URL | string
 }
 
-/** What the compiler shows for an `after` in a job that is no graph. */
+/** The compiler shows this type for an `after` in a job that is no graph. */
 export interface AfterNeedsModeGraph {
   readonly error: "after needs mode: 'graph' in the options of defineJob; without it tasks run one after the other"
 }
@@ -101,7 +104,7 @@ type Kept<Result, OnFailure> = [OnFailure] extends ['continue']
   ? Jsonified<Awaited<Result>> | undefined
   : Jsonified<Awaited<Result>>
 type With<Known, Name extends string, Result, OnFailure> = Flat<Known & Record<Name, Kept<Result, OnFailure>>>
-/** Written out, so that the compiler shows the names and not how they came together. */
+/** Written out: the compiler then shows names and types instead of this alias. */
 type Flat<Type> = Type extends infer Own ? { [Key in keyof Own]: Own[Key] } : never
 
 /** An immutable description of a job: `task` returns a new one. Made by `defineJob`. */
@@ -189,16 +192,16 @@ export class Definition<
 export type AnyDefinition = Definition<any, any, any, any, any, any>
 
 type TypesOf<Job extends AnyDefinition> = NonNullable<Job['~types']>
-/** What may be enqueued for a job. Parts of it that JSON would change do not compile. */
+/** The payload that `enqueue` takes for a job. Parts that JSON would change do not compile. */
 export type InputOf<Job extends AnyDefinition | string> = Job extends AnyDefinition ? PlainJson<TypesOf<Job>['input']> : unknown
-/** What the handlers of a job get as payload. */
+/** The payload that the handlers of a job get. */
 export type PayloadOf<Job extends AnyDefinition | string> = Job extends AnyDefinition ? TypesOf<Job>['payload'] : unknown
 /** The results of a job's tasks, by name. */
 export type ResultsOf<Job extends AnyDefinition | string> = Job extends AnyDefinition ? TypesOf<Job>['results'] : Results
 /** The result of a job: that of its last task. */
 export type ResultOf<Job extends AnyDefinition | string> = Job extends AnyDefinition ? TypesOf<Job>['result'] : unknown
 
-const optionNames = [...settingNames, 'payload', 'schedule', 'onStart', 'onComplete']
+const optionNames = [...settingNames, 'payload', 'schedule', 'timezone', 'onStart', 'onComplete']
 
 /**
  * Declares a job: its name, the schema of its payload, its settings and its work. A job of one step has a handler right here, one of
@@ -246,7 +249,8 @@ function definitionOf(name: string, options: DefinitionOptions): Definition<unkn
   checkName(name, 'name of a job')
   const where = `job ${JSON.stringify(name)}`
   checkOptions(options, optionNames, where)
-  const { payload, schedule, onStart, onComplete, ...settings } = options
+  const { payload, schedule, timezone, onStart, onComplete, ...settings } = options
+  if (timezone !== undefined) zoneNamed(timezone)
   if (payload !== undefined && typeof payload?.['~standard']?.validate !== 'function') {
     throw new PunctualError('option.invalid', `payload of ${where} must be a Standard Schema (zod, valibot, arktype …)`, {
       field: 'payload',

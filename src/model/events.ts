@@ -11,6 +11,13 @@ export interface OccurrenceEvent {
   readonly turn: number
 }
 
+export interface FailedEvent extends OccurrenceEvent {
+  /** Where the occurrence stands. */
+  readonly state: 'failed' | 'dead'
+  readonly report: ExecutionReport
+  readonly error: ErrorRecord | null
+}
+
 export interface PassedEvent {
   readonly id: string
   readonly tenant: string
@@ -32,8 +39,8 @@ export interface Events {
   'occurrence.created': Omit<OccurrenceEvent, 'turn'>
   'occurrence.started': OccurrenceEvent & { readonly latenessMs: number }
   'occurrence.completed': OccurrenceEvent & { readonly report: ExecutionReport }
-  'occurrence.failed': OccurrenceEvent & { readonly report: ExecutionReport; readonly error: ErrorRecord | null }
-  'occurrence.dead': OccurrenceEvent & { readonly report: ExecutionReport; readonly error: ErrorRecord | null }
+  /** A final failure: of `dead` work a person can `retry` or `discard` it. */
+  'occurrence.failed': FailedEvent
   'occurrence.retrying': OccurrenceEvent & { readonly dueInMs: number; readonly error: ErrorRecord | null }
   /** An instant was passed over: skipped by overlap or pause, or missed. */
   'occurrence.passed': PassedEvent
@@ -66,7 +73,6 @@ const named: Readonly<Record<EventName, true>> = {
   'occurrence.started': true,
   'occurrence.completed': true,
   'occurrence.failed': true,
-  'occurrence.dead': true,
   'occurrence.retrying': true,
   'occurrence.passed': true,
   'occurrence.canceled': true,

@@ -1,8 +1,8 @@
-// What JSON makes of types: payloads must survive it as they are, results come back as it left them.
+// Types and JSON: a payload must survive it unchanged, and a result has the type that JSON leaves of it.
 
 type Primitive = string | number | boolean | null
 
-/** What the compiler shows for a part of a payload that JSON would drop or change. */
+/** The compiler shows this type for a part of a payload that JSON would drop or change. */
 export interface DoesNotSurviveJson<_Value> {
   readonly error: 'a payload is stored as JSON: use strings, numbers, booleans, null, arrays and plain objects'
 }
@@ -30,7 +30,7 @@ type Collection =
   | ArrayBufferView
   | ArrayBuffer
 
-/** What a value of the type is after it has been written as JSON and read again: a Date is a string. */
+/** The type after writing a value as JSON and reading it again: a Date becomes a string. */
 export type Jsonified<Value> = unknown extends Value
   ? Value
   : // biome-ignore lint/suspicious/noConfusingVoidType: a handler that returns nothing has this type

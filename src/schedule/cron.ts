@@ -46,6 +46,7 @@ export class CronSchedule extends InstantSet {
   /** What holds at clock changes for this text, after `auto` has been decided. */
   readonly rules: CronRules
   readonly #zone: Zone
+  readonly #options: CronOptions
 
   constructor(text: string, pattern: CronPattern, zone: Zone, options: CronOptions) {
     super(parseBounds(options, zone))
@@ -53,6 +54,7 @@ export class CronSchedule extends InstantSet {
     this.pattern = pattern
     this.rules = cronRules(pattern, options)
     this.#zone = zone
+    this.#options = options
   }
 
   get kind(): 'cron' {
@@ -61,6 +63,11 @@ export class CronSchedule extends InstantSet {
 
   get timezone(): string {
     return this.#zone.name
+  }
+
+  /** Itself, when it names its zone. */
+  inZone(timezone: string): CronSchedule {
+    return this.#options.timezone === undefined ? cron(this.text, { ...this.#options, timezone }) : this
   }
 
   memberAfter(ms: number): number | null {

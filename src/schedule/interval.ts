@@ -29,7 +29,7 @@ export function interval(period: DurationInput, options: IntervalOptions = {}): 
   const text = typeof period === 'number' ? `${period}ms` : period
   const timezone = options.timezone ?? 'UTC'
   const zone = zoneNamed(timezone)
-  return new IntervalSchedule({ text, timezone, zone, ...parseInterval(text, zone), bounds: parseBounds(options, zone) })
+  return new IntervalSchedule({ text, timezone, zone, options, ...parseInterval(text, zone), bounds: parseBounds(options, zone) })
 }
 
 /** The schedule counted from `anchor` where it has no start of its own; any other schedule as it is. */
@@ -42,6 +42,7 @@ interface IntervalParts extends IntervalText {
   readonly text: string
   readonly timezone: string
   readonly zone: Zone
+  readonly options: IntervalOptions
   readonly bounds: Bounds | null
 }
 
@@ -65,6 +66,12 @@ export class IntervalSchedule extends InstantSet {
 
   get timezone(): string {
     return this.#parts.timezone
+  }
+
+  /** Itself, when it names its zone. */
+  inZone(timezone: string): IntervalSchedule {
+    const { text, options } = this.#parts
+    return options.timezone === undefined ? interval(text, { ...options, timezone }) : this
   }
 
   bind(anchor: number): IntervalSchedule {

@@ -1,4 +1,5 @@
 import { PunctualError } from '../errors.ts'
+import { inZone } from './default-zone.ts'
 import { InstantSet } from './instant-set.ts'
 import { bind } from './interval.ts'
 import { isSchedule, nextMs, previousMs, type Schedule, type ScheduleJson } from './schedule.ts'
@@ -29,6 +30,11 @@ export class UnionSchedule extends InstantSet {
   bind(anchor: number): UnionSchedule {
     const bound = this.parts.map((part) => bind(part, anchor))
     return bound.every((part, i) => part === this.parts[i]) ? this : new UnionSchedule(bound)
+  }
+
+  /** The same with this zone in each part that names none. */
+  inZone(timezone: string): UnionSchedule {
+    return new UnionSchedule(this.parts.map((part) => inZone(part, timezone)))
   }
 
   memberAfter(ms: number): number | null {

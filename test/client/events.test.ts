@@ -5,6 +5,22 @@ import { newCluster } from '../support/cluster.ts'
 import { onEachStore } from '../support/each-store.ts'
 
 onEachStore('events of a client', (newDatabase) => {
+  it('a final failure is one event, whether the work is kept for a person or not', async () => {
+    const { node } = newCluster({ connect: newDatabase() })
+    const job = defineJob('bad', { retry: { max: 0 } }, () => {
+      throw new Error('no luck')
+    })
+    const { punctual, probe } = await node({ jobs: [job] })
+    for (const [deadLetter, state] of [
+      [true, 'dead'],
+      [false, 'failed'],
+    ] as const) {
+      const { id } = await punctual.enqueue(job, undefined, { deadLetter })
+      const event = await probe.next('occurrence.failed', (one) => one.id === id)
+      expect(event).toMatchObject({ id, state, error: { message: 'no luck' }, report: { outcome: state } })
+    }
+  })
+
   it('work that is created, jobs that are updated, paused and resumed, and work that is canceled', async () => {
     const { node, client, clock } = newCluster({ connect: newDatabase() })
     const job = defineJob('mail').task('only', () => 1)

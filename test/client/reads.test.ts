@@ -58,7 +58,7 @@ onEachStore('JS-4 reads', (newDatabase) => {
       turns: [{ turn: 1, end: 'completed', node: boot, startedAt: at, endedAt: at, error: null, reason: null }],
     })
     const bad = await punctual.enqueue(job, 'bad')
-    await probe.next('occurrence.dead')
+    await probe.next('occurrence.failed')
     expect(await occurrence(reader, bad.id)).toMatchObject({
       state: 'dead',
       error: { message: 'no luck', name: 'TaskFailure' },
@@ -158,6 +158,7 @@ onEachStore('JS-4 reads', (newDatabase) => {
       running: false,
       nextRun: new Date('2026-03-01T12:15:00Z'),
       lastRun: null,
+      lastResult: null,
     })
     expect(await punctual.status('plain')).toMatchObject({ active: false, nextRun: null })
     await clock.advance('15m')

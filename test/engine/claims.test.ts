@@ -198,15 +198,12 @@ onEachStore('TM-5, JB-17 claims', (newDatabase) => {
 
   it('travel with the creation of work that the node can run at once', async () => {
     const { node } = newCluster({ connect: newDatabase() })
-    let claims = 0
-    const job = defineJob('work').task('only', () => {
-      claims = store.calls('claim')
-    })
+    const job = defineJob('work').task('only', () => 1)
     const { punctual, probe, store } = await node({ jobs: [job] })
-    const before = store.calls('claim')
-    await punctual.enqueue(job, undefined)
-    await probe.next('occurrence.completed')
-    expect(claims).toBe(before)
+    const letThrough = store.hold('claim')
+    const { id } = await punctual.enqueue(job, undefined)
+    expect((await probe.next('occurrence.completed')).id).toBe(id)
+    letThrough()
   })
 
   it('do not travel with the writes of a pass by hand, which has a limit', async () => {
@@ -216,5 +213,19 @@ onEachStore('TM-5, JB-17 claims', (newDatabase) => {
     await punctual.enqueueMany(Array.from({ length: 5 }, () => ({ job })))
     expect(await punctual.runDue({ limit: 2 })).toMatchObject({ claimed: 2, succeeded: 2 })
     expect(await punctual.counts({ job })).toMatchObject({ completed: 2, pending: 3 })
+  })
+
+  it('that travel with ends leave room for timers, also where the store answers at once', async () => {
+    const { client } = newCluster({ connect: newDatabase() })
+    let done = 0
+    const job = defineJob('work').task('only', () => void done++)
+    await client().punctual.enqueueMany(Array.from({ length: 2000 }, () => ({ job })))
+    const { punctual } = client({ jobs: [job], concurrency: 1 })
+    await punctual.start()
+    while (done === 0) await new Promise(setImmediate)
+    await new Promise(setImmediate)
+    expect(done).toBeLessThan(2000)
+    await punctual.idle()
+    expect(done).toBe(2000)
   })
 })

@@ -92,7 +92,7 @@ onEachStore('TM-3, JB-6 the context of a handler', (newDatabase) => {
     const job = defineJob('import', { retry: { max: 0 } }).task('rows', ({ progress }) => progress(50))
     const { punctual, probe } = await node({ jobs: [job] })
     await punctual.enqueue(job, undefined)
-    expect((await probe.next('occurrence.dead')).error).toMatchObject({
+    expect((await probe.next('occurrence.failed')).error).toMatchObject({
       code: 'option.invalid',
       message: expect.stringContaining('progress'),
     })
@@ -119,7 +119,7 @@ onEachStore('TM-3, JB-6 the context of a handler', (newDatabase) => {
     })
     const { punctual, probe } = await node({ jobs: [job] })
     const answers = await punctual.enqueueMany(thrown.map((_, at) => ({ job, payload: at })))
-    for (const { id } of answers) await probe.next('occurrence.dead', (event) => event.id === id)
+    for (const { id } of answers) await probe.next('occurrence.failed', (event) => event.id === id)
     const messages = await Promise.all(answers.map(async ({ id }) => (await occurrence(punctual, id)).error?.message))
     expect(messages.slice(0, 4)).toEqual(['a text', '{"code":7}', 'null', 'undefined'])
     expect(messages[4]?.length).toBe(4096)

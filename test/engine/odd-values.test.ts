@@ -50,7 +50,7 @@ onEachStore('Whatever user code throws or returns ends as a recorded attempt', (
     })
     const { punctual, probe } = await node({ jobs: [job] })
     const { id } = await punctual.enqueue(job, undefined)
-    await probe.next('occurrence.dead')
+    await probe.next('occurrence.failed')
     const { state, tasks } = await occurrence(punctual, id)
     expect([state, tasks[0]?.attempts.map((attempt) => attempt.state)]).toEqual(['dead', ['failed']])
     expect(typeof tasks[0]?.attempts[0]?.error?.message).toBe('string')
@@ -65,7 +65,7 @@ onEachStore('Whatever user code throws or returns ends as a recorded attempt', (
     })
     const { punctual, probe } = await node({ jobs: [job] })
     const { id } = await punctual.enqueue(job, undefined)
-    await probe.next('occurrence.dead')
+    await probe.next('occurrence.failed')
     expect((await occurrence(punctual, id)).tasks[0]?.attempts.map(({ state }) => state)).toEqual(['failed'])
     expect(runs).toBe(1)
   })
@@ -75,7 +75,7 @@ onEachStore('Whatever user code throws or returns ends as a recorded attempt', (
     const job = defineJob('odd', { retry: { max: 3 } }).task('only', () => ({ rows: [{ id: 1 }, { id: 2n }] }))
     const { punctual, probe } = await node({ jobs: [job] })
     const { id } = await punctual.enqueue(job, undefined)
-    await probe.next('occurrence.dead')
+    await probe.next('occurrence.failed')
     expect((await occurrence(punctual, id)).error?.message).toMatch(
       /^result\.rows\[1\]\.id cannot be written as JSON: it is a bigint\. The handler had finished its work/,
     )
@@ -100,7 +100,7 @@ onEachStore('Whatever user code throws or returns ends as a recorded attempt', (
     })
     const { punctual, probe } = await node({ jobs: [job] })
     const { id } = await punctual.enqueue(job, undefined)
-    await probe.next('occurrence.dead')
+    await probe.next('occurrence.failed')
     expect((await occurrence(punctual, id)).error).toMatchObject({
       message: 'all',
       cause: { message: 'far away', name: 'RangeError' },

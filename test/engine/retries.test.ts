@@ -40,7 +40,7 @@ onEachStore('JB-12 durable retries', (newDatabase) => {
     })
     const { punctual, probe } = await node({ jobs: [job] })
     const enqueued = await punctual.enqueue(job, undefined)
-    const { error } = await probe.next('occurrence.dead')
+    const { error } = await probe.next('occurrence.failed')
     expect(error).toMatchObject({ name: 'TypeError', message: 'no luck', stack: expect.stringContaining('retries.test') })
     expect((await occurrence(punctual, enqueued.id)).state).toBe('dead')
     const triggered = await punctual.trigger(job)
@@ -115,7 +115,7 @@ onEachStore('JB-12 durable retries', (newDatabase) => {
     })
     const second = await node({ jobs: [changed] })
     await clock.advance('60s')
-    await second.probe.next('occurrence.dead')
+    await second.probe.next('occurrence.failed')
     expect(await occurrence(second.punctual, id)).toMatchObject({
       error: { message: 'try 2' },
       settings: { retry: { max: 1, intervalMs: 60_000 } },
@@ -136,7 +136,7 @@ onEachStore('JB-12 durable retries', (newDatabase) => {
     const { id } = await punctual.enqueue(job, undefined)
     await probe.next('occurrence.retrying')
     await clock.advance('1s')
-    await probe.next('occurrence.dead')
+    await probe.next('occurrence.failed')
     await punctual.retry(id)
     await probe.next('occurrence.retrying')
     broken = false
@@ -167,7 +167,7 @@ describe('JS-5 who decides about a retry', () => {
     const job = defineJob('shaky', options).task('only', handler)
     const { punctual, probe } = await node({ jobs: [job] })
     await punctual.enqueue(job, undefined)
-    return Promise.race([probe.next('occurrence.dead'), probe.next('occurrence.retrying')])
+    return Promise.race([probe.next('occurrence.failed'), probe.next('occurrence.retrying')])
   }
 
   it('ctx.fail can say that the failure is final', async () => {
@@ -209,7 +209,7 @@ describe('JS-5 who decides about a retry', () => {
     })
     const { punctual, probe, log } = await node({ jobs: [job] })
     await punctual.enqueue(job, undefined)
-    expect((await probe.next('occurrence.dead')).error?.message).toBe('no luck')
+    expect((await probe.next('occurrence.failed')).error?.message).toBe('no luck')
     expect(log).toContainEqual(
       expect.objectContaining({ level: 'error', message: expect.stringContaining('retry strategy threw') }),
     )

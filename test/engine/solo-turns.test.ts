@@ -69,7 +69,7 @@ onEachStore('A turn of one task', (newDatabase) => {
     const answers = await punctual.enqueueMany(timeouts.map((timeout) => ({ job, timeout })))
     for (const { id } of answers) await probe.next('task.started', (event) => event.id === id)
     const dead: (string | undefined)[] = []
-    punctual.on('occurrence.dead', ({ id }) => dead.push(timeouts[answers.findIndex((answer) => answer.id === id)]))
+    punctual.on('occurrence.failed', ({ id }) => dead.push(timeouts[answers.findIndex((answer) => answer.id === id)]))
     for (const expected of [[], ['10s'], ['10s', '20s'], ['10s', '20s', '30s']]) {
       await clock.settle()
       expect(dead).toEqual(expected)

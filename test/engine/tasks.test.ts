@@ -86,7 +86,7 @@ onEachStore('JB-11 tasks of an occurrence', (newDatabase) => {
     const job = defineJob('odd').task('only', () => [5n])
     const { punctual, probe } = await node({ jobs: [job] })
     await punctual.enqueue(job, undefined)
-    const { error, report } = await probe.next('occurrence.dead')
+    const { error, report } = await probe.next('occurrence.failed')
     expect(error).toMatchObject({ code: 'payload.invalid', message: expect.stringContaining('result') })
     expect(report.tasks[0]).toMatchObject({ state: 'failed', attempts: 1 })
   })

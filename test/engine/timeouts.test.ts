@@ -21,7 +21,7 @@ onEachStore('JB-9 timeouts', (newDatabase) => {
     await clock.advance('1s')
     expect((await probe.next('occurrence.retrying')).error).toMatchObject({ name: 'AbortError', code: 'timeout' })
     await clock.advance('3m')
-    const { report } = await probe.next('occurrence.dead')
+    const { report } = await probe.next('occurrence.failed')
     expect(codes).toEqual(['timeout', 'timeout'])
     expect(report.tasks[0]).toMatchObject({ state: 'timeout', attempts: 2 })
     expect(taskStates(await occurrence(punctual, id))).toEqual({ only: 'timeout timeout timeout' })
@@ -37,7 +37,7 @@ onEachStore('JB-9 timeouts', (newDatabase) => {
     await clock.advance('299s')
     expect(codes).toEqual([])
     await clock.advance('1s')
-    await probe.next('occurrence.dead')
+    await probe.next('occurrence.failed')
   })
 
   it('of an execution end all its tasks, each through its own retry policy', async () => {
@@ -67,7 +67,7 @@ onEachStore('JB-9 timeouts', (newDatabase) => {
     await punctual.enqueue(job, undefined)
     await probe.next('task.started')
     await clock.advance('10s')
-    expect((await probe.next('occurrence.dead')).report.tasks[0]?.state).toBe('timeout')
+    expect((await probe.next('occurrence.failed')).report.tasks[0]?.state).toBe('timeout')
   })
 
   it('of an execution do not count the time between turns', async () => {

@@ -161,7 +161,7 @@ describe('JB-6 ctx.transaction', () => {
     await probe.next('occurrence.completed')
     expect((await occurrence(punctual, id)).result).toBe(1)
     await punctual.enqueue(promised, undefined)
-    expect((await probe.next('occurrence.dead')).error?.code).toMatch(/transaction.invalid|payload.invalid/)
+    expect((await probe.next('occurrence.failed')).error?.code).toMatch(/transaction.invalid|payload.invalid/)
   })
 
   it('is refused on a store that has none', async () => {
@@ -169,7 +169,7 @@ describe('JB-6 ctx.transaction', () => {
     const job = defineJob('ledger', { retry: { max: 0 } }).task('only', ({ transaction }) => transaction(() => 1))
     const { punctual, probe } = await node({ jobs: [job] })
     await punctual.enqueue(job, undefined)
-    expect((await probe.next('occurrence.dead')).error).toMatchObject({
+    expect((await probe.next('occurrence.failed')).error).toMatchObject({
       code: 'transaction.unsupported',
       message: expect.stringContaining('memory'),
     })

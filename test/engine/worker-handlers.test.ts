@@ -55,10 +55,10 @@ it('a throw in a thread is a failed attempt, with its code and whether it is fin
     { state: 'succeeded' },
   ])
   const failed = await run('fail')
-  await events.next('occurrence.dead', ({ id }) => id === failed)
+  await events.next('occurrence.failed', ({ id }) => id === failed)
   expect((await occurrence(punctual, failed)).tasks[1]?.attempts).toMatchObject([{ error: { message: 'no luck' } }])
   const refused = await run('transaction')
-  await events.next('occurrence.dead', ({ id }) => id === refused)
+  await events.next('occurrence.failed', ({ id }) => id === refused)
   expect((await occurrence(punctual, refused)).error).toMatchObject({ code: 'transaction.unsupported' })
 })
 
@@ -74,7 +74,7 @@ it('a handler in a thread hears of a cancel', async () => {
 it('an endless loop in a thread times out, is terminated, and the node goes on', async () => {
   const { punctual, events, run } = await newScene({ timeout: '300ms' })
   const id = await run('endless')
-  await events.next('occurrence.dead')
+  await events.next('occurrence.failed')
   expect((await occurrence(punctual, id)).tasks[1]?.attempts.map(({ state }) => state)).toEqual(['timeout', 'timeout'])
   expect(events.seen('node.fenced')).toEqual([])
   const next = await run('report')

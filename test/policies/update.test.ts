@@ -13,9 +13,42 @@ onStores('JB-20 updates', (scene, store) => {
   const policies: readonly [UpdatePolicy, readonly string[]][] = [
     ['immediate', ['02T09', '03T09', '04T09', '05T09']],
     ['graceful', ['01T18', '02T09', '03T09', '04T09', '05T09']],
-    [{ count: 2 }, ['01T18', '02T18', '03T09', '04T09', '05T09']],
-    [{ span: '60h' }, ['01T18', '02T18', '03T18', '04T09', '05T09']],
+    [{ graceful: { count: 2 } }, ['01T18', '02T18', '03T09', '04T09', '05T09']],
+    [{ graceful: { span: '60h' } }, ['01T18', '02T18', '03T18', '04T09', '05T09']],
+    [{ graceful: { at: '2026-01-03T12:00:00Z' } }, ['01T18', '02T18', '04T09', '05T09']],
+    [{ windowed: { count: 3 } }, ['02T09', '03T09', '04T09', '05T09']],
   ]
+  it('a windowed change tells which instants differ within its window', async () => {
+    const { slowNode, clock } = scene('2026-01-01T10:00:00Z')
+    const job = defineJob('daily').task('only', () => 1)
+    const { punctual } = await slowNode({ jobs: [job] })
+    await punctual.schedule(job, at('18'))
+    await clock.advance('2h')
+    const stamps = (dates: readonly Date[] | undefined) => dates?.map((date) => stamp(date.getTime()))
+    const { difference } = await punctual.schedule(job, cron('0 9,18 * * *', { timezone: 'UTC' }), {
+      update: { windowed: { span: '2d' } },
+    })
+    expect(stamps(difference?.added)).toEqual(['02T09', '03T09'])
+    expect(difference?.removed).toEqual([])
+    const changed = await punctual.update(job, { schedule: at('9') }, { update: { windowed: { count: 2 } } })
+    expect(stamps(changed.difference?.removed)).toEqual(['01T18', '02T18'])
+    expect(changed.difference).toMatchObject({ added: [], to: new Date('2026-01-03T09:00:00Z') })
+    expect((await punctual.update(job, { priority: 1 })).difference).toBeNull()
+  })
+
+  it('the scheduler has a default, also for what code declares', async () => {
+    const { slowNode, clock } = scene('2026-01-01T10:00:00Z')
+    const ran: string[] = []
+    const code = (hour: string) =>
+      defineJob('daily', { schedule: at(hour) }, (ctx) => void ran.push(stamp(ctx.scheduledAt.getTime())))
+    const first = await slowNode({ jobs: [code('18')] })
+    await clock.advance('2h')
+    await first.punctual.close()
+    await slowNode({ jobs: [code('15')], update: 'graceful' })
+    await clock.advance('2d')
+    expect(ran).toEqual(['01T18', '02T15'])
+  })
+
   // Days with a node up take minutes of a real file, and the store sees the same as in the test after this.
   if (store === 'memory')
     it.each(policies)('a daily job updated at noon under %j', async (update, expected) => {
@@ -79,7 +112,7 @@ onStores('JB-20 updates', (scene, store) => {
     const job = defineJob('daily').task('only', (ctx) => void ran.push(ctx.scheduledAt.getTime()))
     const { punctual } = await slowNode({ jobs: [job] })
     await punctual.schedule(job, at('18'))
-    await punctual.schedule(job, at('9'), { update: { span: '60h' } })
+    await punctual.schedule(job, at('9'), { update: { graceful: { span: '60h' } } })
     await punctual.stop()
     await clock.advance('1d')
     await punctual.schedule(job, at('12'))

@@ -14,13 +14,13 @@ interface PlanNode {
 const growing = [
   'ready',
   'waiting',
-  'expiry',
   'occurrence',
   'turn',
   'attempt',
   'live_key',
   'tombstone',
-  'hold',
+  'release',
+  'hook_note',
   'limit_key',
   'dead',
 ]

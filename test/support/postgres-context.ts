@@ -1,9 +1,9 @@
 import { afterAll } from 'vitest'
+import { Database } from '../../src/store/postgres/connection/database.ts'
 import type { Context } from '../../src/store/postgres/context.ts'
-import { Database } from '../../src/store/postgres/database.ts'
-import { Dictionary } from '../../src/store/postgres/dictionary.ts'
-import { Facts } from '../../src/store/postgres/facts.ts'
-import { migrations } from '../../src/store/postgres/schema.ts'
+import { Names } from '../../src/store/postgres/names/names.ts'
+import { Versions } from '../../src/store/postgres/names/versions.ts'
+import { migrations } from '../../src/store/postgres/schema/tables.ts'
 import { freshSchemaName, sharedPostgresUrl } from './postgres-database.ts'
 
 const opened: Database[] = []
@@ -16,13 +16,12 @@ export async function postgresContext(now = 1_000_000): Promise<Context> {
   opened.push(db)
   await db.transaction(async (session) => {
     await session.all(`CREATE SCHEMA ${schema}`)
-    for (const { sql } of migrations.flatMap(({ statements }) => statements)) await session.all(sql)
+    for (const sql of migrations.flatMap(({ statements }) => statements)) await session.all(sql)
   })
   return {
     db,
-    dictionary: new Dictionary(db.apart),
-    facts: new Facts(),
-    isCompat: false,
+    names: new Names(db.apart),
+    versions: new Versions(),
     now: () => now,
     guessNow: () => now,
     noteNow: () => {},

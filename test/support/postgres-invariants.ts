@@ -1,6 +1,6 @@
 import { Client } from 'pg'
 import { endStates, occurrenceStates } from '../../src/model/lifecycle.ts'
-import { inSchema } from '../../src/store/postgres/schema.ts'
+import { inSchema } from '../../src/store/postgres/schema/tables.ts'
 
 const isEnd = `IN (${endStates.map((state) => `'${state}'`).join(', ')})`
 
@@ -10,16 +10,22 @@ const places = `member AS (SELECT c.id, m.ref, m.turn FROM punctual.claim c CROS
     WHERE NOT EXISTS (SELECT 1 FROM punctual.turn t WHERE t.ref = m.ref AND t.turn = m.turn)),
   last AS (SELECT DISTINCT ON (ref) ref, turn, "end"::text AS "end" FROM punctual.turn ORDER BY ref, turn DESC),
   stands AS (
-    SELECT o.ref, o.series, o.uniqueness, o.key, o.limits::json AS limits, l."end",
+    SELECT o.ref, o.series, f.uniqueness, o.key, coalesce(o.extra::jsonb -> 'limits', f.limits::jsonb) AS limits, l."end",
       (SELECT count(*) FROM punctual.ready r WHERE r.ref = o.ref) AS ready,
       (SELECT count(*) FROM punctual.waiting w WHERE w.ref = o.ref) AS waiting,
       (SELECT count(*) FROM punctual.dead d WHERE d.ref = o.ref) AS dead,
       (SELECT count(*) FROM standing s WHERE s.ref = o.ref) AS running,
       CASE WHEN l."end" ${isEnd} THEN 1 ELSE 0 END AS ended
-    FROM punctual.occurrence o LEFT JOIN last l ON l.ref = o.ref),
-  limits AS (
-    SELECT s.ref, s.ready, s.waiting, s.running, h->>'kind' AS kind, h->>'key' AS key, (h->>'limit')::int AS "limit", h->>'perMs' AS per_ms
-    FROM stands s CROSS JOIN json_array_elements(s.limits) h WHERE s.limits IS NOT NULL)`
+    FROM punctual.occurrence o JOIN punctual.form f ON f.ref = o.form LEFT JOIN last l ON l.ref = o.ref),
+  idle AS (SELECT ref, granted, limits FROM punctual.ready UNION ALL SELECT ref, granted, limits FROM punctual.waiting),
+  granted AS (
+    SELECT i.ref, l.value ->> 'key' AS key, (l.value ->> 'limit')::int AS "limit", false AS running FROM idle i
+      CROSS JOIN jsonb_array_elements(i.limits) WITH ORDINALITY l (value, at) WHERE jsonb_typeof(i.limits) = 'array' AND l.at <= i.granted
+    UNION ALL
+    SELECT s.ref, l ->> 'key', (l ->> 'limit')::int, true FROM stands s CROSS JOIN jsonb_array_elements(s.limits) l
+      WHERE s.running = 1 AND jsonb_typeof(s.limits) = 'array'
+        -- Slots of rates come back by time, with a release of their own.
+        AND l ->> 'perMs' IS NULL)`
 
 /** What must never be found at any moment, each as a query for what breaks it. */
 const broken: Readonly<Record<string, string>> = {
@@ -36,35 +42,27 @@ const broken: Readonly<Record<string, string>> = {
     UNION ALL SELECT ref FROM punctual.dead) p
     WHERE NOT EXISTS (SELECT 1 FROM punctual.occurrence o WHERE o.ref = p.ref)`,
   'a claim stands without a node': `SELECT c.id, c.node FROM punctual.claim c WHERE NOT EXISTS (SELECT 1 FROM punctual.node n WHERE n.boot = c.node)`,
-  'a hold has no live occurrence': `SELECT h.key, h.ref FROM punctual.hold h
-    WHERE NOT EXISTS (SELECT 1 FROM stands s WHERE s.ref = h.ref AND s.ready + s.waiting + s.running = 1)`,
-  'more hold a key than it allows': `SELECT key, count(*) FROM punctual.hold h GROUP BY key
-    HAVING count(*) > (SELECT max(l."limit") FROM limits l WHERE l.key = h.key)`,
-  'one that has not begun holds a key other than its place in the overlap': `SELECT h.key, h.ref FROM punctual.hold h
-    JOIN stands s ON s.ref = h.ref JOIN limits l ON l.ref = h.ref AND l.key = h.key
-    WHERE s.running = 0 AND s."end" IS NULL AND l.kind <> 'overlap'`,
-  'more have started under a rate than it allows': `SELECT * FROM (
-      SELECT r.key, r.at, r.until, lag(r.at, l."limit") OVER (PARTITION BY r.key ORDER BY r.seq) AS before FROM punctual.rate_start r
-      JOIN (SELECT key, max("limit") AS "limit" FROM limits WHERE per_ms IS NOT NULL GROUP BY key) l ON l.key = r.key) s
-    WHERE before > at - (until - at)`,
-  'one runs without a key it needs': `SELECT l.ref, l.key FROM limits l WHERE l.running = 1 AND l.per_ms IS NULL
-    AND NOT EXISTS (SELECT 1 FROM punctual.hold h WHERE h.ref = l.ref AND h.key = l.key)`,
-  'one waits for a key that has room, and nobody is on the way to take it': `SELECT w.ref, w.key FROM punctual.waiting w
-    WHERE w.key IS NOT NULL
-      AND (SELECT count(*) FROM punctual.hold h WHERE h.key = w.key) < (SELECT max(l."limit") FROM limits l WHERE l.key = w.key)
-      AND NOT EXISTS (SELECT 1 FROM limits l WHERE l.key = w.key AND l.ready = 1
-        AND NOT EXISTS (SELECT 1 FROM punctual.hold h WHERE h.key = l.key AND h.ref = l.ref))`,
+  'the count of a key is not that of its grants and of the slots that are not folded yet': `SELECT * FROM (
+      SELECT key, count(*) AS held FROM granted GROUP BY key) g
+    FULL JOIN (SELECT key, sum(slots) AS unfolded FROM punctual.release GROUP BY key) r USING (key)
+    FULL JOIN punctual.limit_key k USING (key) WHERE coalesce(k.used, 0) <> coalesce(g.held, 0) + coalesce(r.unfolded, 0)`,
+  'more hold a key than it allows': `SELECT key, count(*) FROM granted g WHERE running GROUP BY key HAVING count(*) > max("limit")`,
+  'the head of a line fits, and nothing makes the doorman look': `SELECT h.key, h.ref FROM (
+      SELECT DISTINCT ON (w.key) w.key, w.ref, (w.limits -> w.granted ->> 'limit')::int AS "limit" FROM punctual.waiting w
+      JOIN punctual.kind k ON k.ref = w.kind WHERE w.key IS NOT NULL AND k.served ORDER BY w.key, w.priority, w.recovery, w.due_at, w.ref) h
+    WHERE coalesce((SELECT used FROM punctual.limit_key k WHERE k.key = h.key), 0) < h."limit"
+      AND NOT EXISTS (SELECT 1 FROM punctual.release r WHERE r.key = h.key)`,
+  'a row that is ready lacks a grant, or one with all grants is gated': `SELECT ref FROM punctual.ready
+    WHERE gate <> (granted < coalesce(jsonb_array_length(limits), 0))`,
   'one waits for a pause that is over': `SELECT w.ref FROM punctual.waiting w JOIN punctual.series s ON s.ref = w.series
     WHERE w.reason = 'pause' AND w.wake_at IS NULL AND NOT EXISTS (SELECT 1 FROM punctual.pause p WHERE p.to_at IS NULL
       AND coalesce(p.tenant, s.tenant) = s.tenant AND coalesce(p.job, s.job) = s.job)`,
   'a live key has no live occurrence': `SELECT l.series, l.key FROM punctual.live_key l
     WHERE NOT EXISTS (SELECT 1 FROM stands s WHERE s.ref = l.ref AND s.ended = 0)`,
-  'a live occurrence lacks its key': `SELECT s.ref FROM stands s WHERE s.uniqueness = 'live' AND s.key IS NOT NULL AND s.ended = 0
-    AND NOT EXISTS (SELECT 1 FROM punctual.live_key l WHERE l.ref = s.ref)`,
-  // A start is not asked for: what a beat notes of a turn that just ends stays until its deadline.
-  'a cancel is noted for a turn that has ended': `SELECT p.ref, p.turn FROM punctual.cancel_request p
-    WHERE EXISTS (SELECT 1 FROM punctual.turn t WHERE t.ref = p.ref AND t.turn = p.turn)
-      OR NOT EXISTS (SELECT 1 FROM punctual.occurrence o WHERE o.ref = p.ref)`,
+  'a live occurrence lacks its key': `SELECT s.ref FROM stands s WHERE s.uniqueness = 'live' AND s.key IS NOT NULL AND s.ended = 0 AND s.dead = 0
+    -- A key may have gone to another while its occurrence was dead.
+    AND NOT EXISTS (SELECT 1 FROM punctual.turn t WHERE t.ref = s.ref AND t."end" = 'dead')
+    AND NOT EXISTS (SELECT 1 FROM punctual.live_key l WHERE l.series = s.series AND l.key = s.key)`,
   'something of a pruned occurrence is left': `SELECT p.what, p.ref FROM (SELECT 'attempt' AS what, ref FROM punctual.attempt
       UNION ALL SELECT 'progress', ref FROM punctual.progress) p
     WHERE NOT EXISTS (SELECT 1 FROM punctual.occurrence o WHERE o.ref = p.ref)`,
@@ -76,7 +74,7 @@ const broken: Readonly<Record<string, string>> = {
       SELECT series, state, count(*)::bigint AS n FROM (SELECT series, CASE WHEN running = 1 THEN 'running' WHEN waiting = 1 THEN 'waiting' WHEN dead = 1 THEN 'dead'
         WHEN ended = 1 THEN "end" WHEN "end" IS NULL OR "end" = 'released' THEN 'pending' ELSE 'retrying' END AS state FROM stands
         UNION ALL SELECT g.series, g.state::text FROM punctual.range g CROSS JOIN generate_series(1, g.count)) s GROUP BY series, state) counted
-    FULL JOIN (SELECT series, state, sum(n)::bigint AS n FROM (${counters('series', 'ref')} UNION ALL ${counters('tally', 'series')}) k
+    FULL JOIN (SELECT series, state, sum(n)::bigint AS n FROM (${counters('series', 'ref')} UNION ALL ${counters('count_delta', 'series')}) k
       GROUP BY series, state) kept USING (series, state)
     WHERE coalesce(counted.n, 0) <> coalesce(kept.n, 0)`,
 }

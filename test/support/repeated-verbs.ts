@@ -29,13 +29,13 @@ export const repeatedVerbs: readonly RepeatedVerb[] = [
   { name: 'create with a key', commit: 'occurrence (ref, id', arrange: (scene) => creation(scene, { key: 'a' }) },
   { name: 'create with a live key', commit, arrange: (scene) => creation(scene, { key: 'a', unique: 'live' }) },
   { name: 'claim', commit: 'SKIP LOCKED', arrange: (scene) => claiming(scene, {}) },
-  { name: 'claim with a limit', commit, arrange: (scene) => claiming(scene, { limits: limit }) },
+  { name: 'claim with a limit', commit: 'claim_1(', arrange: (scene) => claiming(scene, { limits: limit }) },
   { name: 'settle the last turn', commit: 'turn (ref, turn, series', arrange: (scene) => settling(scene, 'completed') },
-  { name: 'settle a turn before another', commit, arrange: (scene) => settling(scene, 'parked') },
+  { name: 'settle a turn before another', commit: 'turn (ref, turn, series', arrange: (scene) => settling(scene, 'parked') },
   { name: 'checkpoint', commit, arrange: (scene) => checkpointing(scene, {}) },
   { name: 'checkpoint with work', commit, arrange: (scene) => checkpointing(scene, { within: async () => '"done"' }) },
-  { name: 'cancel', commit, arrange: canceling },
-  { name: 'plan', commit, arrange: planning },
+  { name: 'cancel', commit: 'cancel_1(', arrange: canceling },
+  { name: 'plan', commit: 'occurrence (ref, id', arrange: planning },
   { name: 'beat', commit, arrange: beating },
 ]
 

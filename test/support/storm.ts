@@ -50,7 +50,9 @@ export class Storm {
     for (const claim of claims) {
       for (const { id, turn } of claim.members) {
         const given = this.#given.get(`${id} ${turn}`) ?? claim.id
-        if (given !== claim.id) this.faults.push(`turn ${turn} of ${id} was given to ${given} and to ${claim.id}`)
+        // A planned instant that was given back before it began may be taken back, and planned again under its id.
+        const isPlanned = id[14] === '5'
+        if (given !== claim.id && !isPlanned) this.faults.push(`turn ${turn} of ${id} was given to ${given} and to ${claim.id}`)
         this.#given.set(`${id} ${turn}`, given)
       }
     }
@@ -88,6 +90,8 @@ export class Storm {
   async forget(): Promise<void> {
     const [store] = this.#stores as [Store]
     const all = { endedBefore: Number.MAX_SAFE_INTEGER, keyRetentionMs: 0, limit: 1000 }
+    const { unheard } = await store.rescue({ gone: [], ...patient, kinds, limit: 100_000 })
+    await store.settle([], { heard: unheard.map(({ ref }) => ref) })
     while ((await store.prune(all)).pruned > 0);
   }
 

@@ -6,7 +6,7 @@ import { tool } from '../../scripts/tool.mjs'
 
 const folder = import.meta.dirname
 const lines = readFileSync(join(folder, 'mistakes.ts'), 'utf8').split('\n')
-/** Each mistake stands on the line below the text that the compiler must show for it. */
+/** Each mistake is on the line below the text that the compiler must show for it. */
 const mistakes = lines.flatMap((line, at) =>
   line.trim().startsWith('// says: ') ? [{ at: at + 2, says: line.trim().slice(9), code: lines[at + 1]?.trim() }] : [],
 )

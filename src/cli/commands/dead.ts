@@ -1,5 +1,5 @@
 import { Argument, type Command, Option } from 'commander'
-import type { ListFilter } from '../../client/reads.ts'
+import type { ListFilter } from '../../client/list-filter.ts'
 import type { When } from '../../client/when.ts'
 import { withClient } from '../client.ts'
 import { example, jsonOption, storeOption, tenantOption, whenOptions, whole } from '../options.ts'

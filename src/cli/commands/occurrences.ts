@@ -1,6 +1,6 @@
 import { Argument, type Command, Option } from 'commander'
+import type { ListFilter } from '../../client/list-filter.ts'
 import type { Occurrence } from '../../client/occurrence-view.ts'
-import type { ListFilter } from '../../client/reads.ts'
 import { PunctualError } from '../../errors.ts'
 import { type OccurrenceState, occurrenceStates } from '../../model/lifecycle.ts'
 import { withClient } from '../client.ts'

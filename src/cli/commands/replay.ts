@@ -1,5 +1,5 @@
 import { Argument, type Command, Option } from 'commander'
-import type { ListFilter } from '../../client/reads.ts'
+import type { ListFilter } from '../../client/list-filter.ts'
 import { type OccurrenceState, occurrenceStates } from '../../model/lifecycle.ts'
 import { withClient } from '../client.ts'
 import { example, instantOption, jsonOption, storeOption, tenantOption } from '../options.ts'

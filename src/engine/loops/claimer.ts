@@ -4,7 +4,7 @@ import type { ClaimAnswer, ClaimMember, ClaimPick, ClaimRef, ClaimRequest } from
 import type { Env } from '../env.ts'
 import type { Session } from '../node/session.ts'
 
-/** What one claim has brought. */
+/** The result of one claim. */
 export interface Claimed {
   readonly claim: ClaimRef
   readonly members: readonly ClaimMember[]
@@ -93,7 +93,7 @@ export class Claimer {
     this.#fence('the store refused a claim of this node')
   }
 
-  /** After an unknown outcome the same is asked for again, so that what it may have taken is not left behind. */
+  /** After an unknown outcome the same claim is sent again, so its members are not left behind. */
   #begin(wanted: number): PendingClaim {
     const session = this.#session()
     const before = this.#pending?.session === session ? this.#pending : { claim: this.#newClaim(), session, limit: wanted }

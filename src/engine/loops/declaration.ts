@@ -2,9 +2,11 @@
 // what newer code has declared.
 import { createHash } from 'node:crypto'
 import { defaultTenant, isOwnJob, type JobRecord, type JobSpec, specText, taskSetText, withOverride } from '../../model/job.ts'
+import { type ParsedUpdatePolicy, updateInstant } from '../../model/update.ts'
 import type { JobPutAnswer } from '../../store/store.ts'
 import type { Env } from '../env.ts'
 import { allJobs } from './all-jobs.ts'
+import { Timeline } from './timeline.ts'
 
 export interface Declaration {
   readonly tenant: string
@@ -52,6 +54,17 @@ export async function declareJob(env: Env, declaration: Declaration): Promise<De
 export function announceVersion({ events }: Env, { outcome, job }: JobPutAnswer, by: string | null = null): void {
   if (job && (outcome === 'created' || outcome === 'updated'))
     events.emit('job.updated', { tenant: job.tenant, job: job.name, version: job.version, by })
+}
+
+/** From when on a change of a job holds, by a policy; null for now. */
+export async function effectiveInstant(
+  { store, time }: Env,
+  known: JobRecord,
+  policy: ParsedUpdatePolicy,
+): Promise<number | null> {
+  if (policy.grace === null) return null
+  const timeline = new Timeline(known, await store.readVersions(known))
+  return updateInstant(policy, time.now(), (after) => timeline.next(after)?.at ?? null)
 }
 
 /**

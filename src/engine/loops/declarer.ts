@@ -1,8 +1,10 @@
 import type { AnyDefinition } from '../../model/definition.ts'
 import { defaultTenant, type JobRecord, jobSpec } from '../../model/job.ts'
+import { parseUpdatePolicy } from '../../model/update.ts'
+import { inZone } from '../../schedule/default-zone.ts'
 import type { NodeRecord } from '../../store/store.ts'
 import type { Env } from '../env.ts'
-import { declareJob, handleOrphans } from './declaration.ts'
+import { declareJob, effectiveInstant, handleOrphans } from './declaration.ts'
 
 /** After this long the editions of the definitions are read again, whatever was heard. */
 const editionsKeptMs = 60_000
@@ -74,12 +76,20 @@ export class Declarer {
 
   /** The definition's own job. A schedule that was given to it by `schedule()` stays. */
   async #declareJob(definition: AnyDefinition): Promise<boolean> {
-    const inline = definition.options.schedule?.toJSON() ?? null
+    const { schedule, timezone = this.#env.options.timezone } = definition.options
+    const inline = schedule ? inZone(schedule, timezone).toJSON() : null
     const declared = (known: JobRecord | undefined) =>
       jobSpec(definition, inline === null && known?.declared ? known.declared : { schedule: inline })
     const { name } = definition
     const isRepeated = this.#declared.has(name)
-    const { outcome } = await declareJob(this.#env, { tenant: defaultTenant, name, declared, isPatient: true, isRepeated })
+    const { outcome } = await declareJob(this.#env, {
+      tenant: defaultTenant,
+      name,
+      declared,
+      isPatient: true,
+      isRepeated,
+      effectiveAt: (known) => effectiveInstant(this.#env, known, parseUpdatePolicy(this.#env.options.update)),
+    })
     if (outcome !== 'left') this.#declared.add(name)
     return outcome !== 'left'
   }

@@ -7,6 +7,7 @@ import type { Recorder } from '../record/recorder.ts'
 import type { ClaimRide, RideSource } from '../record/rides.ts'
 import { type Batch, Turn, type TurnHost, type TurnResult } from '../turn/turn.ts'
 import { TurnSettingsLookup } from '../turn/turn-settings.ts'
+import { ClaimLine } from './claim-line.ts'
 import { type Claimed, Claimer } from './claimer.ts'
 import { LiveTurns } from './live-turns.ts'
 import type { Wait } from './loop.ts'
@@ -26,20 +27,17 @@ export class Dispatcher implements TurnHost, RideSource {
   readonly #session: () => Session
   readonly #fence: (reason: string) => void
   readonly #claimer: Claimer
+  readonly #claims: ClaimLine
   readonly #settings: TurnSettingsLookup
   readonly #live = new LiveTurns()
   readonly #queue = new TurnQueue()
   #running = 0
   #batch = 0
   #isClaiming = true
-  /** Whether claims may travel with other writes: not while somebody outside decides how many are claimed. */
+  /** Whether claims may travel with other writes: not in `runDue`, which has a limit. */
   #isRiding = false
-  #claimsAsked = 0
   /** Whether the last look left anything due behind: only then is a free slot a reason for another. */
   #mayBeMore = true
-  #claiming: Promise<void> = Promise.resolve()
-  /** So many have come last, and are started by the next pass. */
-  #unstarted = 0
   #idleWaiters: (() => void)[] = []
   #cancelGiveBack: (() => void) | null = null
 
@@ -49,6 +47,7 @@ export class Dispatcher implements TurnHost, RideSource {
     this.#session = session
     this.#fence = fence
     this.#claimer = new Claimer(env, session, fence)
+    this.#claims = new ClaimLine(this.#claimer)
     this.#settings = new TurnSettingsLookup(env.registry, env.options.settings)
     env.rides.source = this
   }
@@ -63,28 +62,20 @@ export class Dispatcher implements TurnHost, RideSource {
   }
 
   /**
-   * One claim, if there is room. Returns the wait until the next is worth a try. A claim writes, whatever it finds: a look that nobody
-   * asked for reads first.
+   * One claim, if there is room. Returns the wait until the next is worth a try. Every claim writes: a pass that only a poll
+   * has brought about reads first.
    */
   async runOnce(isLook: boolean): Promise<Wait> {
     const { env } = this
-    const limit = this.#room()
     this.#mayBeMore = true
-    // Not before what is sent in this pass is on its way: the store is at work meanwhile.
-    if (this.#unstarted > 0) env.clock.soon(() => this.#fill())
-    this.#unstarted = 0
-    if (!this.#isClaiming || limit <= 0 || env.registry.kinds().length === 0 || !this.#session().isJoined) return null
+    if (!this.#isClaiming || this.#room() <= 0 || env.registry.kinds().length === 0 || !this.#session().isJoined) return null
     const coming = isLook ? await this.#claimer.look() : null
     if (coming && !coming.isDue) {
       this.#mayBeMore = false
       return this.#waitFor(coming.nextDue)
     }
-    const claimed = await this.#claimNext(limit, undefined, true)
+    const claimed = await this.#claimNext(() => this.#room(), undefined, true)
     if (claimed === null) return null
-    // Where there is more, and slots are free, it is asked for before what has come is started.
-    this.#unstarted = claimed.isFull && this.#running < env.options.concurrency ? claimed.members.length : 0
-    if (this.#unstarted > 0 && this.#room() > 0) return 0
-    this.#unstarted = 0
     this.#fill()
     if (claimed.isFull) return this.#room() > 0 ? 0 : null
     return this.#waitFor(claimed.nextDue)
@@ -96,37 +87,24 @@ export class Dispatcher implements TurnHost, RideSource {
     return { in: dueInMs, poll: store.hints.isLive ? options.pollMs : options.deafPollMs }
   }
 
-  /** Claims up to `limit` and starts what fits; null when the node lost its session meanwhile. One claim is asked for at a time. */
+  /** Claims up to `limit` and starts what fits; null when the node lost its session meanwhile. Claims go one at a time. */
   async claim(limit: number, dueBy?: number): Promise<Claimed | null> {
-    const claimed = await this.#claimNext(limit, dueBy, false)
+    const claimed = await this.#claimNext(() => limit, dueBy, false)
     this.#fill()
     return claimed
   }
 
   /** Resolves when the claim under way, if any, has been answered. */
   claimed(): Promise<void> {
-    return this.#claiming
+    return this.#claims.answered
   }
 
-  #claimNext(limit: number, dueBy: number | undefined, isAhead: boolean): Promise<Claimed | null> {
-    this.#claimsAsked += 1
-    const claimed = this.#claiming.then(() => this.#claim(limit, dueBy, isAhead))
-    const done = () => {
-      this.#claimsAsked -= 1
-    }
-    this.#claiming = claimed.then(done, done)
-    return claimed
+  #claimNext(room: () => number, dueBy: number | undefined, isAhead: boolean): Promise<Claimed | null> {
+    return this.#claims.claim(room, dueBy, (claimed) => this.#enqueue(claimed, isAhead))
   }
 
-  async #claim(limit: number, dueBy: number | undefined, isAhead: boolean): Promise<Claimed | null> {
-    const claimed = await this.#claimer.claim(limit, dueBy)
-    if (!claimed) return null
-    this.#mayBeMore = claimed.isFull
-    this.#enqueue(claimed, isAhead)
-    return claimed
-  }
-
-  #enqueue({ claim, members }: Claimed, isAhead: boolean): void {
+  #enqueue({ claim, members, isFull }: Claimed, isAhead: boolean): void {
+    this.#mayBeMore = isFull
     const last = members.findLast((member) => !isSuspect({ member }))
     const batch: Batch = { claim, queuedAt: this.env.clock.mono(), isAhead, last }
     for (const member of members) this.#queue.push(new Turn(this, batch, member, this.#settings.of(member)))
@@ -151,46 +129,23 @@ export class Dispatcher implements TurnHost, RideSource {
     if (!this.#isRiding || free <= 0) return null
     const now = time.now()
     const isDue = ({ due }: NewOccurrence) => (typeof due === 'number' ? due <= now : due.in === 0)
-    const runnable = created.filter((row) => isDue(row) && registry.runnable(row.definition)).length
-    return this.#ride(Math.min(free, runnable, this.#claimLimit))
+    const canRun = created.some((row) => isDue(row) && registry.runnable(row.definition))
+    return canRun ? this.#ride(Math.min(free, this.#claimLimit)) : null
   }
 
   #ride(limit: number): ClaimRide | null {
-    if (!this.#isRiding || !this.#isClaiming || this.#claimsAsked > 0 || limit <= 0) return null
-    const ride = this.env.registry.kinds().length > 0 ? this.#claimer.ride(limit) : null
-    if (!ride) return null
-    const { promise, resolve } = Promise.withResolvers<void>()
-    this.#claimsAsked += 1
-    this.#claiming = promise
-    const end = () => {
-      this.#claimsAsked -= 1
-      resolve()
-    }
-    return {
-      request: ride.request,
-      taken: (answer) => {
-        end()
-        if (answer) this.#takeRide(this.#claimer.taken(ride.pending, answer))
-        else {
-          this.#claimer.leftOut(ride.pending)
-          this.#signalRoom()
-        }
-      },
-      failed: (error) => {
-        end()
-        this.#claimer.failed(error)
-        this.#signalRoom()
-      },
-    }
+    if (!this.#isRiding || !this.#isClaiming || limit <= 0 || this.env.registry.kinds().length === 0) return null
+    return this.#claims.ride(limit, (claimed) => this.#takeRide(claimed))
   }
 
   #takeRide(claimed: Claimed | null): void {
-    if (!claimed) return
-    this.#mayBeMore = claimed.isFull
+    const { clock, events, time } = this.env
+    if (!claimed) return this.#signalRoom()
     this.#enqueue(claimed, true)
-    this.#fill()
+    // A fresh burst: a store that answers at once would leave no room for timers and beats.
+    clock.soon(() => this.#fill())
     if (claimed.isFull && this.#room() > 0) this.#signalRoom()
-    else if (claimed.nextDue !== null) this.env.events.emit('signal.due', Math.max(1, this.env.time.until(claimed.nextDue)))
+    else if (claimed.nextDue !== null) events.emit('signal.due', Math.max(1, time.until(claimed.nextDue)))
   }
 
   /** Stops claiming, gives back what has not started, and signals what runs. */
@@ -200,7 +155,7 @@ export class Dispatcher implements TurnHost, RideSource {
     this.#cancelGiveBack?.()
     this.#cancelGiveBack = null
     const waiting = this.#queue.remove(() => true)
-    this.abortAll('shutdown')
+    for (const turn of this.#live) turn.abort('shutdown')
     for (const turn of waiting) this.#release(turn)
   }
 
@@ -230,10 +185,6 @@ export class Dispatcher implements TurnHost, RideSource {
     }
   }
 
-  abortAll(reason: AbortReason): void {
-    for (const turn of this.#live) turn.abort(reason)
-  }
-
   /** Drops the turns that are no longer this node's. */
   abandon(isLost: (turn: Turn) => boolean): void {
     this.#queue.remove(isLost)
@@ -241,11 +192,11 @@ export class Dispatcher implements TurnHost, RideSource {
     this.#checkIdle()
   }
 
-  /** What to claim: the free slots, and beyond them a batch that grows as long as batches start quickly. */
+  /** The size of the next claim: the free slots, and beyond them a batch that grows as long as batches start quickly. */
   #room(): number {
     const queued = this.#queue.ready
     const free = this.env.options.concurrency - this.#running - queued
-    const ahead = this.#mayClaimAhead && queued - this.#unstarted < this.#batch ? this.#batch : 0
+    const ahead = this.#mayClaimAhead && queued < this.#batch ? this.#batch : 0
     return Math.min(Math.max(free, ahead), this.#claimLimit)
   }
 
@@ -320,7 +271,7 @@ export class Dispatcher implements TurnHost, RideSource {
   }
 
   turnRefused(turn: Turn, error: unknown): void {
-    this.env.log.error('What an execution did could not be recorded', {
+    this.env.log.error('The store refused the record of a turn', {
       error: errorRecord(error),
       occurrence: turn.record.id,
     })

@@ -29,9 +29,10 @@ export class TurnQueue {
 
   /** Takes out the next turn that may start. */
   shift(): Turn | undefined {
-    const [plain, suspect] = [this.#plain[0], this.#suspects[0]]
-    const isSuspectNext = suspect && !this.isSuspectUnderWay && (!plain || suspect.batch.queuedAt < plain.batch.queuedAt)
-    return isSuspectNext ? this.#suspects.shift() : this.#plain.shift()
+    const suspect = this.isSuspectUnderWay ? undefined : this.#suspects[0]
+    if (!suspect) return this.#plain.shift()
+    const plain = this.#plain[0]
+    return plain && plain.batch.queuedAt <= suspect.batch.queuedAt ? this.#plain.shift() : this.#suspects.shift()
   }
 
   noteStart(turn: Turn): void {

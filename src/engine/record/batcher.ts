@@ -1,7 +1,7 @@
 import type { Clock } from '../../time/clock.ts'
 import { isTransient } from '../node/transient.ts'
 
-/** Who is told what became of an item. */
+/** The owner of an item, who gets its answer. */
 export interface Asker<Answer> {
   answered(answer: Answer): void
   refused(error: unknown): void
@@ -9,7 +9,7 @@ export interface Asker<Answer> {
 
 /**
  * Makes one call of what many ask for at the same time: items gather while a call is under way, or until the current burst
- * of work is done. When a call of several fails by one of them, each is tried on its own, so that everyone gets their own answer;
+ * of work is done. When a call of several fails by one of them, each is tried on its own, so every item gets its own answer;
  * others do not wait for that.
  */
 export class Batcher<Item, Answer> {

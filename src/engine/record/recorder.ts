@@ -48,7 +48,7 @@ export class Recorder {
   }
 }
 
-/** What is written under one session. */
+/** The writes of one session. */
 class SessionWriter {
   readonly #env: Env
   readonly session: Session

@@ -8,7 +8,7 @@ const messages: Readonly<Record<AbortReason, string>> = {
   'peer-failed': 'Another task of the same occurrence has failed',
 }
 
-/** What `ctx.signal.reason` is, and so what `fetch` and others throw when the signal aborts them. */
+/** The reason of `ctx.signal`, and so the error of `fetch` and others that the signal aborts. */
 export class Aborted extends Error {
   override readonly name = 'AbortError'
   readonly code: AbortReason

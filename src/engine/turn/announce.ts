@@ -1,4 +1,4 @@
-// The events of a turn. None is made that nobody listens to, and a report only when it is read: at full speed most are not.
+// The events of a turn. An event without a listener is not made, and a report only when it is read: at full speed most are not.
 import type { OccurrenceEvent } from '../../model/events.ts'
 import type { Source, TurnEnd } from '../../model/lifecycle.ts'
 import type { ErrorRecord, ExecutionReport } from '../../model/report.ts'
@@ -19,13 +19,14 @@ export function announceEnd(turn: Turn, result: TurnResult): void {
   if (name === 'occurrence.lost' || name === 'occurrence.released') env.events.emit(name, occurrenceEvent(turn))
   else if (name === 'occurrence.retrying') env.events.emit(name, { ...occurrenceEvent(turn), dueInMs: delayMs, error })
   else if (name === 'occurrence.canceled') env.events.emit(name, { ...occurrenceEvent(turn), reason: turn.cancelReason })
+  else if (name === 'occurrence.failed') env.events.emit(name, new FailedTurn(turn, result as 'failed' | 'dead'))
   else env.events.emit(name, new ReportedTurn(turn, result as TurnEnd))
 }
 
 const eventNames = {
   completed: 'occurrence.completed',
   failed: 'occurrence.failed',
-  dead: 'occurrence.dead',
+  dead: 'occurrence.failed',
   parked: 'occurrence.retrying',
   released: 'occurrence.released',
   canceled: 'occurrence.canceled',
@@ -65,5 +66,14 @@ class ReportedTurn implements OccurrenceEvent {
   get report(): ExecutionReport {
     this.#report ??= reportOf(this.#turn, this.#outcome)
     return this.#report
+  }
+}
+
+class FailedTurn extends ReportedTurn {
+  readonly state: 'failed' | 'dead'
+
+  constructor(turn: Turn, state: 'failed' | 'dead') {
+    super(turn, state)
+    this.state = state
   }
 }

@@ -44,7 +44,7 @@ export class Attempt implements Timed {
     )
   }
 
-  /** Whatever is thrown here, also by an odd thenable, becomes a rejection. */
+  /** Every throw in here, also of an odd thenable, becomes a rejection. */
   async #call(): Promise<unknown> {
     const { clock } = this.turn.env
     const work = () => this.run.task.handler(new TaskContext(this))

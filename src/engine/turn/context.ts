@@ -7,7 +7,7 @@ import type { RetryHint } from '../../model/retry.ts'
 import { parseDuration } from '../../time/duration.ts'
 import type { Attempt } from './attempt.ts'
 
-/** The context of one attempt. What has to be made for it is made when asked for, since most handlers ask for little. */
+/** The context of one attempt. Its parts are made at their first use, since most handlers need few. */
 export class TaskContext implements Context {
   readonly #attempt: Attempt
   readonly #record: OccurrenceRecord
@@ -112,7 +112,7 @@ function resultsBefore({ run }: Attempt): Readonly<Record<string, unknown>> {
   return results
 }
 
-/** What `ctx.fail` throws. */
+/** The error of `ctx.fail`. */
 class TaskFailure extends Error implements RetryHint {
   override readonly name = 'TaskFailure'
   readonly retryable?: boolean

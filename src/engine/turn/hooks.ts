@@ -22,7 +22,7 @@ export function runTurnHook(turn: Turn, name: HookName, hook: () => unknown): Pr
   return runHook(env.clock, { name, timeoutMs: settings.timeoutMs, log, until: stop.signal }, hook)
 }
 
-/** Runs a hook to its end, or until it has taken as long as a task may. Whatever it does, it changes nothing. */
+/** Runs a hook to its end, or until it has taken as long as a task may. Its outcome changes nothing. */
 export async function runHook(
   clock: Clock,
   { name, timeoutMs, log, until }: HookRun,

@@ -1,4 +1,4 @@
-// What has to be done before the first handler of a turn may run. Most turns need none of it.
+// The steps before the first handler of a turn. Most turns need none of them.
 import type { HookContext } from '../../model/definition.ts'
 import { errorRecord } from '../../model/error-record.ts'
 import { type TaskHistory, taskHistories } from '../../model/history.ts'

@@ -6,7 +6,7 @@ import type { Turn } from './turn.ts'
 
 /** How the turn went, task by task. */
 export function reportOf(turn: Turn, outcome: TurnEnd): ExecutionReport {
-  const { record, settings, shared, endedAt } = turn
+  const { record, settings, endedAt } = turn
   const startedAt = turn.startedAt ?? endedAt
   return {
     occurrenceId: record.id,

@@ -30,7 +30,7 @@ export class TaskRun {
   attempt: Attempt | null = null
   /** Its success was committed together with the handler's own writes. */
   isCommitted = false
-  /** Settles when a transaction that is under way has come out one way or the other. */
+  /** Settles when the outcome of a transaction under way is known. */
   committing: Promise<unknown> | null = null
 
   constructor(task: RunnableTask, after: readonly TaskRun[], settings: TaskSettings, history: TaskHistory) {

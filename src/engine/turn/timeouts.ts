@@ -1,6 +1,6 @@
 import type { Clock } from '../../time/clock.ts'
 
-/** What has a timeout, and sets its own timer when asked to. */
+/** Work with a timeout that sets its own timer. */
 export interface Timed {
   setTimer(): void
 }
@@ -14,7 +14,7 @@ export class Timeouts {
     this.#clock = clock
   }
 
-  /** Asks for a timer once the burst is over. What has ended by then need not set one. */
+  /** Asks for a timer once the burst is over. Work that has ended by then need not set one. */
   watch(timed: Timed): void {
     if (this.#young.push(timed) === 1) this.#clock.soon(() => this.#endBurst())
   }

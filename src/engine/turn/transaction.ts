@@ -62,7 +62,7 @@ function whileWanted<Value>(run: TaskRun, given: Promise<Value>): Promise<Value>
   if (!signal) return given
   return new Promise((resolve, reject) => {
     const look = () => {
-      // What is finished while the process stops does count.
+      // Work that is finished while the process stops does count.
       if (signal.aborted && signal.reason.code !== 'shutdown') reject(signal.reason)
     }
     signal.addEventListener('abort', look)

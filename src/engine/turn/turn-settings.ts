@@ -3,7 +3,7 @@ import { type TaskGraph, taskGraph } from '../../model/task-graph.ts'
 import type { ClaimMember } from '../../store/store.ts'
 import type { Registry, Runnable } from '../node/registry.ts'
 
-/** What the turns of a batch share: the definition with its handlers, and the settings in force. */
+/** The parts that turns of a batch share: the definition with its handlers, and the settings in force. */
 export interface TurnSettings {
   readonly runnable: Runnable
   readonly settings: Settings

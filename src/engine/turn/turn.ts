@@ -20,7 +20,7 @@ import type { TurnSettings } from './turn-settings.ts'
 /** How a turn was settled. `abandoned`: the occurrence is no longer this node's, and nothing may be written. */
 export type TurnResult = TurnEnd | 'abandoned'
 
-/** The node that a turn runs on, and that is told how it goes. */
+/** The node that a turn runs on. It follows the turn's progress. */
 export interface TurnHost {
   readonly env: Env
   readonly recorder: Recorder
@@ -35,7 +35,7 @@ export interface TurnHost {
 export interface Batch {
   readonly claim: ClaimRef
   readonly queuedAt: number
-  /** Taken in the hope of a slot, and not because somebody waits for just this node to run it. */
+  /** Taken in the hope of a slot, not by a pass by hand, which waits for this node to run it. */
   readonly isAhead: boolean
   readonly last: ClaimMember | undefined
 }
@@ -64,7 +64,7 @@ export class Turn implements SettleItem, Asker<WriteAnswer> {
   isPumped = false
   /** Its handlers have ended or are written off. */
   isOver = false
-  /** The last attempt of an only task: it needs no record of its own as long as no other follows in the same turn. */
+  /** The last attempt of an only task: it gets no record as long as no other follows in the same turn. */
   onlyAttempt: Attempt | null = null
   cancelRetry: (() => void) | null = null
   cancelDeadline: (() => void) | null = null

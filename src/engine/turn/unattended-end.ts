@@ -40,7 +40,7 @@ export async function hearEnd(env: Env, id: string, until: AbortSignal): Promise
   )
 }
 
-/** Whether an event of an unattended end has a listener, so that the store need not be read for nobody. */
+/** Whether an event of an unattended end has a listener, so the store is not read in vain. */
 export function isEndNoticed({ events }: Env): boolean {
   return events.has('occurrence.canceled')
 }
@@ -56,7 +56,7 @@ function emitEnd(env: Env, history: OccurrenceHistory, end: TurnRecord): void {
   if (history.state === 'canceled') env.events.emit('occurrence.canceled', { ...event, reason: end.reason })
   else if (definition && (history.state === 'dead' || history.state === 'failed')) {
     const report = reportOf(env, history, end, definition)
-    env.events.emit(`occurrence.${history.state}`, { ...event, report, error: end.error })
+    env.events.emit('occurrence.failed', { ...event, state: history.state, report, error: end.error })
   }
 }
 
@@ -99,7 +99,7 @@ function taskReport({ task, state, attempts }: TaskHistory, end: TurnRecord): Ta
   }
 }
 
-/** What held at the first start, or would have. */
+/** The settings of the first start, or those that would hold. */
 function settingsOf({ options }: Env, { record, turns }: OccurrenceHistory, definition: AnyDefinition): Settings {
   const frozen = turns.find((turn) => turn.attempt !== null || turn.tasks !== null)
   return frozen ? cascade(frozen.settings) : cascade(options.settings, definition.settings, record.settings)

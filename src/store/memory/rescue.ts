@@ -1,7 +1,8 @@
 import { cascade } from '../../model/settings.ts'
+import { isGone } from '../rules/gone.ts'
 import { recover } from '../rules/recover.ts'
 import { isExpired, notInTime } from '../rules/verdict.ts'
-import type { NodeRecord, PassedOccurrence, RescueAnswer, RescueRequest } from '../store.ts'
+import type { PassedOccurrence, RescueAnswer, RescueRequest } from '../store.ts'
 import { specOf, unended } from './claim.ts'
 import type { Entry } from './entry.ts'
 import type { State } from './state.ts'
@@ -33,13 +34,6 @@ export function rescue(state: State, request: RescueRequest): RescueAnswer {
     if (isStale) rescued.push(recoverOne(state, entry, 'stale', request))
   }
   return { rescued, removed, more, expired: expire(state), unheard: handOutHooks(state, request) }
-}
-
-/** Whether a node that an observer has seen at so many beats, and no more for its ttl, is gone by the store's clock too. */
-export function isGone(node: Pick<NodeRecord, 'beats' | 'beatAt' | 'ttlMs'>, beats: number, now: number): boolean {
-  // After the store's clock was set back a beat may lie ahead of it: then only the observer's clock can tell.
-  const isFresh = node.beatAt <= now && now - node.beatAt < node.ttlMs
-  return node.beats === beats && !isFresh
 }
 
 function recoverOne(state: State, entry: Entry, by: 'lost' | 'stale', { settings, mostRecoveries }: RescueRequest): Rescued {

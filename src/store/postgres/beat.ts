@@ -1,152 +1,170 @@
-import { release } from '../ledger/care.ts'
+import { bareEnd } from '../../model/turn.ts'
 import { nodeColumns, nodeValues } from '../rows/node-row.ts'
 import type { Beat, BeatAnswer, CancelNotice, Hint, NodeInfo } from '../store.ts'
-import { column } from './arrays.ts'
-import { each, endOf, has, lacks } from './by-key.ts'
-import { layLanes } from './candidates.ts'
-import { writeStarts } from './checkpoint.ts'
+import { loseServers, noteServed } from './beat/served.ts'
+import { Changes } from './changes/changes.ts'
+import { column } from './connection/arrays.ts'
+import { endOf, lacks } from './connection/by-key.ts'
+import type { Session } from './connection/session.ts'
 import { type Context, storeNow } from './context.ts'
-import type { Session } from './database.ts'
-import { flush } from './flush.ts'
-import { limitedToStrand, strand } from './places.ts'
-import { Slice } from './slice.ts'
+import { readRunning } from './occurrence/claimed.ts'
+import { takeIdleWhere } from './occurrence/idle.ts'
 
 interface Beaten {
   readonly answer: BeatAnswer
   readonly hints: readonly Hint[]
 }
 
-type Look = [now: number, aliveSince: number, isKnown: boolean, isBreak: boolean]
+type Look = [now: number, aliveSince: number, isKnown: boolean, isBreak: boolean, lastAliveAt: number]
 
-const look = `SELECT t.now, m.alive_since, EXISTS (SELECT 1 FROM punctual.node WHERE boot = $2) AS is_known,
-  NOT EXISTS (SELECT 1 FROM punctual.node WHERE beat_at + ttl_ms >= t.now) AS is_break
-  FROM (SELECT ${storeNow} AS now) t, punctual.meta m`
-
-// Nobody declares the node gone while it beats. From one that leaves no claim is taken any more, however late it comes.
-const lockToStay = 'SELECT boot FROM punctual.node WHERE boot = $1 FOR NO KEY UPDATE'
-const lockToLeave = 'SELECT boot FROM punctual.node WHERE boot = $1 FOR UPDATE'
+const look = `SELECT t.now, l.alive_since, EXISTS (SELECT 1 FROM punctual.node WHERE boot = $2) AS is_known,
+  NOT EXISTS (SELECT 1 FROM punctual.node WHERE beat_at + ttl_ms >= t.now) AS is_break, l.last_alive_at
+  FROM (SELECT ${storeNow} AS now) t, punctual.life l`
 
 export async function beat(context: Context, one: Beat): Promise<Beaten> {
-  const { db, dictionary } = context
-  const { node, claims, phase } = one
-  const boot = await dictionary.addBoot(node.boot)
-  if (phase === 'pulse') return { answer: await pulse(context, boot, claims), hints: [] }
-  if (node.picks) {
-    await dictionary.addKinds(node.kinds.map((kind) => ({ kind, priority: 5 })))
-    await layLanes(context, node.kinds)
-  }
-  const quiet = phase === 'stay' && claims.length === 0 ? await beatQuietly(context, boot, node) : null
+  const { db, names } = context
+  if (one.phase === 'pulse') return { answer: await pulse(context, one), hints: [] }
+  await names.addKinds(one.node.kinds)
+  const quiet = one.phase === 'stay' ? await beatAlone(context, one) : null
   if (quiet) return { answer: quiet, hints: [] }
-  return db.transaction(async (session) => {
-    // What is asked for at once is answered in this order, all of it after the lock was had.
-    const [, [seen], standing, running] = await Promise.all([
-      session.all(phase === 'leave' ? lockToLeave : lockToStay, [boot]),
-      session.all<Look>(look, [context.now(), boot]),
-      claimsOf(session, boot),
-      heldBy(session, boot),
-    ])
-    const [now, before, isKnown, isBreak] = seen as Look
-    context.noteNow(now)
-    if (!isKnown && phase !== 'join')
-      return { answer: { now, aliveSince: before, known: false, lost: claims, cancels: [] }, hints: [] }
-    const broken = isBreak ? await findBreak(session, context, boot) : null
-    const stray = strayAmong(standing, one)
-    const isRight = !broken?.isSo && stray.length === 0
-    const hints = isRight ? [] : await setRight(session, context, broken?.isSo ?? false, stray)
-    const held = isRight ? running : await heldBy(session, boot)
-    const [cancels] = await Promise.all([
-      cancelNotices(session, held),
-      noteLong(session, held, one),
-      phase === 'leave' && held.length === 0 ? removeNode(session, boot) : putNode(session, boot, node, now, held.length),
-    ])
-    const lost = claims.filter((id) => !standing.has(id))
-    return { answer: { now, aliveSince: broken?.aliveSince ?? before, known: true, lost, cancels }, hints }
-  })
+  return db.transaction((session) => beatWithCare(session, context, one))
 }
+
+type AloneRow = [now: number, aliveSince: number, standing: string[] | null, cancels: string | null]
 
 const changed = `name = $2, pid = $3, concurrency = $4, kinds = $5, version = $6, tz = $7, ttl_ms = $8, release = $9, declares = $10,
   picks = $11`
 
-const beatAlone = `UPDATE punctual.node n SET ${changed}, beat_at = t.now, beats = n.beats + 1, running = 0
-  FROM (SELECT coalesce($12::float8, punctual.now_ms()) AS now) t, punctual.meta m
-  WHERE n.boot = $1 AND NOT EXISTS (SELECT 1 FROM punctual.claim WHERE node = $1)
-    AND EXISTS (SELECT 1 FROM punctual.node o WHERE o.beat_at + o.ttl_ms >= t.now)
-  RETURNING t.now, m.alive_since`
+// standing: the node's claims. member: what it runs. One row means that all of it was written.
+const updateAlone = `WITH t AS MATERIALIZED (SELECT coalesce($12::float8, punctual.now_ms()) AS now),
+  standing AS MATERIALIZED (SELECT id, refs, turns FROM punctual.claim WHERE node = $1),
+  member AS MATERIALIZED (
+    SELECT m.ref, m.turn FROM standing s CROSS JOIN LATERAL unnest(s.refs, s.turns) m (ref, turn) WHERE ${lacks('turn', endOf('m'))}),
+  beaten AS (
+    UPDATE punctual.node n SET ${changed}, beat_at = t.now, beats = n.beats + 1, running = (SELECT count(*) FROM member)
+    FROM t WHERE n.boot = $1 AND n.kinds = $5 AND EXISTS (SELECT 1 FROM punctual.node o WHERE o.beat_at + o.ttl_ms >= t.now)
+      AND NOT EXISTS (SELECT 1 FROM standing WHERE NOT id = ANY($13::text[])) RETURNING n.boot),
+  alive AS (UPDATE punctual.life SET last_alive_at = t.now FROM t, beaten RETURNING life.alive_since),
+  long AS (
+    INSERT INTO punctual.start (ref, turn, started_at, deadline_at)
+    SELECT l.ref, l.turn, l.started_at, l.deadline_at FROM beaten, unnest($14::bigint[], $15::int[], $16::float8[], $17::float8[])
+      l (ref, turn, started_at, deadline_at) WHERE EXISTS (SELECT 1 FROM member m WHERE m.ref = l.ref AND m.turn = l.turn)
+    ON CONFLICT (ref) DO UPDATE SET turn = excluded.turn, started_at = excluded.started_at, deadline_at = excluded.deadline_at)
+  SELECT t.now, a.alive_since, (SELECT array_agg(id) FROM standing) AS standing,
+    (SELECT json_agg(json_build_array(q.ref, q.turn, q.reason))::text FROM member m
+      CROSS JOIN LATERAL (SELECT * FROM punctual.cancel_request WHERE ${endOf('m')} OFFSET 0) q) AS cancels
+  FROM t, alive a`
 
-/** The beat of a node that is known, holds nothing and was not left alone by all: most of the time no other is sent. Null where it is none. */
-async function beatQuietly(context: Context, boot: number, node: NodeInfo): Promise<BeatAnswer | null> {
-  const [row] = await context.db.all<[now: number, aliveSince: number]>(beatAlone, [
-    boot,
-    ...nodeValues(node),
-    node.picks,
-    context.now(),
+/** The beat of a node that is known, knows its claims and was not left alone by all: nearly all beats. Null: it needs care. */
+async function beatAlone(context: Context, { node, claims, inFlight, long }: Beat): Promise<BeatAnswer | null> {
+  const [row] = await context.db.all<AloneRow>(updateAlone, [
+    ...[node.boot, ...nodeValues(node), node.picks, context.now(), column([...claims, ...inFlight])],
+    ...startColumns([...new Map(long.map((one) => [one.ref, one])).values()]),
   ])
   if (!row) return null
-  const [now, aliveSince] = row
+  const [now, aliveSince, standing, cancels] = row
   context.noteNow(now)
-  return { now, aliveSince, known: true, lost: [], cancels: [] }
+  const held = new Set(standing ?? [])
+  return { now, aliveSince, known: true, lost: claims.filter((id) => !held.has(id)), cancels: noticesOf(cancels) }
 }
 
 /** Says only that the node lives. */
-async function pulse(context: Context, boot: number, claims: readonly string[]): Promise<BeatAnswer> {
+async function pulse(context: Context, { node, claims }: Beat): Promise<BeatAnswer> {
   const [row] = await context.db.all<[now: number, aliveSince: number, isKnown: boolean]>(
-    `WITH beaten AS (UPDATE punctual.node SET beat_at = ${storeNow}, beats = beats + 1 WHERE boot = $2 RETURNING boot)
-      SELECT ${storeNow}, m.alive_since, EXISTS (SELECT 1 FROM beaten) FROM punctual.meta m`,
-    [context.now(), boot],
+    `WITH beaten AS (UPDATE punctual.node SET beat_at = ${storeNow}, beats = beats + 1 WHERE boot = $2 RETURNING boot),
+        alive AS (UPDATE punctual.life SET last_alive_at = ${storeNow} FROM beaten)
+      SELECT ${storeNow} AS now, l.alive_since, EXISTS (SELECT 1 FROM beaten) AS is_known FROM punctual.life l`,
+    [context.now(), node.boot],
   )
   const [now, aliveSince, known] = row as [number, number, boolean]
   context.noteNow(now)
   return { now, aliveSince, known, lost: known ? [] : claims, cancels: [] }
 }
 
-/** Whether nobody was there until now. */
-async function findBreak(session: Session, context: Context, boot: number): Promise<{ isSo: boolean; aliveSince: number }> {
-  // Of several nodes that come at once the first says so.
-  await session.all('SELECT alive_since FROM punctual.meta FOR UPDATE')
-  const [seen] = (await session.all<Look>(look, [context.now(), boot])) as [Look]
-  const [now, before, , isSo] = seen
-  if (isSo) await session.all('UPDATE punctual.meta SET alive_since = $1', [now])
-  return { isSo, aliveSince: isSo ? now : before }
+function startColumns(long: Beat['long']): (string | null)[] {
+  return [
+    column(long.map(({ ref }) => ref)),
+    column(long.map(({ turn }) => turn)),
+    column(long.map(({ startedAt }) => startedAt)),
+    column(long.map(({ deadlineAt }) => deadlineAt)),
+  ]
 }
 
-/** The claims of the node, the oldest first. */
-async function claimsOf(session: Session, boot: number): Promise<ReadonlySet<string>> {
-  const rows = await session.all<[string]>('SELECT id FROM punctual.claim WHERE node = $1 ORDER BY seq', [boot])
-  return new Set(rows.map(([id]) => id))
+function noticesOf(text: string | null): CancelNotice[] {
+  const rows = text === null ? [] : (JSON.parse(text) as [number, number, string | null][])
+  return rows.map(([ref, turn, reason]) => ({ ref, turn, reason }))
 }
 
-/** Claims of the node that it does not know: their answers never reached it. */
-function strayAmong(standing: ReadonlySet<string>, { claims, inFlight }: Beat): readonly string[] {
+/** Joins, leaves, gives back claims whose answer never arrived, and notes that nobody was there. The door is locked first. */
+async function beatWithCare(session: Session, context: Context, one: Beat): Promise<Beaten> {
+  const { node, claims, inFlight, phase } = one
+  await session.all('SELECT one FROM punctual.door FOR UPDATE')
+  await session.all('SELECT boot FROM punctual.node WHERE boot = $1 FOR UPDATE', [node.boot])
+  await session.all('SELECT one FROM punctual.life FOR UPDATE')
+  const [seen] = (await session.all<Look>(look, [context.now(), node.boot])) as [Look]
+  const [now, before, isKnown, isBreak, lastAliveAt] = seen
+  context.noteNow(now)
+  if (!isKnown && phase !== 'join')
+    return { answer: { now, aliveSince: before, known: false, lost: claims, cancels: [] }, hints: [] }
+  const hints: Hint[] = []
+  if (isBreak) await noteBreak(context, session, lastAliveAt, now)
+  const standing = await claimsOf(session, node.boot)
   const known = new Set([...claims, ...inFlight])
-  return [...standing].filter((id) => !known.has(id))
+  const stray = standing.filter((id) => !known.has(id))
+  if (stray.length > 0) hints.push(...(await giveBack(context, session, stray, now)))
+  const held = await runningOf(session, node.boot)
+  await writeLong(session, held, one)
+  const isGone = phase === 'leave' && held.length === 0
+  if (isGone) hints.push(...(await removeNode(context, session, node.boot, now)))
+  else await putNode(context, session, node, now, held.length)
+  await session.all('UPDATE punctual.life SET last_alive_at = $1, alive_since = CASE WHEN $2::boolean THEN $1 ELSE alive_since END', [
+    now,
+    isBreak,
+  ])
+  const left = new Set(standing)
+  const lost = claims.filter((id) => !left.has(id))
+  const cancels = await cancelsOf(session, held)
+  return { answer: { now, aliveSince: isBreak ? now : before, known: true, lost, cancels }, hints }
 }
 
-/** After a break, what was planned and came due meanwhile waits for the planner's word. What is in stray claims is given back. */
-async function setRight(
-  session: Session,
-  context: Context,
-  isBreak: boolean,
-  stray: readonly string[],
-): Promise<readonly Hint[]> {
-  const slice = await Slice.begin(session, context)
-  const rows = await session.all<[number]>(
-    'SELECT DISTINCT m.ref FROM punctual.claim c CROSS JOIN unnest(c.refs) m (ref) WHERE c.id = ANY($1::text[])',
-    [column(stray)],
-  )
-  const members = rows.map(([ref]) => ref)
-  await slice.prepareKeys([...members, ...(isBreak ? await limitedToStrand(session, slice.now) : [])])
-  const stranded = isBreak ? await strand(session, slice.now) : []
-  await slice.gather([...members, ...stranded], { claims: stray })
-  for (const ref of stranded) {
-    const entry = slice.ledger.entries.get(ref)
-    if (entry) slice.ledger.passOn(entry)
+/** No node was there until now: planned work that came due meanwhile waits for the planner. */
+async function noteBreak(context: Context, session: Session, lastAliveAt: number, now: number): Promise<void> {
+  const where = 'p.planned AND NOT p.begun AND p.due_at > $1::float8 AND p.due_at <= $2::float8'
+  const stranded = await takeIdleWhere(context, session, where, [lastAliveAt, now], ['ready'])
+  if (stranded.length === 0) return
+  const changes = new Changes(now)
+  for (const idle of stranded) changes.setAside(idle, 'stranded', idle.isRetrying)
+  await changes.write(session)
+  await session.all('UPDATE punctual.job SET next_at = least(coalesce(next_at, $2::float8), $2::float8) WHERE series = ANY($1::int[])', [
+    column([...new Set(stranded.map(({ series }) => series))]),
+    now,
+  ])
+}
+
+/** The claims of the node, the oldest first, locked. */
+async function claimsOf(session: Session, boot: string): Promise<readonly string[]> {
+  const rows = await session.all<[string, number]>('SELECT id, seq FROM punctual.claim WHERE node = $1 ORDER BY id FOR UPDATE', [boot])
+  return rows.sort((a, b) => a[1] - b[1]).map(([id]) => id)
+}
+
+/** Claims whose answer never reached their node: nothing of them was started. */
+async function giveBack(context: Context, session: Session, claims: readonly string[], now: number): Promise<Hint[]> {
+  const changes = new Changes(now)
+  const hints: Hint[] = []
+  for (const member of await readRunning(context, session, claims)) {
+    const { node, turn, cancel, hasBegun } = member
+    if (cancel) changes.endIdle(member, { turn, ...bareEnd('canceled', now, { node, reason: cancel.reason }) })
+    else {
+      const end = { turn, ...bareEnd('released', now, { node }) }
+      const dueAt = hasBegun ? now : member.dueAt
+      changes.endTurn(member, end)
+      changes.nextTurn(member, end, dueAt)
+      hints.push({ kind: 'due', at: dueAt })
+    }
   }
-  for (const id of stray) {
-    const claim = slice.ledger.claims.get(id)
-    if (claim) release(slice.ledger, claim, slice.now)
-  }
-  await flush(slice)
-  return slice.hints
+  changes.dropClaims(claims)
+  if (await changes.write(session)) hints.push({ kind: 'due', at: now })
+  return hints
 }
 
 interface Held {
@@ -154,46 +172,52 @@ interface Held {
   readonly turn: number
 }
 
-async function heldBy(session: Session, boot: number): Promise<readonly Held[]> {
+async function runningOf(session: Session, boot: string): Promise<readonly Held[]> {
   const members = await session.all<[number, number]>(
     `SELECT m.ref, m.turn FROM punctual.claim c CROSS JOIN unnest(c.refs, c.turns) m (ref, turn) WHERE c.node = $1
-      AND ${lacks('turn', endOf('m'))} AND ${has('occurrence', 'ref = m.ref')}`,
+      AND ${lacks('turn', endOf('m'))}`,
     [boot],
   )
   return members.map(([ref, turn]) => ({ ref, turn }))
 }
 
-/** Notes since when turns run that have run for long. One that ends just now leaves a note behind, which rescue sweeps. */
-async function noteLong(session: Session, held: readonly Held[], { long }: Beat): Promise<void> {
+/** Notes since when turns run that have run for long. */
+async function writeLong(session: Session, held: readonly Held[], { long }: Beat): Promise<void> {
   const running = new Map(held.map(({ ref, turn }) => [ref, turn]))
-  await writeStarts(
-    session,
-    long.filter(({ ref, turn }) => running.get(ref) === turn),
+  const kept = new Map(long.filter(({ ref, turn }) => running.get(ref) === turn).map((one) => [one.ref, one]))
+  if (kept.size === 0) return
+  await session.all(
+    `INSERT INTO punctual.start (ref, turn, started_at, deadline_at) SELECT * FROM unnest($1::bigint[], $2::int[], $3::float8[], $4::float8[])
+      ON CONFLICT (ref) DO UPDATE SET turn = excluded.turn, started_at = excluded.started_at, deadline_at = excluded.deadline_at`,
+    startColumns([...kept.values()]),
   )
 }
 
-/** With the claims that have no members left. */
-async function removeNode(session: Session, boot: number): Promise<void> {
-  await session.all('DELETE FROM punctual.claim WHERE node = $1', [boot])
-  await session.all('DELETE FROM punctual.node WHERE boot = $1', [boot])
-}
-
-async function cancelNotices(session: Session, held: readonly Held[]): Promise<CancelNotice[]> {
+async function cancelsOf(session: Session, held: readonly Held[]): Promise<CancelNotice[]> {
   if (held.length === 0) return []
   const rows = await session.all<[number, number, string | null]>(
     `SELECT q.ref, q.turn, q.reason FROM unnest($1::bigint[], $2::int[]) m (ref, turn)
-      CROSS JOIN ${each('cancel_request', 'ref = m.ref AND turn = m.turn')} q`,
+      CROSS JOIN LATERAL (SELECT * FROM punctual.cancel_request WHERE ${endOf('m')} OFFSET 0) q`,
     [column(held.map(({ ref }) => ref)), column(held.map(({ turn }) => turn))],
   )
   return rows.map(([ref, turn, reason]) => ({ ref, turn, reason }))
 }
 
-async function putNode(session: Session, boot: number, node: NodeInfo, now: number, running: number): Promise<void> {
+async function putNode(context: Context, session: Session, node: NodeInfo, now: number, running: number): Promise<void> {
+  const kinds = column(context.names.kindRefs(node.kinds))
   await session.all(
-    `INSERT INTO punctual.node
-      (boot, ${nodeColumns.join(', ')})
-      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $12, 1, $13)
-      ON CONFLICT (boot) DO UPDATE SET ${changed}, beat_at = $12, beats = node.beats + 1, running = $13`,
-    [boot, ...nodeValues(node), node.picks, now, running],
+    `INSERT INTO punctual.node (boot, ${nodeColumns.join(', ')}, kind_refs)
+      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $12, 1, $13, $14::int[])
+      ON CONFLICT (boot) DO UPDATE SET ${changed}, beat_at = $12, beats = node.beats + 1, running = $13, kind_refs = $14::int[]`,
+    [node.boot, ...nodeValues(node), node.picks, now, running, kinds],
   )
+  await noteServed(session)
+}
+
+/** Removes a node, with the claims that have no members left. The door is locked. */
+export async function removeNode(context: Context, session: Session, boot: string, now: number): Promise<readonly Hint[]> {
+  await session.all('DELETE FROM punctual.claim WHERE node = $1', [boot])
+  await session.all('DELETE FROM punctual.node WHERE boot = $1', [boot])
+  await session.all('UPDATE punctual.hook_note SET node = NULL, free_at = $2 WHERE node = $1', [boot, now])
+  return loseServers(context, session, now)
 }

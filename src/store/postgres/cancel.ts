@@ -1,48 +1,28 @@
-import { cancel as cancelInLedger, move as moveInLedger } from '../ledger/settle.ts'
-import type { CancelAnswer, CancelRequest, MoveAnswer, MoveRequest } from '../store.ts'
-import type { Context } from './context.ts'
-import type { Session } from './database.ts'
+import type { CancelAnswer, CancelRequest, Hint } from '../store.ts'
+import { column } from './connection/arrays.ts'
+import type { Session } from './connection/session.ts'
+import { type Context, storeNow } from './context.ts'
 import { findOfEntity, findRef } from './find.ts'
-import { flush } from './flush.ts'
-import { Slice } from './slice.ts'
 
-export async function cancel(session: Session, context: Context, request: CancelRequest) {
-  const { which } = request
-  const slice = await Slice.begin(session, context)
-  const answers: readonly CancelAnswer[] =
-    'entity' in which
-      ? await cancelOfEntity(slice, which, request)
-      : await onOne(slice, which, [], (id) => cancelInLedger(slice.ledger, { ...request, which: { id } }))
-  await flush(slice)
-  return { answers, hints: slice.hints }
-}
+type CancelRow = [id: string, outcome: CancelAnswer['outcome'], node: string | null, hasLine: boolean, now: number | string]
 
-async function cancelOfEntity(
-  slice: Slice,
-  which: { tenant: string; job: string; entity: string },
-  request: CancelRequest,
-): Promise<readonly CancelAnswer[]> {
-  await slice.gather(await findOfEntity(slice.session, slice.context, which))
-  return cancelInLedger(slice.ledger, request)
-}
+const cancelAll = `WITH canceled AS MATERIALIZED (
+    SELECT u.ref, c.* FROM unnest($2::bigint[]) WITH ORDINALITY u (ref, at)
+    CROSS JOIN LATERAL punctual.cancel_1(${storeNow}, u.ref, $3::text, true) c ORDER BY u.at)
+  SELECT o.id, c.outcome, c.node, (SELECT true FROM punctual.waiting WHERE key IS NOT NULL LIMIT 1) IS NOT NULL AS has_line, ${storeNow} AS now
+  FROM canceled c JOIN punctual.occurrence o ON o.ref = c.ref ORDER BY o.ref`
 
-export async function move(session: Session, context: Context, { which, to }: MoveRequest) {
-  const slice = await Slice.begin(session, context)
-  const answer = await onOne<MoveAnswer>(slice, which, 'unknown', (id) => moveInLedger(slice.ledger, { which: { id }, to }))
-  await flush(slice)
-  return { answer, hints: slice.hints }
-}
-
-/** Loads the one that is meant and acts on it. */
-async function onOne<Answer>(
-  slice: Slice,
-  which: MoveRequest['which'],
-  none: Answer,
-  act: (id: string) => Answer,
-): Promise<Answer> {
-  const ref = await findRef(slice.session, slice.context, which)
-  if (ref === null) return none
-  await slice.gather([ref])
-  const entry = slice.ledger.entries.get(ref)
-  return entry ? act(entry.record.id) : none
+/** Ends idle work, and marks running work under the lock of its claim. One that moves meanwhile is looked for again by the server. */
+export async function cancel(
+  session: Session,
+  context: Context,
+  { which, reason }: CancelRequest,
+): Promise<{ readonly answer: readonly CancelAnswer[]; readonly hints: readonly Hint[] }> {
+  const refs = 'entity' in which ? await findOfEntity(session, which) : [await findRef(session, which)].filter((ref) => ref !== null)
+  if (refs.length === 0) return { answer: [], hints: [] }
+  const rows = await session.all<CancelRow>(cancelAll, [context.now(), column(refs), reason])
+  const hints: Hint[] = rows.flatMap(({ 2: node }) => (node === null ? [] : { kind: 'cancel' as const, node }))
+  const [first] = rows
+  if (first?.[3] && rows.some(({ 1: outcome }) => outcome === 'canceled')) hints.push({ kind: 'due', at: Number(first[4]) })
+  return { answer: rows.map(([id, outcome]) => ({ id, outcome })), hints }
 }

@@ -1,12 +1,13 @@
 import type { CheckpointItem, WriteAnswer } from '../store.ts'
-import { column } from './arrays.ts'
-import { attemptTypes, attemptValues } from './attempts.ts'
-import { insertMissing, insertRows } from './batch.ts'
-import { each, endOf, lacks } from './by-key.ts'
+import { attemptValues } from './changes/changes.ts'
+import { attemptColumns } from './changes/parts.ts'
+import { column } from './connection/arrays.ts'
+import { each, endOf, lacks } from './connection/by-key.ts'
+import type { WorkMeans } from './connection/database.ts'
+import { isAborted } from './connection/failure.ts'
+import { lend, workError } from './connection/lend.ts'
+import type { Session } from './connection/session.ts'
 import type { Context } from './context.ts'
-import type { Session, WorkMeans } from './database.ts'
-import { isAborted } from './failure.ts'
-import { lend, workError } from './lend.ts'
 
 /** Records what goes on in turns that have not ended. Items with work of their own are committed one by one. */
 export async function checkpoint(context: Context, items: readonly CheckpointItem[]): Promise<readonly WriteAnswer[]> {
@@ -46,51 +47,56 @@ async function ownedOf(session: Session, items: readonly CheckpointItem[]): Prom
     [
       column(items.map(({ claim }) => claim.id)),
       column(items.map(({ claim }) => claim.token)),
-      column(items.map(({ ref }) => ref)),
-      column(items.map(({ turn }) => turn)),
+      column(items.map(({ member }) => member.ref)),
+      column(items.map(({ member }) => member.turn)),
     ],
   )
   return new Set(rows.map(([at]) => at - 1))
 }
 
+const attemptNames = Object.keys(attemptColumns).join(', ')
+const attemptTypes = Object.values(attemptColumns).map((type, at) => `$${at + 1}::${type}[]`)
+
+const insertAttempts = `INSERT INTO punctual.attempt (${attemptNames}) SELECT * FROM unnest(${attemptTypes.join(', ')})
+  ON CONFLICT DO NOTHING RETURNING 1 AS one`
+
+const putProgress = `INSERT INTO punctual.progress (ref, task, done, message, at)
+  SELECT * FROM unnest($1::bigint[], $2::text[], $3::float8[], $4::text[], $5::float8[])
+  ON CONFLICT (ref) DO UPDATE SET task = excluded.task, done = excluded.done, message = excluded.message, at = excluded.at`
+
+const putStarts = `INSERT INTO punctual.start (ref, turn, started_at, deadline_at)
+  SELECT * FROM unnest($1::bigint[], $2::int[], $3::float8[], $4::float8[])
+  ON CONFLICT (ref) DO UPDATE SET turn = excluded.turn, started_at = excluded.started_at, deadline_at = excluded.deadline_at`
+
+type Row = readonly (string | number | boolean | null)[]
+
+/** Sends a batch, each row an array in the order of the statement's columns. */
+async function send(session: Session, sql: string, rows: readonly Row[]): Promise<number> {
+  const [first] = rows
+  if (!first) return 0
+  return (await session.all(sql, first.map((_, at) => column(rows.map((row) => row[at] as Row[number]))))).length
+}
+
 /** Returns how many of the attempts were not recorded before. */
 async function write(session: Session, items: readonly CheckpointItem[]): Promise<number> {
-  const progress = new Map(items.flatMap(({ ref, progress: one }) => (one ? [[ref, one]] : [])))
-  const starts = new Map(items.flatMap(({ ref, turn, start }) => (start ? [[ref, { turn, ...start }]] : [])))
+  // Of several for one occurrence the last counts.
+  const progress = new Map(items.flatMap(({ member: { ref }, progress: one }) => (one ? [[ref, one]] : [])))
+  const starts = new Map(items.flatMap(({ member: { ref, turn }, start }) => (start ? [[ref, { turn, ...start }]] : [])))
+  const attempts = items.flatMap(({ member, attempts: own }) => own.map((attempt) => attemptValues(member.ref, attempt)))
   const [added] = await Promise.all([
-    insertMissing(
+    send(session, insertAttempts, attempts),
+    send(
       session,
-      'attempt',
-      attemptTypes,
-      items.flatMap(({ ref, attempts }) => attempts.map((attempt) => attemptValues(ref, attempt))),
-    ),
-    insertRows(
-      session,
-      'progress',
-      { ref: 'bigint', task: 'text', done: 'float8', message: 'text', at: 'float8' },
+      putProgress,
       [...progress].map(([ref, { task, done, message, at }]) => [ref, task, done, message, at]),
-      'ON CONFLICT (ref) DO UPDATE SET task = excluded.task, done = excluded.done, message = excluded.message, at = excluded.at',
     ),
-    writeStarts(
+    send(
       session,
-      [...starts].map(([ref, start]) => ({ ref, ...start })),
+      putStarts,
+      [...starts].map(([ref, { turn, startedAt, deadlineAt }]) => [ref, turn, startedAt, deadlineAt]),
     ),
   ])
   return added
-}
-
-/** Notes since when turns run and until when they may. */
-export async function writeStarts(
-  session: Session,
-  starts: readonly { ref: number; turn: number; startedAt: number; deadlineAt: number }[],
-): Promise<void> {
-  await insertRows(
-    session,
-    'start',
-    { ref: 'bigint', turn: 'int', started_at: 'float8', deadline_at: 'float8' },
-    starts.map(({ ref, turn, startedAt, deadlineAt }) => [ref, turn, startedAt, deadlineAt]),
-    'ON CONFLICT (ref) DO UPDATE SET turn = excluded.turn, started_at = excluded.started_at, deadline_at = excluded.deadline_at',
-  )
 }
 
 type Within = NonNullable<CheckpointItem['within']>
@@ -135,7 +141,7 @@ async function workWithin(
 }
 
 /** The result of the attempt that the work belongs to, if that has been committed before, and with it the work. */
-async function recordedOf(session: Session, { ref, attempts }: CheckpointItem): Promise<readonly [string | null] | undefined> {
+async function recordedOf(session: Session, { member: { ref }, attempts }: CheckpointItem): Promise<readonly [string | null] | undefined> {
   const last = attempts.at(-1)
   if (!last) return undefined
   const [row] = await session.all<[string | null]>(

@@ -1,20 +1,19 @@
-import type { Database } from './database.ts'
-import type { Dictionary } from './dictionary.ts'
-import type { Facts } from './facts.ts'
+import type { Database } from './connection/database.ts'
+import type { Names } from './names/names.ts'
+import type { Versions } from './names/versions.ts'
 
 /** What every verb works with. */
 export interface Context {
   readonly db: Database
-  readonly dictionary: Dictionary
-  readonly facts: Facts
-  readonly isCompat: boolean
+  readonly names: Names
+  readonly versions: Versions
   /** The time where a clock other than the server's decides, as in tests; null for the server's own. */
   now(): number | null
   /** What the store's time should be by now: good for choosing, never for deciding. */
   guessNow(): number
-  /** Takes note of a time that the server has just told. */
+  /** Takes note of a time that the server has just returned. */
   noteNow(now: number): void
 }
 
-/** The store's time inside a statement whose first value is `Context.now`. Asked for once, so that an index can be read by it. */
+/** The store's time inside a statement whose first value is `Context.now`. Asked for once, so an index can be read by it. */
 export const storeNow = '(SELECT coalesce($1::float8, punctual.now_ms()))'

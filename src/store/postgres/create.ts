@@ -1,28 +1,26 @@
 import { defaultTenant } from '../../model/job.ts'
-import type { CreateAnswer, Hint, NewOccurrence } from '../store.ts'
+import { idAfter } from '../rules/conflict.ts'
+import type { CreatedRow, Hint, NewOccurrence } from '../store.ts'
+import { ConflictError, isDuplicate, storeFailure } from './connection/failure.ts'
+import type { Session } from './connection/session.ts'
 import type { Context } from './context.ts'
-import type { Follow, Session } from './database.ts'
-import { NamesNeeded } from './dictionary.ts'
-import { ConflictError, isDuplicate, storeFailure } from './failure.ts'
-import { resolve } from './in-the-way.ts'
-import { insertNew, JobsChanged, longestWait, type Manner, namesOf, seriesOf } from './insert-new.ts'
-import type { Notification } from './listen.ts'
+import { type Conflict, resolveConflicts } from './create/conflicts.ts'
+import { insertNew, JobsChanged, longestWait, type Manner, namesOf, seriesOf } from './create/insert.ts'
+import type { Notification } from './hints/hints.ts'
+import { NamesNeeded } from './names/names.ts'
 
 export interface Created {
-  readonly answers: readonly CreateAnswer[]
+  readonly rows: readonly CreatedRow[]
   readonly hints: readonly Hint[]
-  /** Other processes have been told. */
+  /** Other processes were notified. */
   readonly isTold?: boolean
 }
 
-/** Where and how to create. */
-interface CreateOptions {
+interface Options {
   /** The caller's transaction. */
   readonly joined?: Session
-  /** What the commit may bring along to tell others. */
+  /** A notification that the commit may bring along. */
   readonly along?: Notification | null
-  /** Is told when what cannot have to wait for anybody was sent, and may have another statement follow it. */
-  readonly onSent?: ((follow: Follow) => void) | null
 }
 
 const mostTries = 5
@@ -31,36 +29,29 @@ const mostTries = 5
 export async function create(
   context: Context,
   given: readonly NewOccurrence[],
-  { joined, along = null, onSent = null }: CreateOptions = {},
+  { joined, along = null }: Options = {},
 ): Promise<Created> {
-  if (given.length === 0) return { answers: [], hints: [] }
-  // Each has an answer of its own, also where the same row is given twice.
-  const rows = new Set(given).size === given.length ? given : given.map((row) => ({ ...row }))
-  const { db, dictionary, facts } = context
-  await dictionary.addSeries(
-    namesOf(rows).flatMap(({ tenant, job, definition }) => [
+  if (given.length === 0) return { rows: [], hints: [] }
+  const { db, names, versions } = context
+  await names.addSeries(
+    namesOf(given).flatMap(({ tenant, job, definition }) => [
       { tenant, job },
       { tenant: defaultTenant, job: definition },
     ]),
   )
-  const unread = seriesOf(context, rows).filter((series) => facts.versions(series) === undefined)
-  await facts.refresh(joined ?? db, unread)
-  // Others are told by the caller, after the commit.
-  if (joined) return createIn(context, joined, rows)
+  const unread = seriesOf(context, given).filter((series) => versions.of(series) === undefined)
+  await versions.refresh(joined ?? db, unread)
+  // Others are notified by the caller, after the commit.
+  if (joined) return createIn(context, joined, given)
   // A single statement is a commit of its own; what may move or replace another needs its lock.
-  if (rows.every(({ onConflict, unique }) => onConflict === 'keep' && unique === 'ever'))
-    return rows.every(isUnkeyed)
-      ? createUnkeyed(context, onSent ? db.leading(onSent) : db, rows, along)
-      : createIn(context, db, rows, { isPatient: false, along })
-  return createInOne(context, rows)
+  if (given.every(({ onConflict, unique }) => onConflict === 'keep' && unique === 'ever'))
+    return given.every(isUnkeyed) ? createUnkeyed(context, given, along) : createIn(context, db, given, { isPatient: false, along })
+  return createInOne(context, given)
 }
 
-/**
- * All in one transaction of ours. What it turns out to lack is got outside of it, on no second connection: all of them may be held
- * by others that lack something too.
- */
+/** All in one transaction of ours. What it turns out to lack is made outside of it, on no second connection. */
 async function createInOne(context: Context, rows: readonly NewOccurrence[]): Promise<Created> {
-  const { db, dictionary, facts } = context
+  const { db, names, versions } = context
   for (let tries = 1; ; tries++) {
     try {
       return await db.transaction(async (session) => {
@@ -71,10 +62,10 @@ async function createInOne(context: Context, rows: readonly NewOccurrence[]): Pr
         return created
       })
     } catch (error) {
-      if (error instanceof NamesNeeded) await dictionary.addKinds(error.kinds)
+      if (error instanceof NamesNeeded) await names.addForms(error.forms)
       else if (!(error instanceof JobsChanged)) throw error
       else if (tries >= mostTries) throw storeFailure(new ConflictError(error.message))
-      else await facts.refresh(db, seriesOf(context, rows))
+      else await versions.refresh(db, seriesOf(context, rows))
     }
   }
 }
@@ -84,15 +75,10 @@ function isUnkeyed({ key, source }: NewOccurrence): boolean {
   return key === null && source !== 'schedule' && source !== 'recovery'
 }
 
-/** Ids made for this very call are new, unless the call is said again: looking first would cost a good part of the insert. */
-async function createUnkeyed(
-  context: Context,
-  session: Session,
-  rows: readonly NewOccurrence[],
-  along: Notification | null,
-): Promise<Created> {
+/** Ids made for this very call are new, unless the call is repeated: looking first would cost a good part of the insert. */
+async function createUnkeyed(context: Context, rows: readonly NewOccurrence[], along: Notification | null): Promise<Created> {
   try {
-    return await createIn(context, session, rows, { areNew: true, along })
+    return await createIn(context, context.db, rows, { areNew: true, along })
   } catch (error) {
     if (isDuplicate(error)) return createIn(context, context.db, rows)
     throw error
@@ -105,32 +91,51 @@ async function createIn(
   rows: readonly NewOccurrence[],
   manner: Manner = {},
 ): Promise<Created> {
-  for (let tries = 1; ; tries++) {
-    const { now, created } = await insertNew(context, session, rows, manner)
-    if (created === 'all') return { answers: rows.map(madeAnswer), hints: dueHints(rows, now), isTold: Boolean(manner.along) }
-    const answers = new Map<NewOccurrence, CreateAnswer>()
-    for (const row of rows) {
-      // Of several with the same id the first has made it.
-      if (created.delete(row.id)) answers.set(row, madeAnswer(row))
-    }
-    const left = rows.filter((row) => !answers.has(row))
-    const hints: Hint[] = dueHints(
-      rows.filter((row) => answers.has(row)),
-      now,
+  const answers = new Map<number, CreatedRow>()
+  const hints: Hint[] = []
+  /** How many ids of each row belong to canceled occurrences that free their key. */
+  const canceled = rows.map(() => 0)
+  let refs: readonly number[] = []
+  for (let tries = 1; answers.size < rows.length; tries++) {
+    // A place in the call has its number from the first try, so rows stay in their order.
+    const left = rows.flatMap((row, at): Conflict[] => {
+      if (answers.has(at)) return []
+      return [{ at, row: canceled[at] === 0 ? row : { ...row, id: idAfter(row, canceled[at] as number) } }]
+    })
+    const drawn = left.flatMap(({ at }) => refs[at] ?? [])
+    const inserted = await insertNew(
+      context,
+      session,
+      left.map(({ row }) => row),
+      tries === 1 ? manner : { ...manner, along: null },
+      drawn,
     )
-    if (left.length > 0) {
-      const found = await resolve(context, session, left, manner.isOwn ?? false)
-      for (const [row, answer] of found.answers) answers.set(row, answer)
-      hints.push(...found.hints)
+    const { now, created } = inserted
+    if (created === 'all' && tries === 1) return { rows: rows.map(madeAnswer), hints: dueHints(rows, now), isTold: Boolean(manner.along) }
+    if (tries === 1) refs = inserted.refs
+    const made = left.filter(({ row }) => created === 'all' || created.delete(row.id))
+    for (const { at, row } of made) answers.set(at, madeAnswer(row))
+    hints.push(
+      ...dueHints(
+        made.map(({ row }) => row),
+        now,
+      ),
+    )
+    const rest = left.filter(({ at }) => !answers.has(at))
+    if (rest.length > 0) {
+      const resolved = await resolveConflicts(context, session, rest, manner.isOwn ?? false)
+      for (const [at, answer] of resolved.answers) answers.set(at, answer)
+      for (const at of resolved.free) canceled[at] = (canceled[at] as number) + 1
+      hints.push(...resolved.hints)
     }
-    if (answers.size === rows.length) return { answers: rows.map((row) => answers.get(row) as CreateAnswer), hints }
-    // What stood in the way was pruned meanwhile.
-    if (tries >= mostTries) throw new Error('What stands in the way of a new occurrence cannot be found')
+    // What was in the way was pruned meanwhile.
+    if (tries > 10 * mostTries) throw storeFailure(new ConflictError('what is in the way of a new occurrence cannot be found'))
   }
+  return { rows: rows.map((_, at) => answers.get(at) as CreatedRow), hints }
 }
 
-function madeAnswer({ id }: NewOccurrence): CreateAnswer {
-  return { id, outcome: 'created', differs: false }
+function madeAnswer({ id }: NewOccurrence): CreatedRow {
+  return { id, outcome: 'created', state: 'pending', differs: false }
 }
 
 function dueHints(rows: readonly NewOccurrence[], now: number): Hint[] {

@@ -1,32 +1,32 @@
-// Finds the handles of occurrences. Nothing here needs the dictionary, so that it also works in a transaction of the caller's.
-import { keyedId } from '../../model/ids.ts'
+// Finds the numbers of occurrences. Nothing here needs names that were learned, so it also works in a caller's transaction.
 import { isEnd, stateAfter, turnEnds } from '../../model/lifecycle.ts'
 import type { Which } from '../store.ts'
-import { each, lacks } from './by-key.ts'
-import type { Context } from './context.ts'
-import type { Session } from './database.ts'
+import { each, lacks } from './connection/by-key.ts'
+import type { Session } from './connection/session.ts'
+import { standing, stateOfStanding } from './occurrence/standing.ts'
 
 type RefRow = [ref: number | string | bigint | null]
 
 const byId = `SELECT o.ref FROM ${each('occurrence', 'id = $1::uuid')} o
   WHERE $2::text IS NULL OR (SELECT s.tenant FROM punctual.series s WHERE s.ref = o.series) = $2`
 
-// Each part is only looked at when those before it have found nothing.
-const byKey = `SELECT coalesce(
-    (SELECT o.ref FROM punctual.occurrence o WHERE o.id = $1::uuid),
-    (SELECT l.ref FROM punctual.series s JOIN punctual.live_key l ON l.series = s.ref AND l.key = $4
-      WHERE s.tenant = $2 AND s.job = $3),
-    (SELECT o.ref FROM punctual.occurrence o WHERE o.series = (SELECT s.ref FROM punctual.series s WHERE s.tenant = $2 AND s.job = $3)
-      AND o.key = $4 ORDER BY o.ref DESC LIMIT 1)
-  ) AS ref`
+/** Older ones than these have ended: only the newest of a key can be live, but for some that a person has revived. */
+const mostOfKey = 50
 
-/** The handle of one occurrence. Of several with the same key: the one the key stands for, or else the newest. */
-export async function findRef(session: Session, _: Context, which: Which): Promise<number | null> {
+const byKey = `SELECT o.ref FROM (
+    SELECT i.ref, i.series FROM punctual.occurrence i JOIN punctual.form f ON f.ref = i.form
+    WHERE i.series = (SELECT s.ref FROM punctual.series s WHERE s.tenant = $1 AND s.job = $2) AND i.key = $3
+      AND ($4::text IS NULL OR f.uniqueness = $4::text::punctual.uniqueness)
+    ORDER BY i.ref DESC LIMIT ${mostOfKey}) o ${standing}
+  ORDER BY ${stateOfStanding} IN ('pending', 'retrying', 'waiting', 'running') DESC, o.ref DESC LIMIT 1`
+
+/** One occurrence. Of several with the same key: the live one, or else the newest. */
+export async function findRef(session: Session, which: Which): Promise<number | null> {
   if ('id' in which && !isUuid(which.id)) return null
   const [row] =
     'id' in which
       ? await session.all<RefRow>(byId, [which.id, which.tenant ?? null])
-      : await session.all<RefRow>(byKey, [keyedId(which.tenant, which.job, which.key), which.tenant, which.job, which.key])
+      : await session.all<RefRow>(byKey, [which.tenant, which.job, which.key, which.unique ?? null])
   const ref = row?.[0] ?? null
   return ref === null ? null : Number(ref)
 }
@@ -40,10 +40,9 @@ const ofEntity = `SELECT o.ref FROM punctual.series s JOIN punctual.occurrence o
     AND ${lacks('turn', `ref = o.ref AND "end" IN (${lastEnds.map((end) => `'${end}'`).join(', ')})`)}
   ORDER BY o.ref`
 
-/** The handles of all that have not ended and are about an entity, the oldest first. */
+/** All that have not ended and are about an entity, the oldest first. */
 export async function findOfEntity(
   session: Session,
-  _: Context,
   { tenant, job, entity }: { readonly tenant: string; readonly job: string; readonly entity: string },
 ): Promise<number[]> {
   const rows = await session.all<RefRow>(ofEntity, [tenant, job, entity])

@@ -4,8 +4,8 @@ import type { PostgresOptions } from './options.ts'
 import { PostgresStore } from './postgres-store.ts'
 
 export type { Queryable } from '../store.ts'
-export { fromDrizzle, fromKysely, fromPrisma } from './adapters.ts'
-export { type Migrated, migrate } from './migrate.ts'
+export { fromDrizzle, fromKysely, fromPrisma } from './connection/adapters.ts'
+export { type Migrated, migrate } from './schema/migrate.ts'
 export type { PostgresOptions } from './options.ts'
 
 /**

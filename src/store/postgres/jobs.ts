@@ -1,89 +1,105 @@
-import type { JobRecord } from '../../model/job.ts'
-import { specText } from '../../model/job.ts'
-import { putJob as putInLedger } from '../ledger/jobs.ts'
-import { jobKey } from '../ledger/ledger.ts'
+import { type JobRecord, specText, type VersionRecord } from '../../model/job.ts'
+import { isWithdrawn, putJobRule } from '../rules/put-job.ts'
+import { type JobRow, jobColumns, jobRecord, type VersionRow, versionColumns, versionRecord } from '../rows/job-row.ts'
 import { toJson } from '../rows/json.ts'
-import type { JobPut } from '../store.ts'
-import { each } from './by-key.ts'
-import type { Context } from './context.ts'
-import { flush } from './flush.ts'
-import { loadJobs } from './plan.ts'
-import { Slice } from './slice.ts'
+import type { Hint, JobPut, JobPutAnswer, JobQuery } from '../store.ts'
+import { Changes } from './changes/changes.ts'
+import type { Session } from './connection/session.ts'
+import { type Context, storeNow } from './context.ts'
+import { askedSeries } from './names/series-filter.ts'
+import { takeIdleWhere } from './occurrence/idle.ts'
 
-export async function putJob(context: Context, put: JobPut) {
-  const { db, dictionary, facts } = context
+export async function putJob(
+  context: Context,
+  put: JobPut,
+): Promise<{ readonly answer: JobPutAnswer; readonly hints: readonly Hint[] }> {
+  const { db, names, versions } = context
   const { tenant, name } = put
-  await dictionary.addSeries([{ tenant, job: name }])
-  const series = dictionary.series(tenant, name).ref
-  const { isNew, ...rest } = await db.transaction(async (session) => {
+  await names.addSeries([{ tenant, job: name }])
+  const series = names.series(tenant, name).ref
+  const { answer, hints, isNew } = await db.transaction(async (session) => {
     // A job that does not exist yet has no row to lock.
     await session.all('SELECT ref FROM punctual.series WHERE ref = $1 FOR UPDATE', [series])
-    const slice = await Slice.begin(session, context)
-    await loadJobs(slice, [series])
-    const key = jobKey(tenant, name)
-    const known = slice.ledger.jobs.get(key)
-    if (known) await loadPlanned(slice, series, put)
-    const answer = putInLedger(slice.ledger, put)
-    const job = slice.ledger.jobs.get(key)
-    if (job && !isSame(known, job)) await writeJob(slice, series, job)
-    const isNew = job !== undefined && job.version !== known?.version
-    if (isNew) await addVersion(slice, series, job, put)
-    await flush(slice)
-    return { answer, hints: slice.hints, isNew }
+    const [[now]] = (await session.all<[number]>(`SELECT ${storeNow} AS now`, [context.now()])) as [[number]]
+    const [row] = await session.all<OwnRow>(`${selectJob} WHERE s.ref = $1 FOR UPDATE OF j`, [series])
+    const known = row ? jobRecord(row, JSON.parse(row[10] as string)) : null
+    const { outcome, job, version } = putJobRule(known, put, now)
+    if (job && outcome !== 'conflict' && !isSame(known, job)) await writeJob(session, series, job)
+    if (!version) return { answer: { outcome, job }, hints: [], isNew: false }
+    await addVersion(session, series, version)
+    const isLine = await withdraw(context, session, series, version.effectiveAt, now)
+    const told: Hint[] = [{ kind: 'job' }, ...(isLine ? [{ kind: 'due' as const, at: now }] : [])]
+    return { answer: { outcome, job }, hints: told, isNew: true }
   })
-  // Who puts a job makes work of it next. What cannot be read now is read then.
-  if (isNew) await facts.refresh(db, [series]).catch(() => {})
-  return rest
+  // A job that was just put is used next. What cannot be read now is read then.
+  if (isNew) await versions.refresh(db, [series]).catch(() => {})
+  return { answer, hints }
 }
 
-/** The planned instants that the change may take back. */
-async function loadPlanned(slice: Slice, series: number, { effectiveAt }: JobPut): Promise<void> {
-  const rows = await slice.session.all<[number]>(
-    `SELECT r.ref FROM punctual.ready r CROSS JOIN ${each('occurrence', 'ref = r.ref')} o
-      WHERE r.series = $1 AND r.planned AND o.scheduled_at >= $2::float8 AND o.source = 'schedule'`,
-    [series, Math.max(effectiveAt ?? slice.now, slice.now)],
-  )
-  await slice.gather(rows.map(([ref]) => ref))
+/** Takes back what older versions have planned from then on. */
+async function withdraw(context: Context, session: Session, series: number, effectiveAt: number, now: number): Promise<boolean> {
+  const where = `p.series = $1 AND p.planned AND NOT p.begun
+    AND (SELECT o.scheduled_at FROM punctual.occurrence o WHERE o.ref = p.ref) >= $2::float8`
+  const changes = new Changes(now)
+  for (const idle of await takeIdleWhere(context, session, where, [series, effectiveAt])) {
+    if (isWithdrawn(idle.record, idle.hasBegun, effectiveAt)) changes.remove(idle)
+    else changes.putBack(idle, idle.isRetrying, idle.wait)
+  }
+  return changes.write(session)
 }
 
 /** Declaring the same again writes nothing. */
-function isSame(before: JobRecord | undefined, after: JobRecord): boolean {
+function isSame(before: JobRecord | null, after: JobRecord): boolean {
   return (
-    before !== undefined &&
+    before !== null &&
     before.version === after.version &&
     toJson(before.declared) === toJson(after.declared) &&
     toJson(before.override) === toJson(after.override)
   )
 }
 
-async function writeJob({ session }: Slice, series: number, job: JobRecord): Promise<void> {
+async function writeJob(session: Session, series: number, job: JobRecord): Promise<void> {
+  const { version, declared, override, tz, cursor, nextAt, createdAt, updatedAt } = job
   await session.all(
     `INSERT INTO punctual.job (series, version, declared, override, tz, cursor, next_at, created_at, updated_at)
       VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
       ON CONFLICT (series) DO UPDATE SET version = $2, declared = $3, override = $4, tz = $5, cursor = $6, next_at = $7, updated_at = $9`,
-    [
-      series,
-      job.version,
-      toJson(job.declared),
-      toJson(job.override),
-      job.tz,
-      job.cursor,
-      job.nextAt,
-      job.createdAt,
-      job.updatedAt,
-    ],
+    [series, version, toJson(declared), toJson(override), tz, cursor, nextAt, createdAt, updatedAt],
   )
 }
 
-async function addVersion(
-  slice: Slice,
-  series: number,
-  { version, spec, tenant, name }: JobRecord,
-  { by }: JobPut,
-): Promise<void> {
-  const added = slice.ledger.versions.get(jobKey(tenant, name))?.find((one) => one.version === version)
-  await slice.session.all(
+async function addVersion(session: Session, series: number, { version, spec, effectiveAt, createdAt, by }: VersionRecord): Promise<void> {
+  await session.all(
     'INSERT INTO punctual.job_version (series, version, spec, effective_at, created_at, by_whom) VALUES ($1, $2, $3, $4, $5, $6)',
-    [series, version, specText(spec), added?.effectiveAt ?? slice.now, slice.now, by],
+    [series, version, specText(spec), effectiveAt, createdAt, by],
   )
 }
+
+type OwnRow = [...JobRow, spec: string | null, series: number]
+
+const selectJob = `SELECT ${jobColumns}, v.spec, j.series FROM punctual.series s JOIN punctual.job j ON j.series = s.ref
+  JOIN punctual.job_version v ON v.series = j.series AND v.version = j.version`
+
+export async function readJobs({ db }: Context, { tenant, name, after, limit }: JobQuery): Promise<readonly JobRecord[]> {
+  const { where, values } = askedSeries({ tenant, job: name }, 2)
+  const further = after ? `AND (s.job, s.tenant) > ($${values.length + 2}, $${values.length + 3})` : ''
+  const rows = await db.all<OwnRow>(`${selectJob} WHERE ${where} ${further} ORDER BY s.job, s.tenant LIMIT $1`, [
+    limit,
+    ...values,
+    ...(after ? [after.name, after.tenant] : []),
+  ])
+  return rows.map((row) => jobRecord(row, JSON.parse(row[10] as string)))
+}
+
+export async function readVersions(
+  { db }: Context,
+  { tenant, name }: { tenant: string; name: string },
+): Promise<readonly VersionRecord[]> {
+  const rows = await db.all<VersionRow>(
+    `SELECT ${versionColumns} FROM punctual.series s JOIN punctual.job_version v ON v.series = s.ref
+      WHERE s.tenant = $1 AND s.job = $2 ORDER BY v.version`,
+    [tenant, name],
+  )
+  return rows.map(versionRecord)
+}
+

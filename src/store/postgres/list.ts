@@ -2,20 +2,24 @@
 import type { OccurrenceState } from '../../model/lifecycle.ts'
 import type { OccurrenceSummary } from '../../model/occurrence.ts'
 import { decodeCursor, encodeCursor, type OccurrenceFilter, type Page } from '../query.ts'
-import { column } from './arrays.ts'
+import { type RangeRow, rangeColumns, rangeRecord } from '../rows/range-row.ts'
+import type { RangeRecord } from '../store.ts'
+import { column } from './connection/arrays.ts'
 import type { Context } from './context.ts'
-import type { Session } from './database.ts'
-import { matching, recent, type Search, searches } from './searches.ts'
-import { onSnapshot, reading } from './snapshot.ts'
-import { readSummaries, standing, stateOfStanding } from './summary.ts'
-import { allWithin, endOf, windowOf } from './window.ts'
+import type { Session } from './connection/session.ts'
+import { matching, recent, type Search, searches } from './list/searches.ts'
+import { onSnapshot, reading } from './list/snapshot.ts'
+import { readSummaries } from './list/summary.ts'
+import { type Asked, askedSeries } from './names/series-filter.ts'
+import { allWithin, endOf, windowOf } from './list/window.ts'
+import { standing, stateOfStanding } from './occurrence/standing.ts'
 
 export async function list(context: Context, filter: OccurrenceFilter): Promise<Page<OccurrenceSummary>> {
   const below = filter.cursor === undefined ? Number.MAX_SAFE_INTEGER : decodeCursor(filter.cursor)
   return onSnapshot(context, async (session) => {
-    const refs = context.isCompat ? await search(session, filter, below) : await searchInOrder(session, filter, below)
+    const refs = await searchInOrder(session, filter, below)
     const page = refs.slice(0, filter.limit)
-    const items = await readSummaries(session, context.dictionary, page)
+    const items = await readSummaries(session, context.names, page)
     const last = page.at(-1)
     return { items, cursor: last !== undefined && refs.length > page.length ? encodeCursor(last) : null }
   })
@@ -68,4 +72,24 @@ async function inStates(
     [column(refs), column(states), limit],
   )
   return rows.map(([ref]) => ref)
+}
+
+/** Ranges of instants that were passed over, the newest first. */
+export async function listRanges(
+  { db }: Context,
+  { limit, ...of }: Asked & { readonly limit: number },
+): Promise<readonly RangeRecord[]> {
+  const { where, values } = askedSeries(of, 2)
+  // The index holds the ranges of each series in order; of all series together, the table does.
+  const newest =
+    values.length === 0
+      ? 'punctual.range r JOIN punctual.series s ON s.ref = r.series'
+      : `punctual.series s CROSS JOIN LATERAL (
+          SELECT i.* FROM punctual.range i WHERE i.series = s.ref ORDER BY i.seq DESC LIMIT $1
+        ) r`
+  const rows = await db.all<RangeRow>(`SELECT ${rangeColumns} FROM ${newest} WHERE ${where} ORDER BY r.seq DESC LIMIT $1`, [
+    limit,
+    ...values,
+  ])
+  return rows.map(rangeRecord)
 }

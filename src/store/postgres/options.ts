@@ -1,6 +1,6 @@
 import { PunctualError } from '../../errors.ts'
 import { checkOptions } from '../../model/limits.ts'
-import type { Source } from './database.ts'
+import type { Source } from './connection/database.ts'
 
 export interface PostgresOptions {
   /** The schema that holds the tables; made when missing. Default `punctual`. */
@@ -17,16 +17,11 @@ export interface PostgresOptions {
   readonly listenUrl?: string | false
   /** Whether opening the store makes and upgrades its tables. False: `punctual migrate` does. Default true. */
   readonly createTables?: boolean
-  /**
-   * Keeps to what CockroachDB, YugabyteDB and Citus have in common with PostgreSQL: no SKIP LOCKED, no notifications, no tuning of
-   * tables. Default false.
-   */
-  readonly compat?: boolean
 }
 
 export type CheckedOptions = Required<PostgresOptions>
 
-const names = ['schema', 'prepare', 'listenUrl', 'createTables', 'compat'] as const
+const names = ['schema', 'prepare', 'listenUrl', 'createTables'] as const
 
 export function checkPostgresOptions(options: PostgresOptions): Omit<CheckedOptions, 'listenUrl'> & PostgresOptions {
   checkOptions(options, names, 'postgres')
@@ -38,7 +33,6 @@ export function checkPostgresOptions(options: PostgresOptions): Omit<CheckedOpti
     schema: checkSchemaName(schema),
     prepare: checkFlag(options.prepare, 'prepare', true),
     createTables: checkFlag(options.createTables, 'createTables', true),
-    compat: checkFlag(options.compat, 'compat', false),
   }
 }
 

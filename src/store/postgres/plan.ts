@@ -1,155 +1,199 @@
-import { jobId } from '../../model/ids.ts'
-import { type JobRecord, kindOf } from '../../model/job.ts'
-import { jobKey } from '../ledger/ledger.ts'
-import { plan as planInLedger } from '../ledger/plan.ts'
-import type { JobPlan, PlanAnswer } from '../store.ts'
-import { column } from './arrays.ts'
-import { insertRows } from './batch.ts'
-import { has } from './by-key.ts'
+import { inDoorOrder } from '../../model/limit.ts'
+import { bareEnd } from '../../model/turn.ts'
+import { draftPlanned } from '../rules/draft.ts'
+import { isPlanned } from '../rules/verdict.ts'
+import type { Hint, JobPlan, PlanAnswer, PlannedOccurrence } from '../store.ts'
+import { Changes } from './changes/changes.ts'
+import { column } from './connection/arrays.ts'
+import { lacks } from './connection/by-key.ts'
+import { isDuplicate } from './connection/failure.ts'
+import type { Session } from './connection/session.ts'
 import type { Context } from './context.ts'
-import { flush } from './flush.ts'
-import { Slice } from './slice.ts'
+import { updateRecord } from './create/conflicts.ts'
+import { NamesNeeded } from './names/names.ts'
+import { takeIdleWhere } from './occurrence/idle.ts'
+import { extraOf, formOf, isGated } from './occurrence/record.ts'
 
-export async function plan(context: Context, plans: readonly JobPlan[]) {
-  const { db, dictionary, facts } = context
-  await dictionary.lookUpSeries(
-    db,
-    plans.map(({ tenant, job }) => ({ tenant, job })),
-  )
-  const known = plans.filter(({ tenant, job }) => dictionary.findSeries(tenant, job))
-  const series = known.map(({ tenant, job }) => dictionary.series(tenant, job).ref)
-  await facts.refresh(db, series)
-  await dictionary.addKinds(known.flatMap((one) => kindsOf(context, one)))
-  return db.transaction(async (session) => {
-    // A pause that comes in between would not be in the plans.
-    await session.all('SELECT pause_revision FROM punctual.meta FOR KEY SHARE')
-    const slice = await Slice.begin(
-      session,
-      context,
-      plans.reduce((sum, { rows }) => sum + rows.length, 0),
-    )
-    await loadJobs(slice, series)
-    await loadTaken(slice, plans)
-    const answers = planInLedger(slice.ledger, plans)
-    await Promise.all([writeRanges(slice), flush(slice)])
-    await writeJobs(slice, plans, answers)
-    return { answers, hints: slice.hints }
+export { jobsToPlan } from './plan/jobs-to-plan.ts'
+
+/** Plans jobs, all by one statement; the words on stranded instants, where there are any, in the same transaction. */
+export async function plan(
+  context: Context,
+  plans: readonly JobPlan[],
+): Promise<{ readonly answer: readonly PlanAnswer[]; readonly hints: readonly Hint[] }> {
+  const { db, names, versions } = context
+  await names.findAllSeries(db, plans)
+  const known = plans.filter(({ tenant, job }) => names.findSeries(tenant, job))
+  const stale = known.flatMap(({ tenant, job, version, rows }) => {
+    const { ref } = names.series(tenant, job)
+    return versions.newest(ref) < Math.max(version, ...rows.map((row) => row.version)) ? [ref] : []
   })
-}
-
-/** The kinds that the rows of a plan may have: of every version, since the rows say which one they belong to. */
-function kindsOf({ dictionary, facts }: Context, { tenant, job, rows }: JobPlan) {
-  const versions = facts.versions(dictionary.series(tenant, job).ref) ?? []
-  const kinds = [...new Set(versions.map(({ spec }) => kindOf(spec)))]
-  const priorities = [...new Set(rows.map(({ priority }) => priority))]
-  return kinds.flatMap((kind) => priorities.map((priority) => ({ kind, priority })))
-}
-
-type JobRow = [
-  series: number,
-  version: number,
-  tz: string,
-  cursor: number,
-  nextAt: number | null,
-  createdAt: number,
-  updatedAt: number,
-]
-
-/** Locks the jobs, so that nobody else plans or changes them, and reads how far they are. */
-export async function loadJobs(slice: Slice, series: readonly number[]): Promise<void> {
-  const { session, context, ledger } = slice
-  const rows = await session.all<[...JobRow, declared: string | null, override: string | null]>(
-    `SELECT series, version, tz, cursor, next_at, created_at, updated_at, declared, override FROM punctual.job
-      WHERE series = ANY($1::int[]) ORDER BY series FOR UPDATE`,
-    [column(series)],
-  )
-  await slice.loadVersions(series)
-  for (const [ref, version, tz, cursor, nextAt, createdAt, updatedAt, declared, override] of rows) {
-    const { tenant, job } = context.dictionary.seriesByRef(ref)
-    const spec = context.facts.versions(ref)?.find((one) => one.version === version)?.spec
-    if (!spec) continue
-    const record: JobRecord = {
-      id: jobId(tenant, job),
-      tenant,
-      name: job,
-      version,
-      spec,
-      declared: declared === null ? null : JSON.parse(declared),
-      override: override === null ? null : JSON.parse(override),
-      createdAt,
-      updatedAt,
-      tz,
-      cursor,
-      nextAt,
+  await versions.refresh(db, stale)
+  const rows = known.flatMap((one) => one.rows.map((row) => draft(context, one, row)))
+  await names.addForms(rows)
+  const isWord = known.some(({ revive, drop }) => revive.length + drop.length > 0)
+  for (let tries = 1; ; tries++) {
+    try {
+      const { now, created } = isWord
+        ? await db.transaction(async (session) => {
+            const planned = await insert(context, session, known, rows)
+            for (const one of known) await decide(context, session, one, planned)
+            return planned
+          })
+        : await insert(context, db, known, rows)
+      return { answer: plans.map((one) => answerOf(context, one, created)), hints: hintsOf(context, known, created, now) }
+    } catch (error) {
+      if (error instanceof NamesNeeded) await names.addForms(error.forms)
+      // The same instant was planned at the same moment: its job has moved on, which the next try sees.
+      else if (!isDuplicate(error) || tries > 3) throw error
     }
-    ledger.jobs.set(jobKey(tenant, job), record)
   }
 }
 
-/** What is there already: ids that are taken, and instants that wait for the planner's word. */
-async function loadTaken(slice: Slice, plans: readonly JobPlan[]): Promise<void> {
-  const { session, context, ledger } = slice
-  const ids = column(plans.flatMap(({ rows }) => rows.map(({ id }) => id)))
-  const undecided = plans
-    .filter(({ revive, drop }) => revive.length + drop.length > 0)
-    .flatMap(({ tenant, job }) => context.dictionary.findSeries(tenant, job)?.ref ?? [])
-  const [taken, buried, stranded] = await Promise.all([
-    session.all<[number]>('SELECT ref FROM punctual.occurrence WHERE id = ANY($1::uuid[])', [ids]),
-    session.all<[string, number]>('SELECT id, until FROM punctual.tombstone WHERE id = ANY($1::uuid[])', [ids]),
-    session.all<[number]>("SELECT ref FROM punctual.waiting WHERE reason = 'stranded' AND series = ANY($1::int[])", [
-      column(undecided),
-    ]),
+function draft({ names, versions }: Context, { tenant, job }: JobPlan, row: PlannedOccurrence) {
+  const series = names.series(tenant, job).ref
+  const known = versions.of(series) ?? []
+  const spec = (known.find(({ version }) => version === row.version) ?? known.at(-1))?.spec
+  if (!spec) throw new Error(`The job ${job} has no versions`)
+  const record = draftPlanned({ tenant, name: job, spec }, row, 0)
+  return { row, series, record, form: formOf(record), isGated: isGated(record) }
+}
+
+type Drafted = ReturnType<typeof draft>
+
+interface Planned {
+  readonly now: number
+  /** By series: how many rows were new. Jobs that had changed are left out. */
+  readonly created: ReadonlyMap<number, number>
+}
+
+// ok: the jobs that are as the plans say; the lock keeps a pause from coming in between. fresh: rows whose ids are neither in use
+// nor buried. A pause that was over and had no instants left is looked at again when it gets one.
+const insertPlans = `WITH t AS MATERIALIZED (SELECT coalesce($1::float8, punctual.now_ms()) AS now),
+  m AS MATERIALIZED (SELECT pause_revision FROM punctual.meta FOR KEY SHARE),
+  given AS MATERIALIZED (
+    SELECT * FROM unnest($2::int[], $3::int[], $4::float8[], $5::bigint[], $6::float8[], $7::float8[], $8::text[])
+      p (series, version, cursor, revision, through, next_at, tz)),
+  ok AS (
+    UPDATE punctual.job j SET cursor = p.through, tz = p.tz, next_at = CASE
+        WHEN (SELECT true FROM punctual.waiting w WHERE w.series = p.series AND w.reason = 'stranded' LIMIT 1) THEN least(p.next_at, t.now)
+        ELSE p.next_at END
+    FROM given p, m, t WHERE j.series = p.series AND j.version = p.version AND j.cursor = p.cursor AND m.pause_revision = p.revision
+    RETURNING j.series),
+  n AS MATERIALIZED (
+    SELECT nextval('punctual.occurrence_ref_seq') AS ref, r.* FROM unnest($9::uuid[], $10::int[], $11::int[], $12::int[], $13::smallint[], $14::text[],
+        $15::text[], $16::jsonb[], $17::float8[], $18::float8[], $19::float8[], $20::boolean[], $21::boolean[], $22::text[], $23::text[])
+      WITH ORDINALITY r (id, series, form, kind, priority, extra, payload, limits, at, due_at, expires_at, planned, recovery, state, reason, place)
+    WHERE r.series IN (SELECT series FROM ok) AND ${lacks('occurrence', 'id = r.id')} AND ${lacks('tombstone', 'id = r.id')} ORDER BY r.place),
+  o AS (
+    INSERT INTO punctual.occurrence (ref, id, series, form, extra, payload, scheduled_at, created_at)
+    SELECT n.ref, n.id, n.series, n.form, n.extra, n.payload, n.at, t.now FROM n, t),
+  r AS (
+    INSERT INTO punctual.ready (kind, priority, due_at, ref, series, turn, begun, retrying, planned, recovery, gate, granted, expires_at, limits)
+    SELECT kind, priority, due_at, ref, series, 1, false, false, planned, recovery, limits IS NOT NULL, 0, expires_at, limits FROM n WHERE state IS NULL),
+  e AS (
+    INSERT INTO punctual.turn (ref, turn, series, due_at, "end", ended_at, reason)
+    SELECT n.ref, 1, n.series, n.due_at, n.state::punctual.turn_end, t.now, n.reason FROM n, t WHERE n.state IS NOT NULL),
+  g AS (
+    INSERT INTO punctual.range (series, version, from_at, to_at, count, state, reason, recorded_at)
+    SELECT r.series, r.version, r.from_at, r.to_at, r.count, r.state::punctual.passed_state, r.reason, t.now
+    FROM t, unnest($24::int[], $25::int[], $26::float8[], $27::float8[], $28::bigint[], $29::text[], $30::text[])
+      WITH ORDINALITY r (series, version, from_at, to_at, count, state, reason, place) WHERE r.series IN (SELECT series FROM ok) ORDER BY r.place),
+  c AS (
+    INSERT INTO punctual.count_delta (series, pending, missed, skipped)
+    SELECT a.series, sum(a.pending), sum(a.missed), sum(a.skipped) FROM (
+      SELECT series, (state IS NULL)::int AS pending, coalesce(state = 'missed', false)::int AS missed, coalesce(state = 'skipped', false)::int AS skipped FROM n
+      UNION ALL
+      SELECT r.series, 0, CASE WHEN r.state = 'missed' THEN r.count ELSE 0 END, CASE WHEN r.state = 'skipped' THEN r.count ELSE 0 END
+      FROM unnest($24::int[], $28::bigint[], $29::text[]) r (series, count, state) WHERE r.series IN (SELECT series FROM ok)) a GROUP BY a.series),
+  q AS (
+    UPDATE punctual.pause SET swept = false FROM n JOIN punctual.series s ON s.ref = n.series
+    WHERE pause.swept AND (pause.tenant IS NULL OR pause.tenant = s.tenant) AND (pause.job IS NULL OR pause.job = s.job)
+      AND pause.from_at <= n.at AND n.at < pause.to_at)
+  SELECT t.now, ok.series, (SELECT count(*) FROM n WHERE n.series = ok.series) AS created FROM t LEFT JOIN ok ON true`
+
+async function insert(context: Context, session: Session, plans: readonly JobPlan[], rows: readonly Drafted[]): Promise<Planned> {
+  if (plans.length === 0) return { now: context.guessNow(), created: new Map() }
+  const { names } = context
+  const ofPlans = <T extends string | number | null>(value: (plan: JobPlan) => T) => column(plans.map(value))
+  const ofRows = <T extends string | number | boolean | null>(value: (row: Drafted) => T) => column(rows.map(value))
+  const ranges = plans.flatMap((one) => one.ranges.map((range) => ({ ...range, version: one.version, plan: one })))
+  const seriesOf = ({ tenant, job }: JobPlan) => names.series(tenant, job).ref
+  const found = await session.all<[now: number, series: number | null, created: number]>(insertPlans, [
+    context.now(),
+    ofPlans(seriesOf),
+    ofPlans(({ version }) => version),
+    ofPlans(({ cursor }) => cursor),
+    ofPlans(({ pauseRevision }) => pauseRevision),
+    ofPlans(({ through }) => through),
+    ofPlans(({ nextAt }) => nextAt),
+    ofPlans(({ tz }) => tz),
+    ofRows(({ row }) => row.id),
+    ofRows(({ series }) => series),
+    ofRows(({ form }) => names.form(form).ref),
+    ofRows(({ form }) => names.form(form).kindRef),
+    ofRows(({ row }) => row.priority),
+    ofRows(({ record }) => extraOf(record)),
+    ofRows(({ record }) => record.payload),
+    ofRows(({ record, isGated: has }) => (has ? JSON.stringify(record.limits) : null)),
+    ofRows(({ row }) => row.at),
+    ofRows(({ row }) => row.dueAt),
+    ofRows(({ row }) => (row.startWithinMs === null ? null : row.dueAt + row.startWithinMs)),
+    ofRows(({ row }) => isPlanned(row.source)),
+    ofRows(({ row }) => row.source === 'recovery'),
+    ofRows(({ row }) => row.end?.state ?? null),
+    ofRows(({ row }) => row.end?.reason ?? null),
+    column(ranges.map(({ plan: one }) => seriesOf(one))),
+    column(ranges.map(({ version }) => version)),
+    column(ranges.map(({ from }) => from)),
+    column(ranges.map(({ to }) => to)),
+    column(ranges.map(({ count }) => count)),
+    column(ranges.map(({ state }) => state)),
+    column(ranges.map(({ reason }) => reason)),
   ])
-  for (const [id, until] of buried) ledger.tombstones.set(id, until)
-  await slice.gather([...taken, ...stranded].map(([ref]) => ref))
+  const [first] = found as [[number, number | null, number]]
+  context.noteNow(first[0])
+  return { now: first[0], created: new Map(found.flatMap(([, series, count]) => (series === null ? [] : [[series, count]]))) }
 }
 
-/** What a plan knows nothing of and came due while nobody was there must not wait for the next instant. */
-async function writeJobs(
-  { session, context, now }: Slice,
-  plans: readonly JobPlan[],
-  answers: readonly PlanAnswer[],
-): Promise<void> {
-  const planned = plans.filter((_, at) => answers[at]?.outcome === 'planned')
-  if (planned.length === 0) return
-  await session.all(
-    `UPDATE punctual.job j SET cursor = n.cursor, tz = n.tz, next_at = CASE
-        WHEN ${has('waiting', "series = n.series AND reason = 'stranded'")} THEN least(n.next_at, $5::float8)
-        ELSE n.next_at END
-      FROM unnest($1::int[], $2::float8[], $3::float8[], $4::text[]) n (series, cursor, next_at, tz) WHERE j.series = n.series`,
-    [
-      column(planned.map(({ tenant, job }) => context.dictionary.series(tenant, job).ref)),
-      column(planned.map(({ through }) => through)),
-      column(planned.map(({ nextAt }) => nextAt)),
-      column(planned.map(({ tz }) => tz)),
-      now,
-    ],
-  )
+/** The planner's word on instants that came due while nobody was there. */
+async function decide(context: Context, session: Session, one: JobPlan, { now, created }: Planned): Promise<void> {
+  const { ref: series } = context.names.series(one.tenant, one.job)
+  if (!created.has(series)) return
+  const changes = new Changes(now)
+  const where = "p.series = $1 AND p.reason = 'stranded'"
+  let left = 0
+  for (const idle of await takeIdleWhere(context, session, where, [series], ['waiting'])) {
+    const { scheduledAt } = idle.record
+    const revived = one.revive.find(({ at }) => at === scheduledAt)
+    const dropped = one.drop.find(({ at }) => at === scheduledAt)
+    if (revived) {
+      const limits = revived.limits && inDoorOrder(revived.limits)
+      const record = { ...idle.record, source: 'recovery' as const, limits, span: revived.span }
+      await updateRecord(context, session, idle.ref, record, true)
+      changes.reschedule({ ...idle, record }, idle.dueAt, idle.isRetrying)
+    } else if (dropped) {
+      changes.endIdle(idle, { turn: idle.turn, ...bareEnd(dropped.state, now, { reason: dropped.reason }) })
+    } else {
+      left += 1
+      changes.putBack(idle, idle.isRetrying, idle.wait)
+    }
+  }
+  await changes.write(session)
+  if (left === 0) await session.all('UPDATE punctual.job SET next_at = $2 WHERE series = $1', [series, one.nextAt])
 }
 
-async function writeRanges({ session, context, ledger }: Slice): Promise<void> {
-  await insertRows(
-    session,
-    'range',
-    {
-      series: 'int',
-      version: 'int',
-      from_at: 'float8',
-      to_at: 'float8',
-      count: 'bigint',
-      state: 'punctual.passed_state',
-      reason: 'text',
-      recorded_at: 'float8',
-    },
-    ledger.ranges.map(({ tenant, job, version, from, to, count, state, reason, recordedAt }) => [
-      context.dictionary.series(tenant, job).ref,
-      version,
-      from,
-      to,
-      count,
-      state,
-      reason,
-      recordedAt,
-    ]),
-  )
+function answerOf({ names }: Context, { tenant, job }: JobPlan, created: Planned['created']): PlanAnswer {
+  const count = created.get(names.findSeries(tenant, job)?.ref ?? -1)
+  return count === undefined ? { outcome: 'behind' } : { outcome: 'planned', created: Number(count) }
 }
+
+function hintsOf({ names }: Context, plans: readonly JobPlan[], created: Planned['created'], now: number): Hint[] {
+  return plans.flatMap(({ tenant, job, rows, revive }): Hint[] => {
+    if (!created.has(names.series(tenant, job).ref)) return []
+    const first = rows.find((row) => row.end === null)
+    if (first) return [{ kind: 'due', at: first.dueAt }]
+    return revive.length > 0 ? [{ kind: 'due', at: now }] : []
+  })
+}
+

@@ -7,9 +7,10 @@ import type {
   Beat,
   CancelRequest,
   CheckpointItem,
-  ClaimRef,
   ClaimRequest,
+  CreateOptions,
   Hint,
+  Hints,
   JobPlan,
   JobPut,
   JobQuery,
@@ -21,72 +22,71 @@ import type {
   Reopen,
   RescueRequest,
   SettleItem,
+  SettleOptions,
   Store,
   StoreEnv,
   Which,
 } from '../store.ts'
 import { beat } from './beat.ts'
-import { cancel, move } from './cancel.ts'
+import { cancel } from './cancel.ts'
 import { checkpoint } from './checkpoint.ts'
-import { canFollow, claim } from './claim.ts'
+import { claim } from './claim.ts'
+import { Floors } from './claim/floors.ts'
+import { Database, type Source } from './connection/database.ts'
+import { ConflictError, storeFailure } from './connection/failure.ts'
+import type { Session } from './connection/session.ts'
+import { warmUp } from './connection/warm-up.ts'
 import type { Context } from './context.ts'
+import { counts } from './counts.ts'
 import { create, firstDue } from './create.ts'
-import { Database, type Session, type Source } from './database.ts'
-import { Dictionary } from './dictionary.ts'
-import { peek, waiting } from './due.ts'
-import { Facts, readPauses } from './facts.ts'
-import { ConflictError, storeFailure } from './failure.ts'
-import { Floors } from './floors.ts'
-import { HeadStart } from './head-start.ts'
-import { jobsToPlan, readJobs, readVersions } from './job-read.ts'
-import { putJob } from './jobs.ts'
-import { KnownClaims } from './known-claims.ts'
-import { list } from './list.ts'
-import { Hints } from './listen.ts'
-import { bringUp } from './migrate.ts'
+import { get } from './get.ts'
+import { HintLine } from './hints/hints.ts'
+import { Unannounced } from './hints/unannounced.ts'
+import { putJob, readJobs, readVersions } from './jobs.ts'
+import { list, listRanges } from './list.ts'
+import { refreshBlocks } from './list/refresh-blocks.ts'
+import { move } from './move.ts'
+import { Names } from './names/names.ts'
+import { Versions } from './names/versions.ts'
 import { nodes } from './nodes.ts'
 import { checkPostgresOptions, checkSource, type PostgresOptions } from './options.ts'
-import { pause } from './pauses.ts'
-import { plan } from './plan.ts'
+import { pause, selectPauses } from './pause.ts'
+import { backlog, peek } from './peek.ts'
+import { jobsToPlan, plan } from './plan.ts'
 import { type PruneCursor, prune } from './prune.ts'
-import { counts, get, listRanges } from './read.ts'
-import { refreshBlocks } from './refresh-blocks.ts'
 import { rescue } from './rescue.ts'
+import { bringUp } from './schema/migrate.ts'
 import { settle } from './settle.ts'
-import { Untold } from './untold.ts'
-import { warmUp } from './warm-up.ts'
 
 /** What one opening of the store lasts for. */
 interface Opened {
   /** Another one after every loss of a connection; calls under way keep theirs. */
   context: Context
   readonly clock: Clock
-  readonly claiming: { readonly known: KnownClaims; readonly floors: Floors }
-  readonly headStart: HeadStart
-  readonly hints: Hints
-  readonly untold: Untold
+  readonly floors: Floors
+  readonly line: HintLine
+  readonly unannounced: Unannounced
   readonly pruned: PruneCursor & { page: number }
 }
 
 interface Acted<Answer> {
   readonly answer: Answer
   readonly hints: readonly Hint[]
-  /** Other processes have been told of the hints. */
+  /** Other processes were notified. */
   readonly isTold?: boolean | undefined
-  /** Nobody in this process has to be told. */
-  readonly isKnownHere?: boolean
 }
 
 export class PostgresStore implements Store {
   readonly name = 'postgres'
   readonly abilities: ReadonlySet<Ability> = new Set(['tx', 'join', 'durable', 'many-processes'])
   readonly batchLimit = 2000
+  readonly hints: Hints
   readonly reopen?: Reopen
   readonly #source: Source
   readonly #options: ReturnType<typeof checkPostgresOptions>
-  /** Who listens, and how to take that back. */
+  /** The listeners, and how to remove each. */
   readonly #listeners = new Map<(hint: Hint) => void, () => void>()
-  /** Who has opened the store: it closes with the last of them. */
+  /** The engines that have opened the store: it closes with the last of them. */
   readonly #users = new Set<StoreEnv>()
   #opened: Opened | null = null
 
@@ -95,6 +95,14 @@ export class PostgresStore implements Store {
     this.#source = checkSource(source)
     const module = new URL(`index${extname(import.meta.url)}`, import.meta.url).href
     if (typeof source === 'string') this.reopen = { module, factory: 'postgres', given: [source, options] }
+    const isLive = () => this.#opened?.line.isLive ?? false
+    this.hints = {
+      subscribe: (listener) => this.#subscribe(listener),
+      wake: () => this.#wake(),
+      get isLive() {
+        return isLive()
+      },
+    }
   }
 
   async open(env: StoreEnv) {
@@ -107,7 +115,7 @@ export class PostgresStore implements Store {
     }
     this.#opened = opened
     this.#users.add(env)
-    opened.hints.start(opened.clock)
+    opened.line.start(opened.clock)
   }
 
   async close() {
@@ -116,7 +124,7 @@ export class PostgresStore implements Store {
     const opened = this.#opened
     if (this.#users.size > 0 || !opened) return
     this.#opened = null
-    await opened.hints.stop()
+    await opened.line.stop()
     await opened.context.db.close()
   }
 
@@ -133,76 +141,67 @@ export class PostgresStore implements Store {
     return this.#act(({ context }) => pause(context, request))
   }
   async readPauses({ since }: { since?: number }) {
-    return this.#read(({ context }) => readPauses(context.db, since))
+    return this.#read(({ context }) => selectPauses(context.db, since))
   }
   async jobsToPlan(query: { horizonMs: number; limit: number }) {
     return this.#read(({ context }) => jobsToPlan(context, query))
   }
   async plan(plans: readonly JobPlan[]) {
-    return this.#act(async ({ context }) => renamed(await plan(context, plans)))
+    return this.#act(({ context }) => plan(context, plans))
   }
-  async create(rows: readonly NewOccurrence[], tx?: Queryable) {
-    if (tx) return this.#join(tx, (joined, context) => create(context, rows, { joined }))
-    return this.#act(async ({ context, clock, hints, headStart }) => {
+  async create(rows: readonly NewOccurrence[], { tx }: CreateOptions = {}) {
+    if (tx) {
+      const joined = await this.#join(tx as Queryable, async (session, context) => {
+        const created = await create(context, rows, { joined: session })
+        return { answer: created.rows, hints: created.hints }
+      })
+      return { rows: joined, claimed: null }
+    }
+    return this.#act(async ({ context, clock, line }) => {
       const sentAt = clock.mono()
       // The server's clock shows whole milliseconds, and what it has told is never ahead of it.
-      const now = Math.floor(context.guessNow())
-      const due = firstDue(rows, now)
-      const along = hints.along(due)
-      const { created, isFollowed } =
-        due > now || hints.hearers !== 1
-          ? { created: await create(context, rows, { along }), isFollowed: false }
-          : await headStart.lead(
-              () => hints.tell([{ kind: 'due', at: due }]),
-              (onSent) => create(context, rows, { along, onSent }),
-            )
-      if (created.isTold) hints.wentAlong(clock.mono() - sentAt)
-      // A claim looks from the time on that it was told of, which was a guess.
-      const wasFound = created.hints.every((hint) => hint.kind !== 'due' || hint.at >= due)
-      return { ...renamed(created), isTold: created.isTold, isKnownHere: isFollowed && wasFound }
+      const along = line.along(firstDue(rows, Math.floor(context.guessNow())))
+      const created = await create(context, rows, { along })
+      if (created.isTold) line.wentAlong(clock.mono() - sentAt)
+      return { answer: { rows: created.rows, claimed: null }, hints: created.hints, isTold: created.isTold }
     })
   }
   async peek(query: { kinds: readonly string[] }) {
-    return this.#read(async ({ context, claiming }) => {
+    return this.#read(async ({ context, floors }) => {
       const found = await peek(context, query)
       // It was read from the beginning: the claim that follows must not begin behind it.
-      if (found.nextDue !== null) claiming.floors.lower(found.nextDue)
+      if (found.nextDue !== null) floors.lower(found.nextDue)
       return found
     })
   }
-  async waiting(query: { kinds: readonly string[] }) {
-    return this.#read(({ context }) => waiting(context, query))
+  async backlog(query: { kinds: readonly string[] }) {
+    return this.#read(({ context }) => backlog(context, query))
   }
   async claim(request: ClaimRequest) {
-    return this.#act(async ({ context, claiming, headStart }) => {
-      const lead = canFollow(context, request) ? headStart.take() : null
-      const claimed = await claim(context, { ...claiming, follow: lead?.follow ?? null }, request)
-      if (claimed.answer.members.length > 0) await lead?.answered
-      return claimed
-    })
+    return this.#act(({ context, floors }) => claim(context, floors, request))
   }
   async checkpoint(items: readonly CheckpointItem[]) {
     if (items.every(({ within }) => within === undefined)) return this.#read(({ context }) => checkpoint(context, items))
-    const { context, hints, untold } = this.#isOpen()
+    const { context, line, unannounced } = this.#isOpen()
     const answers = await checkpoint(context, items)
     // The work may have created more, in the transaction that was just committed.
-    if (untold.isAny) hints.announce(untold.hints(context.guessNow()))
+    if (unannounced.isAny) line.announce(unannounced.hints(context.guessNow()))
     return answers
   }
-  async settle(items: readonly SettleItem[], done: readonly ClaimRef[]) {
-    return this.#act(async ({ context, claiming }) => renamed(await settle(context, claiming.known, items, done)))
+  async settle(items: readonly SettleItem[], options: SettleOptions = {}) {
+    return this.#act(({ context, floors }) => settle(context, floors, items, options))
   }
-  async cancel(request: CancelRequest, tx?: Queryable) {
-    if (tx) return this.#join(tx, (session, context) => cancel(session, context, request))
-    return this.#act(async ({ context }) => renamed(await context.db.transaction((session) => cancel(session, context, request))))
+  async cancel(request: CancelRequest, tx?: unknown) {
+    if (tx) return this.#join(tx as Queryable, (session, context) => cancel(session, context, request))
+    return this.#act(({ context }) => cancel(context.db, context, request))
   }
   async move(request: MoveRequest) {
     return this.#act(({ context }) => context.db.transaction((session) => move(session, context, request)))
   }
   async beat(one: Beat) {
-    return this.#act(async ({ context, clock, hints }) => {
+    return this.#act(async ({ context, clock, line }) => {
       const isWarming = one.phase === 'join' && clock === systemClock
-      const [beaten] = await Promise.all([beat(context, one), isWarming ? warmUp(context, hints.channel) : null])
+      const [beaten] = await Promise.all([beat(context, one), isWarming ? warmUp(context, line.channel) : null])
       return beaten
     })
   }
@@ -231,41 +230,43 @@ export class PostgresStore implements Store {
   async nodes() {
     return this.#read(({ context }) => nodes(context))
   }
-  async wake() {
-    await this.#read(({ context, hints, untold }) => hints.announceNow(untold.hints(context.guessNow())))
+
+  async #wake(): Promise<void> {
+    const { context, line, unannounced, floors } = this.#isOpen()
+    const hints = unannounced.hints(context.guessNow())
+    for (const hint of hints) if (hint.kind === 'due') floors.lower(hint.at)
+    await line.announceNow(hints)
   }
-  get isHearing() {
-    return this.#opened?.hints.isHearing ?? false
-  }
-  subscribe(listener: (hint: Hint) => void) {
+
+  #subscribe(listener: (hint: Hint) => void): () => void {
     this.#listeners.get(listener)?.()
-    this.#listeners.set(listener, this.#opened ? hear(this.#opened, listener) : () => {})
+    this.#listeners.set(listener, this.#opened ? listen(this.#opened, listener) : () => {})
     return () => {
       this.#listeners.get(listener)?.()
       this.#listeners.delete(listener)
     }
   }
 
-  /** A verb that may have something to tell others. */
+  /** A verb that may have news for others. */
   async #act<Answer>(act: (opened: Opened) => Promise<Acted<Answer>>): Promise<Answer> {
     const opened = this.#isOpen()
-    const { answer, hints, isTold = false, isKnownHere = false } = await this.#underWay(opened.clock, () => act(opened))
-    for (const hint of hints) if (hint.kind === 'due') opened.claiming.floors.lower(hint.at)
-    if (!isKnownHere) opened.hints.tell(hints)
-    if (!isTold) opened.hints.tellOthers(hints)
+    const { answer, hints, isTold = false } = await this.#underWay(opened.clock, () => act(opened))
+    for (const hint of hints) if (hint.kind === 'due') opened.floors.lower(hint.at)
+    opened.line.tell(hints)
+    if (!isTold) opened.line.tellOthers(hints)
     return answer
   }
 
-  /** Acts in a transaction of the caller's, where nobody can be told yet. What the caller's client throws stays as it is. */
+  /** Acts in a caller's transaction, where nothing can be announced yet. What the caller's client throws stays as it is. */
   async #join<Answer>(
     tx: Queryable,
-    act: (session: Session, context: Context) => Promise<{ answers: Answer; hints: readonly Hint[] }>,
+    act: (session: Session, context: Context) => Promise<{ answer: Answer; hints: readonly Hint[] }>,
   ): Promise<Answer> {
-    const { context, clock, untold } = this.#isOpen()
+    const { context, clock, unannounced } = this.#isOpen()
     try {
-      const { answers, hints } = await this.#underWay(clock, () => act(context.db.joined(tx), context))
-      untold.note(hints)
-      return answers
+      const { answer, hints } = await this.#underWay(clock, () => act(context.db.joined(tx), context))
+      unannounced.note(hints)
+      return answer
     } catch (error) {
       throw error instanceof ConflictError ? storeFailure(error) : error
     }
@@ -289,7 +290,7 @@ export class PostgresStore implements Store {
   }
 
   #connect({ clock, random }: StoreEnv): Opened {
-    const { schema, prepare, compat, listenUrl } = this.#options
+    const { schema, prepare, listenUrl } = this.#options
     const onCall = (call: Promise<unknown>) => clock.waitFor?.(call)
     const db = new Database(this.#source, { schema, prepare, random, onCall, onLoss: () => forget(opened) })
     const isReal = clock === systemClock
@@ -297,26 +298,27 @@ export class PostgresStore implements Store {
     const context: Context = {
       db,
       ...nothingKnown(db),
-      isCompat: compat,
       now: () => (isReal ? null : Math.floor(clock.wall())),
       guessNow: () => (isReal ? told.now + clock.mono() - told.at : Math.floor(clock.wall())),
       noteNow: (now) => {
         told = { now, at: clock.mono() }
       },
     }
-    const floors = new Floors(isReal ? () => clock.mono() : null)
-    const hints = new Hints(context, compat ? false : listenUrl)
-    const untold = new Untold(() => clock.mono())
-    const claiming = { known: new KnownClaims(), floors }
-    const headStart = new HeadStart(clock)
-    const opened: Opened = { context, clock, claiming, headStart, hints, untold, pruned: { front: 0, next: 0, page: 0 } }
-    for (const listener of this.#listeners.keys()) this.#listeners.set(listener, hear(opened, listener))
+    const opened: Opened = {
+      context,
+      clock,
+      floors: new Floors(isReal ? () => clock.mono() : null),
+      line: new HintLine(context, listenUrl),
+      unannounced: new Unannounced(() => clock.mono()),
+      pruned: { front: 0, next: 0, page: 0 },
+    }
+    for (const listener of this.#listeners.keys()) this.#listeners.set(listener, listen(opened, listener))
     return opened
   }
 }
 
-function nothingKnown(db: Database): Pick<Context, 'dictionary' | 'facts'> {
-  return { dictionary: new Dictionary(db.apart), facts: new Facts() }
+function nothingKnown(db: Database): Pick<Context, 'names' | 'versions'> {
+  return { names: new Names(db.apart), versions: new Versions() }
 }
 
 /**
@@ -327,17 +329,10 @@ function forget(opened: Opened): void {
   opened.context = { ...opened.context, ...nothingKnown(opened.context.db) }
 }
 
-/** Has the store listen as well, but only beside somebody else: a process that only creates work need not hear of any. */
-function hear({ hints, claiming }: Opened, listener: (hint: Hint) => void): () => void {
-  return hints.subscribe((hint) => {
-    if (hint.kind === 'due') claiming.floors.lower(hint.at)
+/** The store listens as well, but only beside another listener: a process that only creates work needs no hints. */
+function listen({ line, floors }: Opened, listener: (hint: Hint) => void): () => void {
+  return line.subscribe((hint) => {
+    if (hint.kind === 'due') floors.lower(hint.at)
     listener(hint)
   })
-}
-
-function renamed<Answer>({ answers, hints }: { answers: Answer; hints: readonly Hint[] }): {
-  answer: Answer
-  hints: readonly Hint[]
-} {
-  return { answer: answers, hints }
 }

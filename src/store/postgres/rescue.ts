@@ -1,180 +1,205 @@
-import { isGone, rescue as rescueInLedger } from '../ledger/care.ts'
-import type { NodeRecord, RescueAnswer, RescueRequest } from '../store.ts'
-import { column } from './arrays.ts'
-import { deleteRows } from './batch.ts'
-import { each, endOf, has, lacks } from './by-key.ts'
-import type { Context } from './context.ts'
-import { storeNow } from './context.ts'
-import type { Session } from './database.ts'
-import { flush } from './flush.ts'
-import { Slice } from './slice.ts'
-import { foldAll } from './tally.ts'
+import { versionAt } from '../../model/job.ts'
+import { cascade } from '../../model/settings.ts'
+import { bareEnd } from '../../model/turn.ts'
+import { isGone } from '../rules/gone.ts'
+import { recover } from '../rules/recover.ts'
+import { isPlanned, notInTime } from '../rules/verdict.ts'
+import type { Hint, PassedOccurrence, RescueAnswer, RescueRequest } from '../store.ts'
+import { removeNode } from './beat.ts'
+import { Changes } from './changes/changes.ts'
+import { column } from './connection/arrays.ts'
+import { endOf, lacks } from './connection/by-key.ts'
+import type { Session } from './connection/session.ts'
+import { type Context, storeNow } from './context.ts'
+import { type RunningMember, readRunning } from './occurrence/claimed.ts'
+import { sweepPauses } from './pause.ts'
 
-/** How many turns over their deadline, and how many late starts, one call works off. */
+type Rescued = RescueAnswer['rescued'][number]
+
+/** How many late turns and late starts one call works off. */
 const mostAtOnce = 1000
 
-const nothing: RescueAnswer = { rescued: [], removed: [], more: false, expired: [] }
+const lateRows = (table: string, now: string, more = '') =>
+  `(SELECT p.ref FROM punctual.${table} p WHERE p.expires_at < ${now} AND NOT p.begun ${more} ORDER BY p.expires_at LIMIT ${mostAtOnce})`
 
-/** Whether something has overrun its deadline, or was not started in time. */
-export const isLate = (now: string) =>
-  `(EXISTS (SELECT 1 FROM punctual.start WHERE deadline_at < ${now}) OR EXISTS (SELECT 1 FROM punctual.expiry WHERE expires_at < ${now}))`
+const isStale = (now: string) => `EXISTS (SELECT 1 FROM punctual.start WHERE deadline_at < ${now})`
+const isExpiring = (now: string) => `(EXISTS ${lateRows('ready', now)} OR EXISTS ${lateRows('waiting', now, "AND p.reason <> 'stranded'")})`
+const isUnheard = (now: string) => `EXISTS (SELECT 1 FROM punctual.hook_note WHERE free_at <= ${now})`
+const isUnswept = (now: string) => `EXISTS (SELECT 1 FROM punctual.pause WHERE NOT swept AND to_at <= ${now})`
 
-/** Whether something has been counted that is not folded yet. */
-export const hasTallies = 'EXISTS (SELECT 1 FROM punctual.tally)'
+/** Whether a rescue may find something although no node is gone. */
+export const isRescueDue = (now: string) => `(${[isStale, isExpiring, isUnheard, isUnswept].map((is) => is(now)).join(' OR ')})`
 
-const look = `SELECT ${isLate('t.now')} AS is_late, ${hasTallies} AS has_tallies FROM (SELECT ${storeNow} AS now) t`
+const look = `SELECT t.now, ${isStale('t.now')} AS is_stale, ${isExpiring('t.now')} AS is_expiring, ${isUnheard('t.now')} AS is_unheard,
+  ${isUnswept('t.now')} AS is_unswept FROM (SELECT ${storeNow} AS now) t`
 
-/** Works off what is late and what gone nodes held. Tallies are folded on the way. */
-export async function rescue(context: Context, request: RescueRequest) {
-  const { db, dictionary } = context
-  const boots = request.gone.map(({ boot }) => boot)
-  await dictionary.lookUpBoots(db, boots)
-  const [[isLate, hasTallies]] = (await db.all<[isLate: boolean, hasTallies: boolean]>(look, [context.now()])) as [
-    [boolean, boolean],
-  ]
-  if (hasTallies) await foldAll(context)
-  if (boots.length === 0 && !isLate) return { answer: nothing, hints: [] }
-  return db.transaction(async (session) => {
-    const slice = await Slice.begin(session, context)
-    const { members: held, next } = await heldByGone(slice, request)
-    const late = await overdue(slice)
-    const expired = await expiries(slice)
-    // A claim of a gone node is worked off as a whole, with its page.
-    const members = [...held, ...late.members.filter(({ node }) => !slice.ledger.nodes.has(node))]
-    const claims = [...new Set(members.map(({ claim }) => claim))]
-    await slice.gather([...new Set([...members.flatMap(({ ref }) => ref ?? []), ...expired.map(({ ref }) => ref)])], {
-      claims,
-      onlyFree: true,
-    })
-    // Where somebody is just writing under such a claim, or more are left, the node stays until the next call.
-    const busy = held.filter(({ claim }) => !slice.ledger.claims.has(claim)).map(({ node }) => node)
-    const staying = new Set([...busy, next])
-    const answer = rescueInLedger(slice.ledger, request)
-    const removed = answer.removed.filter((boot) => !staying.has(boot))
-    await removeNodes(session, context, removed)
-    await deleteRows(
-      slice,
-      'expiry',
-      { expires_at: 'float8', ref: 'bigint' },
-      expired.map(({ ref, at }) => [at, ref]),
-    )
-    await flush(slice)
-    const isCut = late.isCut || expired.length === mostAtOnce || (next !== null && busy.length < held.length)
-    return { answer: { ...answer, removed, more: answer.more || isCut }, hints: slice.hints }
-  })
-}
+type Look = [now: number, isStale: boolean, isExpiring: boolean, isUnheard: boolean, isUnswept: boolean]
 
-/** A turn that is to be ended, and the claim that has it; `ref` is null for a claim without any left. */
-interface Member {
-  readonly claim: string
-  readonly node: string
-  readonly ref: number | null
-}
-
-interface Page {
-  readonly members: readonly Member[]
-  /** The node whose claims come next; null when these are the last. */
-  readonly next: string | null
-}
-
-/** Finds what gone nodes hold, node by node: no more than one call can write in good time. The nodes behind are left for later. */
-async function heldByGone(slice: Slice, request: RescueRequest): Promise<Page> {
-  if (request.gone.length === 0) return { members: [], next: null }
-  const { session, context, ledger } = slice
-  const { dictionary } = context
-  const nodes = await lockGone(slice, request)
-  const claims = await session.all<[claim: string, node: number, members: number]>(
-    `SELECT id, node, cardinality(refs) AS members FROM (
-      SELECT id, node, refs, seq FROM punctual.claim WHERE node = ANY($1::int[]) ORDER BY node, seq LIMIT $2::int) c ORDER BY node, seq`,
-    [column([...nodes.keys()]), request.limit + 1],
-  )
-  const fitting = howManyFit(claims.slice(0, request.limit).map(([, , members]) => members))
-  const next = claims[fitting]
-  for (const [boot, node] of nodes) if (!next || boot <= next[1]) ledger.nodes.set(node.boot, node)
-  const rows = await session.all<[claim: string, node: number, ref: number | null]>(
-    `SELECT c.id, c.node, m.ref FROM punctual.claim c LEFT JOIN LATERAL (
-        SELECT m.ref FROM unnest(c.refs, c.turns) m (ref, turn)
-        WHERE ${lacks('turn', endOf('m'))}
-      ) m ON true WHERE c.id = ANY($1::text[])`,
-    [column(claims.slice(0, fitting).map(([id]) => id))],
-  )
-  return {
-    members: rows.map(([claim, node, ref]) => ({ claim, node: dictionary.bootName(node), ref })),
-    next: next ? dictionary.bootName(next[1]) : null,
+/** Ends the turns of gone nodes and of those past their deadline, what was not started in time, and hands out hooks. */
+export async function rescue(
+  context: Context,
+  request: RescueRequest,
+): Promise<{ readonly answer: RescueAnswer; readonly hints: readonly Hint[] }> {
+  const { db } = context
+  const [seen] = (await db.all<Look>(look, [context.now()])) as [Look]
+  const [now, hasStale, hasExpiring, hasUnheard, hasUnswept] = seen
+  context.noteNow(now)
+  const rescued: Rescued[] = []
+  const removed: string[] = []
+  const hints: Hint[] = []
+  let left = request.limit
+  let more = false
+  for (const gone of request.gone) {
+    const done = await db.transaction((session) => rescueNode(context, session, request, { ...gone, left }))
+    if (!done) continue
+    rescued.push(...done.rescued)
+    hints.push(...done.hints)
+    left -= done.claims
+    if (done.isRemoved) removed.push(gone.boot)
+    else more = true
   }
-}
-
-type NodeRow = [boot: number, beats: number, beatAt: number, ttlMs: number]
-
-/** Locks those of the nodes that are gone. One that another rescues, or that does something itself, is left alone. */
-async function lockGone({ session, context, now }: Slice, { gone }: RescueRequest): Promise<ReadonlyMap<number, NodeRecord>> {
-  const { dictionary, isCompat } = context
-  const seen = new Map(gone.map(({ boot, beats }) => [boot, beats]))
-  const rows = await session.all<NodeRow>(
-    `SELECT boot, beats, beat_at, ttl_ms FROM punctual.node WHERE boot = ANY($1::int[]) ORDER BY boot
-      FOR UPDATE ${isCompat ? '' : 'SKIP LOCKED'}`,
-    [column(gone.flatMap(({ boot }) => dictionary.boot(boot) ?? []))],
-  )
-  const nodes = rows.map(([boot, beats, beatAt, ttlMs]) => {
-    return [boot, { boot: dictionary.bootName(boot), beats, beatAt, ttlMs } as NodeRecord] as const
-  })
-  return new Map(nodes.filter(([, node]) => isGone(node, seen.get(node.boot) as number, now)))
-}
-
-/** How many claims of these sizes one call works off: one at least, however large it is. */
-function howManyFit(sizes: readonly number[]): number {
-  let members = 0
-  const tooMany = sizes.findIndex((size) => {
-    members += size
-    return members > mostAtOnce
-  })
-  return tooMany === -1 ? sizes.length : Math.max(1, tooMany)
-}
-
-/** Turns that run on beyond their deadline. What is noted of turns that have ended is deleted on the way. */
-async function overdue({
-  session,
-  context,
-  now,
-}: Slice): Promise<{ readonly members: readonly Member[]; readonly isCut: boolean }> {
-  const [[found, ended]] = (await session.all<[number, number]>(
-    `WITH late AS MATERIALIZED (
-        SELECT s.ref, ${has('turn', endOf('s'))} OR ${lacks('occurrence', 'ref = s.ref')} AS is_over
-        FROM punctual.start s WHERE s.deadline_at < $1 ORDER BY s.deadline_at LIMIT ${mostAtOnce}),
-      gone AS (DELETE FROM punctual.start WHERE ref = ANY(ARRAY(SELECT ref FROM late WHERE is_over)) RETURNING ref)
-      SELECT (SELECT count(*) FROM late), (SELECT count(*) FROM gone) AS gone`,
-    [now],
-  )) as [[number, number]]
-  if (found === ended) return { members: [], isCut: found === mostAtOnce }
-  const rows = await session.all<[claim: string, node: number, ref: number]>(
-    `SELECT c.id, c.node, s.ref FROM punctual.claim c CROSS JOIN unnest(c.refs, c.turns) m (ref, turn)
-      CROSS JOIN ${each('start', 'ref = m.ref AND turn = m.turn AND deadline_at < $1')} s LIMIT ${mostAtOnce}`,
-    [now],
-  )
-  await context.dictionary.learn(session, { boots: rows.map(([, node]) => node) })
-  return {
-    members: rows.map(([claim, node, ref]) => ({ claim, node: context.dictionary.bootName(node), ref })),
-    isCut: rows.length === mostAtOnce,
+  if (hasStale) {
+    const done = await db.transaction((session) => rescueStale(context, session, request, now))
+    rescued.push(...done.rescued)
+    hints.push(...done.hints)
   }
+  // What was just put back or ended may be late or unheard as well.
+  const isMore = rescued.length + removed.length > 0
+  const expired = hasExpiring || isMore ? await expire(context, now) : []
+  if (expired.length > 0) hints.push({ kind: 'due', at: now })
+  if (hasUnswept) await sweepPauses(db, now)
+  const unheard = hasUnheard || isMore ? await handOutHooks(context, request) : []
+  return { answer: { rescued, removed, more, expired, unheard }, hints }
 }
 
-interface Expiry {
-  readonly ref: number
-  readonly at: number
+interface Done {
+  readonly rescued: readonly Rescued[]
+  readonly hints: readonly Hint[]
 }
 
-/** The expiries that have passed; whether they still hold, the rows themselves say. */
-async function expiries({ session, now }: Slice): Promise<Expiry[]> {
-  const rows = await session.all<[number, number]>(
-    `SELECT ref, expires_at FROM punctual.expiry WHERE expires_at < $1 ORDER BY expires_at, ref LIMIT ${mostAtOnce}`,
+/** Null: the node is not gone. Its row is locked before its claims: a claim of its own that is in flight has committed by then, or fails. */
+async function rescueNode(
+  context: Context,
+  session: Session,
+  request: RescueRequest,
+  { boot, beats, left }: { boot: string; beats: number; left: number },
+): Promise<(Done & { readonly claims: number; readonly isRemoved: boolean }) | null> {
+  await session.all('SELECT one FROM punctual.door FOR UPDATE')
+  const [node] = await session.all<[beats: number, beatAt: number, ttlMs: number, now: number]>(
+    `SELECT beats, beat_at, ttl_ms, ${storeNow} AS now FROM punctual.node WHERE boot = $2 FOR UPDATE`,
+    [context.now(), boot],
+  )
+  if (!node) return null
+  const [known, beatAt, ttlMs, now] = node
+  if (!isGone({ beats: known, beatAt, ttlMs }, beats, now)) return null
+  const standing = await session.all<[string]>('SELECT id FROM punctual.claim WHERE node = $1 ORDER BY seq', [boot])
+  const ids = standing.slice(0, left).map(([id]) => id)
+  await session.all('SELECT id FROM punctual.claim WHERE id = ANY($1::text[]) ORDER BY id FOR UPDATE', [column(ids)])
+  const done = await recoverAll(context, session, await readRunning(context, session, ids), { ...request, by: 'lost', now, drop: ids })
+  const isRemoved = ids.length === standing.length
+  const freed = isRemoved ? await removeNode(context, session, boot, now) : []
+  return { rescued: done.rescued, hints: [...done.hints, ...freed], claims: ids.length, isRemoved }
+}
+
+/** Turns past their deadline whose nodes may be alive. */
+async function rescueStale(context: Context, session: Session, request: RescueRequest, now: number): Promise<Done> {
+  const late = await session.all<[ref: number, claim: string | null]>(
+    `SELECT s.ref, (SELECT c.id FROM punctual.claim c CROSS JOIN LATERAL unnest(c.refs, c.turns) m (ref, turn)
+        WHERE c.refs @> ARRAY[s.ref] AND m.ref = s.ref AND m.turn = s.turn AND ${lacks('turn', endOf('m'))} LIMIT 1) AS claim
+      FROM punctual.start s WHERE s.deadline_at < $1::float8 ORDER BY s.deadline_at LIMIT ${mostAtOnce}`,
     [now],
   )
-  return rows.map(([ref, at]) => ({ ref, at }))
+  // Notes of turns that have ended are of no more use.
+  const over = late.flatMap(([ref, claim]) => (claim === null ? [ref] : []))
+  if (over.length > 0) await session.all('DELETE FROM punctual.start WHERE ref = ANY($1::bigint[]) AND deadline_at < $2::float8', [column(over), now])
+  const claims = [...new Set(late.flatMap(([, claim]) => claim ?? []))].sort()
+  await session.all('SELECT id FROM punctual.claim WHERE id = ANY($1::text[]) ORDER BY id FOR UPDATE', [column(claims)])
+  const refs = late.flatMap(([ref, claim]) => (claim === null ? [] : [ref]))
+  const members = await readRunning(context, session, claims, refs)
+  return recoverAll(context, session, members, { ...request, by: 'stale', now, drop: [] })
 }
 
-async function removeNodes(session: Session, { dictionary }: Context, names: readonly string[]): Promise<void> {
-  if (names.length === 0) return
-  await session.all('DELETE FROM punctual.node WHERE boot = ANY($1::int[])', [
-    column(names.map((name) => dictionary.boot(name) as number)),
-  ])
+interface Recovering extends RescueRequest {
+  readonly by: 'lost' | 'stale'
+  readonly now: number
+  /** Claims that go with their members. */
+  readonly drop: readonly string[]
+}
+
+async function recoverAll(
+  context: Context,
+  session: Session,
+  members: readonly RunningMember[],
+  recovering: Recovering,
+): Promise<Done> {
+  const { now, drop } = recovering
+  const { versions } = context
+  await versions.refresh(
+    session,
+    members.map(({ series }) => series),
+  )
+  const changes = new Changes(now)
+  const hints: Hint[] = []
+  const rescued = members.map((member) => recoverOne(context, changes, hints, member, recovering))
+  changes.dropClaims(drop)
+  if (await changes.write(session)) hints.push({ kind: 'due', at: now })
+  return { rescued, hints }
+}
+
+function recoverOne(
+  context: Context,
+  changes: Changes,
+  hints: Hint[],
+  member: RunningMember,
+  { by, now, mostRecoveries, settings }: Recovering,
+): Rescued {
+  const { record, turn, turns, node, startedAt, cancel, hasBegun } = member
+  const spec = specOf(context, member, now)
+  const { end, reason, error, delayMs } = recover({
+    ...{ by, startedAt, turns, mostRecoveries },
+    cancel: cancel ? cancel.reason : undefined,
+    settings: cascade(settings, spec?.defaults, spec?.settings, record.settings),
+    source: record.source,
+    delayMs: record.scheduledAt - record.createdAt,
+  })
+  const row = { turn, ...bareEnd(end, now, { node, startedAt, reason, error }) }
+  const dueAt = end === 'released' && !hasBegun ? member.dueAt : now + (delayMs ?? 0)
+  changes.endTurn(member, row)
+  if (delayMs !== null) {
+    changes.nextTurn(member, row, dueAt)
+    hints.push({ kind: 'due', at: dueAt })
+  } else changes.note(member)
+  return { id: record.id, job: record.job, turn, outcome: end }
+}
+
+/** What the job says for an occurrence: a planned one keeps the version of its instant, enqueued work goes by what is in force. */
+function specOf({ versions }: Context, { series, record: { source, version } }: RunningMember, now: number) {
+  const known = versions.of(series) ?? []
+  if (known.length === 0) return undefined
+  const isOfVersion = isPlanned(source) || source === 'backfill'
+  return (isOfVersion ? known.find((one) => one.version === version) : versionAt(known, now))?.spec
+}
+
+const endLate = `WITH ended AS MATERIALIZED (SELECT unnest(punctual.end_idle_1($1::float8, ARRAY(
+    SELECT ref FROM ${lateRows('ready', '$1::float8')} a UNION ALL SELECT ref FROM ${lateRows('waiting', '$1::float8', "AND p.reason <> 'stranded'")} b),
+    $2::text, $3::text, false)) AS ref)
+  SELECT o.id, s.tenant, s.job FROM ended e JOIN punctual.occurrence o ON o.ref = e.ref JOIN punctual.series s ON s.ref = o.series`
+
+/** Ends what has not started in time, whether or not a node could have run it. */
+async function expire({ db }: Context, now: number): Promise<PassedOccurrence[]> {
+  const rows = await db.all<[string, string, string]>(endLate, [now, notInTime.state, notInTime.reason])
+  return rows.map(([id, tenant, job]) => ({ id, tenant, job, ...notInTime }))
+}
+
+const handOut = `UPDATE punctual.hook_note h SET node = NULL, free_at = ${storeNow} + $2::float8 FROM (
+    SELECT n.ref FROM punctual.hook_note n WHERE n.kind = ANY($3::int[]) AND n.free_at <= ${storeNow} ORDER BY n.free_at, n.ref
+    LIMIT $4::int FOR UPDATE SKIP LOCKED) f
+  WHERE h.ref = f.ref RETURNING h.ref, (SELECT o.id FROM punctual.occurrence o WHERE o.ref = h.ref) AS id`
+
+/** Gives hooks that nobody has run to the node that asks, and keeps others from them for a while. */
+async function handOutHooks(context: Context, { kinds, hookMs, limit }: RescueRequest): Promise<RescueAnswer['unheard']> {
+  const { db, names } = context
+  await names.findKinds(db, kinds)
+  const rows = await db.all<[number, string]>(handOut, [context.now(), hookMs, column(names.kindRefs(kinds)), limit])
+  return rows.map(([ref, id]) => ({ ref, id }))
 }

@@ -1,127 +1,178 @@
-import { isEnd, stateAfter } from '../../model/lifecycle.ts'
-import { settle as settleInLedger } from '../ledger/settle.ts'
-import type { ClaimRef, Hint, SettleItem, WriteAnswer } from '../store.ts'
-import { column } from './arrays.ts'
-import { each, endOf, has, lacks } from './by-key.ts'
+import { PunctualError } from '../../errors.ts'
+import { bareEnd } from '../../model/turn.ts'
+import { goesOn, nextTurnDue } from '../rules/settle.ts'
+import type { Hint, SettleAnswer, SettleItem, SettleOptions, WriteAnswer } from '../store.ts'
+import { Changes, hasLine } from './changes/changes.ts'
+import { type Claimed, claim, claimAtDoor, claimPlain } from './claim.ts'
+import type { Floors } from './claim/floors.ts'
+import { type Batch, movingOf } from './claim/members.ts'
+import { column } from './connection/arrays.ts'
+import { isDuplicate } from './connection/failure.ts'
+import type { Session, Statement } from './connection/session.ts'
 import type { Context } from './context.ts'
-import { endTurns } from './end-turns.ts'
-import { flush } from './flush.ts'
-import type { KnownClaims, KnownMember } from './known-claims.ts'
-import { Slice } from './slice.ts'
+import { settleWithCare } from './settle/with-care.ts'
 
 export interface Settled {
-  readonly answers: readonly WriteAnswer[]
+  readonly answer: SettleAnswer
   readonly hints: readonly Hint[]
 }
 
-/** Ends turns: those that need no more than their end row in one statement, the others with their keys and places locked. */
+/** Ends turns by one statement; where a claim was lost or a cancel stands against another turn, item by item with locks. */
 export async function settle(
   context: Context,
-  known: KnownClaims,
+  floors: Floors,
   items: readonly SettleItem[],
-  done: readonly ClaimRef[],
+  options: SettleOptions,
 ): Promise<Settled> {
-  const members = items.map((item) => plainMember(known, item))
-  const settled =
-    items.length > 0 && members.every((member) => member !== null)
-      ? await settlePlain(context, known, items, members, done)
-      : await settleMixed(context, known, items, members, done)
-  forget(known, items)
-  for (const { id } of done) known.delete(id)
-  return settled
+  const settled = items.length > 0 ? await settleAtOnce(context, floors, items, options) : null
+  const { answers, hints, claimed } = settled ?? (await settleSlowly(context, items, options))
+  for (const item of items) movingOf(item)?.batch.left.delete(item.member.ref)
+  if (!options.claim) return { answer: { items: answers, claimed: null }, hints }
+  const next = claimed ?? (await claim(context, floors, options.claim))
+  return { answer: { items: answers, claimed: next.answer }, hints: [...hints, ...next.hints] }
 }
 
-function forget(known: KnownClaims, items: readonly SettleItem[]): void {
-  for (const { claim, ref } of items) known.get(claim.id)?.members.delete(ref)
+interface Outcome {
+  readonly answers: readonly WriteAnswer[]
+  readonly hints: readonly Hint[]
+  /** The claim that was made in the same commit. */
+  readonly claimed: Claimed | null
 }
 
-async function settleMixed(
+async function settleSlowly(context: Context, items: readonly SettleItem[], options: SettleOptions): Promise<Outcome> {
+  const { answers, hints, now, isFull } = await settleWithCare(context, items, options)
+  const isNews = isFull && answers.includes('ok')
+  return { answers, hints: isNews ? [...hints, ...(await tellOfRoom(context, now))] : hints, claimed: null }
+}
+
+type SettledRow = [now: number, isOk: boolean, hasLine: boolean, isFull: boolean]
+
+/** Null: some item needs care, and nothing was written. */
+async function settleAtOnce(
   context: Context,
-  known: KnownClaims,
+  floors: Floors,
   items: readonly SettleItem[],
-  members: readonly (KnownMember | null)[],
-  done: readonly ClaimRef[],
-): Promise<Settled> {
-  const plain = items.filter((_, at) => members[at])
-  const others = items.filter((_, at) => !members[at])
-  // A claim goes with the last of its members.
-  const first = await settleOthers(context, others, plain.length > 0 ? [] : done)
-  if (plain.length === 0) return first
-  forget(known, others)
-  const rest = await settlePlain(
-    context,
-    known,
-    plain,
-    members.filter((member) => member !== null),
-    done,
-  )
-  const answers = new Map<SettleItem, WriteAnswer>()
-  for (const [at, item] of others.entries()) answers.set(item, first.answers[at] as WriteAnswer)
-  for (const [at, item] of plain.entries()) answers.set(item, rest.answers[at] as WriteAnswer)
-  return { answers: items.map((item) => answers.get(item) as WriteAnswer), hints: [...first.hints, ...rest.hints] }
+  { done = [], heard = [], claim: next }: SettleOptions,
+): Promise<Outcome | null> {
+  const moving = items.flatMap((item) => movingOf(item) ?? [])
+  if (moving.length < items.length) return null
+  const changes = new Changes(context.now())
+  const delays = items.flatMap((item, at) => end(changes, item, moving[at] as EndingMember))
+  changes.heard(heard)
+  const ended = new Set(items.map(({ member }) => member.ref))
+  const isWhole = (batch: Batch | undefined) => batch !== undefined && [...batch.left].every((ref) => ended.has(ref))
+  const byId = new Map(moving.map(({ batch }) => [batch.id, batch]))
+  const whole = done.filter(({ id }) => isWhole(byId.get(id)))
+  // Whether another claim has members left has to be looked up.
+  if (whole.length < done.length) return null
+  changes.dropClaims(whole.map(({ id }) => id))
+  const statement = statementOf(items, changes)
+  const isAtDoor = changes.releasedKeys.length > 0 || next?.clusterLimit !== undefined
+  try {
+    const { row, claimed } = next && !next.pick ? await settleAndClaim(context, floors, statement, next, isAtDoor) : await alone(context, statement)
+    const [now, isOk, isLine, isFull] = row
+    context.noteNow(now)
+    if (!isOk) return null
+    const hints: Hint[] = delays.map((due) => ({ kind: 'due', at: typeof due === 'number' ? due : now + due.in }))
+    if (isLine && !claimed) hints.push({ kind: 'due', at: now })
+    if (isFull) hints.push(...(await tellOfRoom(context, now)))
+    return { answers: items.map(() => 'ok'), hints, claimed }
+  } catch (error) {
+    // An end row of the same turn stands, or a claim does not.
+    if (isDuplicate(error) || error instanceof NotSettled) return null
+    throw error
+  }
 }
 
-/** Those that need no more than their end row, unless it turns out that some do. */
-async function settlePlain(
+type EndingMember = NonNullable<ReturnType<typeof movingOf>>
+
+/** Notes the end of an item's turn. Returns when its next one is due. */
+function end(changes: Changes, item: SettleItem, { moving, batch: { node } }: EndingMember): readonly (number | { readonly in: number })[] {
+  const row = { ...item.end, turn: moving.turn, node }
+  changes.attempts(moving.ref, item.attempts)
+  changes.endTurn(moving, row)
+  if (!goesOn(item.end.end)) {
+    changes.note(moving, item.hookMs ? { node, freeInMs: item.hookMs } : undefined)
+    return []
+  }
+  const dueAt = nextTurnDue(item, moving, Number.NaN)
+  const due = Number.isNaN(dueAt) ? { in: item.delayMs } : dueAt
+  changes.nextTurn(moving, row, due)
+  return [due]
+}
+
+// held: the claims, locked in order. Nothing is written unless all of them stand, and none with a cancel has a turn that another
+// follows: what the statement sees of a request may be older than the lock, but the claim's own row is read anew.
+const held = `held AS MATERIALIZED (
+    SELECT c.asked AND k.goes_on AS is_barred FROM unnest($2::text[], $3::text[], $4::boolean[]) k (id, token, goes_on)
+    CROSS JOIN LATERAL (SELECT asked FROM punctual.claim WHERE id = k.id AND token = k.token FOR UPDATE) c),
+  ok AS MATERIALIZED (SELECT count(*) = cardinality($2::text[]) AND NOT coalesce(bool_or(is_barred), false) AS is_ok FROM held)`
+
+const selected = `(SELECT now FROM t) AS now, (SELECT is_ok FROM ok) AS is_ok, ${hasLine('$5')} AS has_line,
+  (SELECT is_full FROM punctual.door) AS is_full`
+
+function statementOf(items: readonly SettleItem[], changes: Changes): Statement {
+  const claims = new Map<string, { readonly token: string; goesOn: boolean }>()
+  for (const { claim, end } of items) {
+    const known = claims.get(claim.id) ?? { token: claim.token, goesOn: false }
+    known.goesOn ||= goesOn(end.end)
+    claims.set(claim.id, known)
+  }
+  const sorted = [...claims].sort(([a], [b]) => (a < b ? -1 : 1))
+  const values = [
+    column(sorted.map(([id]) => id)),
+    column(sorted.map(([, { token }]) => token)),
+    column(sorted.map(([, one]) => one.goesOn)),
+    column(changes.releasedKeys),
+  ]
+  return changes.statement(selected, { name: 'settle', with: held, where: '(SELECT is_ok FROM ok)', values })
+}
+
+async function alone({ db }: Context, { sql, values }: Statement): Promise<{ row: SettledRow; claimed: null }> {
+  const [row] = await db.all<SettledRow>(sql, values)
+  return { row: row as SettledRow, claimed: null }
+}
+
+/** Takes the next work in the same commit. The door is locked first, where it is needed: before any claim. */
+async function settleAndClaim(
   context: Context,
-  known: KnownClaims,
-  items: readonly SettleItem[],
-  members: readonly KnownMember[],
-  done: readonly ClaimRef[],
-): Promise<Settled> {
-  const { whole, others } = byWhole(known, items, done)
-  if (!(await endTurns(context.db, items, members, whole))) return settleOthers(context, items, done)
-  if (others.length > 0) await settleOthers(context, [], others)
-  return { answers: items.map(() => 'ok'), hints: [] }
-}
-
-/** The claims all of whose members that were left are among the items, as far as is known here; of the others that has to be looked up. */
-function byWhole(
-  known: KnownClaims,
-  items: readonly SettleItem[],
-  done: readonly ClaimRef[],
-): Record<'whole' | 'others', ClaimRef[]> {
-  const counts = new Map<string, number>()
-  for (const { claim } of items) counts.set(claim.id, (counts.get(claim.id) ?? 0) + 1)
-  const isWhole = ({ id }: ClaimRef) => known.get(id)?.members.size === (counts.get(id) ?? 0)
-  return { whole: done.filter(isWhole), others: done.filter((claim) => !isWhole(claim)) }
-}
-
-/** What is known of a member whose end is all that is to be written, and that this end is its last. */
-function plainMember(known: KnownClaims, { claim, ref, turn, end }: SettleItem): KnownMember | null {
-  const state = stateAfter[end.end]
-  if (!isEnd(state) && state !== 'dead') return null
-  const made = known.get(claim.id)
-  const member = made?.token === claim.token ? made.members.get(ref) : undefined
-  return member?.isPlain && member.turn === turn ? member : null
-}
-
-async function settleOthers(context: Context, items: readonly SettleItem[], done: readonly ClaimRef[]): Promise<Settled> {
-  return context.db.transaction(async (session) => {
-    const slice = await Slice.begin(session, context)
-    const claims = [...new Set([...items.map(({ claim }) => claim.id), ...done.map(({ id }) => id)])].sort()
-    await slice.gather([...new Set(items.map(({ ref }) => ref))], { claims })
-    const standing = await withOthersLeft(slice, done)
-    const answers = settleInLedger(
-      slice.ledger,
-      items,
-      done.filter(({ id }) => !standing.has(id)),
-    )
-    await flush(slice)
-    return { answers, hints: slice.hints }
+  floors: Floors,
+  { sql, values }: Statement,
+  request: NonNullable<SettleOptions['claim']>,
+  isAtDoor: boolean,
+): Promise<{ row: SettledRow; claimed: Claimed | null }> {
+  await context.names.addKinds(request.kinds)
+  return context.db.transaction(async (session: Session) => {
+    if (isAtDoor) session.all('SELECT one FROM punctual.door FOR UPDATE').catch(() => {})
+    const settling = session.all<SettledRow>(sql, values)
+    const claiming = isAtDoor ? claimAtDoor(context, session, floors, request) : claimPlain(context, session, floors, request)
+    // A refused claim does not undo the ends: it is made again after them, and refused again.
+    const answered = claiming.catch((error: unknown) => {
+      if (error instanceof PunctualError) return null
+      throw error
+    })
+    const [[row], claimed] = await Promise.all([settling, answered])
+    if (!row?.[1]) throw new NotSettled()
+    return { row, claimed }
   })
 }
 
-/** Those of the claims that have members beside those in the slice whose turns have not ended. */
-async function withOthersLeft(slice: Slice, claims: readonly ClaimRef[]): Promise<ReadonlySet<string>> {
-  const isMore = ({ id }: ClaimRef) => slice.ledger.claims.get(id)?.refs.some((ref) => !slice.before.has(ref))
-  const ids = claims.filter(isMore).map(({ id }) => id)
-  if (ids.length === 0) return new Set()
-  const rows = await slice.session.all<[string]>(
-    `SELECT c.id FROM unnest($1::text[]) k (id) CROSS JOIN ${each('claim', 'id = k.id')} c
-      WHERE EXISTS (SELECT 1 FROM unnest(c.refs, c.turns) m (ref, turn)
-        WHERE NOT m.ref = ANY($2::bigint[]) AND ${lacks('turn', endOf('m'))} AND ${has('occurrence', 'ref = m.ref')})`,
-    [column(ids), column([...slice.before.keys()])],
-  )
-  return new Set(rows.map(([id]) => id))
+/** Undoes the claim of a commit whose ends were not written. */
+class NotSettled extends Error {}
+
+/** A claim found the cluster's limit reached: this end is news. */
+async function tellOfRoom({ db }: Context, now: number): Promise<Hint[]> {
+  await db.all('UPDATE punctual.door SET is_full = false WHERE is_full')
+  return [{ kind: 'due', at: now }]
+}
+
+/** An end under a claim that does not exist. */
+export function settleNothing(): Statement {
+  const record = { source: 'deferred', key: null, unique: 'ever', priority: 5, limits: null, startWithinMs: null, isHooked: false } as const
+  const moving = { ref: 0, series: 0, kind: 0, record, turn: 1, dueAt: 0, hasBegun: false, granted: 0, state: 'running', line: null } as const
+  const changes = new Changes(0)
+  changes.endTurn(moving, { turn: 1, ...bareEnd('completed', 0) })
+  changes.dropClaims([''])
+  const values = ['{""}', '{""}', '{f}', '{}']
+  return changes.statement(selected, { name: 'settle', with: held, where: '(SELECT is_ok FROM ok)', values })
 }

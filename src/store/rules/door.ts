@@ -113,7 +113,7 @@ function visit<Row extends AtDoor>(door: Door<Row>, arrivals: Arrivals<Row>, key
       used += 1
       door.setHolder(key, row)
       letIn(door, arrivals, door.advance(row))
-    } else if (isNew) refuse(door, row, limitOf(row))
+    } else if (isNew) refuse(door, arrivals, row, limitOf(row))
   }
   if (used !== before) door.setUsed(key, used)
 }
@@ -123,16 +123,30 @@ function letIn<Row extends AtDoor>(door: Door<Row>, arrivals: Arrivals<Row>, row
   else newcomersOf(arrivals, limitOf(row)).push(row)
 }
 
-function refuse<Row extends AtDoor>(door: Door<Row>, row: Row, limit: Limit): void {
+function refuse<Row extends AtDoor>(door: Door<Row>, arrivals: Arrivals<Row>, row: Row, limit: Limit): void {
   // Work that has begun was let in before or is retried on a person's request: it waits for its turn.
   const policy = row.hasBegun ? 'queue' : (limit.policy ?? 'queue')
   // Work that has just given up the key may still be its holder: no one gives way to itself.
   const holder = policy === 'queue' ? null : door.holder(limit.key)
   const other = holder?.id === row.id ? null : holder
-  if (other && policy === 'cancel-previous') door.cancelHolder(limit.key, row)
+  if (other && policy === 'cancel-previous') {
+    door.cancelHolder(limit.key, row)
+    stop(arrivals, other.id)
+  }
   const rival = policy === 'queue' ? null : rivalOf(door, limit.key, policy === 'skip' ? other : null)
   if (rival) door.pass(row, { state: 'skipped', reason: `overlap: ${rival.id}` })
   else door.wait(row, limit)
+}
+
+/** Work that was canceled on its way to its next key goes no further. */
+function stop<Row extends AtDoor>(arrivals: Arrivals<Row>, id: string): void {
+  for (const keys of arrivals)
+    for (const [key, rows] of keys)
+      if (rows.some((row) => row.id === id))
+        keys.set(
+          key,
+          rows.filter((row) => row.id !== id),
+        )
 }
 
 /** The occurrence to which a newcomer gives way. Recovery runs are no rivals: live work waits for them, one at a time. */
@@ -203,7 +217,7 @@ export interface Release {
 }
 
 /** Windows are longer by this much, since a handler starts a little later than its claim. */
-const rateSlackMs = 20
+export const rateSlackMs = 20
 
 /** The releases that a claim appends: the slots of rates, for the end of their windows. */
 export function releasesAtClaim(limits: readonly Limit[] | null, now: number): readonly Release[] {

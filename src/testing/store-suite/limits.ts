@@ -7,6 +7,13 @@ import { type Holding, hour, idsOf, memberOf, minute, type Scene } from './scene
 import { topic } from './topic.ts'
 
 export const limitCases = topic('limits', {
+  'JB-8 work that gives way on its way to its next key stays ended': async (scene) => {
+    await scene.join()
+    const limits: readonly Limit[] = [...overlap('cancel-previous'), ...concurrency(1)]
+    const [first, second] = await createEach(scene, 2, { limits })
+    assert.deepEqual(await scene.claimedIds(), [second])
+    assert.equal(await scene.state(first as string), 'canceled')
+  },
   'JB-8 a concurrency of n lets n run, across kinds, nodes and claims': async (scene) => {
     await scene.join()
     await scene.join('node-2')

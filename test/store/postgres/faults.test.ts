@@ -89,7 +89,7 @@ it('F57 a line that passes nothing: the call is given up after ten seconds, and 
   vi.useRealTimers()
   await proxy.heal()
   // What was on its way may yet have arrived.
-  expect(await scene.store.create([row])).toMatchObject([{ id: row.id, differs: false }])
+  expect((await scene.store.create([row])).rows).toMatchObject([{ id: row.id, differs: false }])
   expect(await brokenInvariants(url, schema)).toEqual([])
 })
 

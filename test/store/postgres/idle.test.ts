@@ -19,10 +19,10 @@ it('a node with nothing to do sends one statement for each look and each beat, a
   const before = sent.length
   await pass(20)
   const idle = sent.slice(before)
-  const kinds = Map.groupBy(idle, (text) => /\b(UPDATE|served|further)\b/.exec(text)?.[1] ?? text)
+  const kinds = Map.groupBy(idle, (text) => /\b(UPDATE|unserved|least)\b/.exec(text)?.[1] ?? text)
   expect([...kinds].map(([kind, { length }]) => [kind, length]).sort()).toEqual([
     ['UPDATE', 4],
-    ['further', 10],
-    ['served', 10],
+    ['least', 10],
+    ['unserved', 10],
   ])
 })

@@ -17,17 +17,16 @@ const plants: readonly (readonly [sql: string, fault: RegExp])[] = [
       SELECT ref, 0, 0, turn + 1, series, 'failed' FROM punctual.turn WHERE "end" = 'completed'`,
     /^something has ended, and goes on/,
   ],
-  [`INSERT INTO punctual.hold (key, ref) SELECT key, -1 FROM punctual.hold`, /^more hold a key than it allows/],
-  [`DELETE FROM punctual.hold`, /^one runs without a key it needs/],
+  [`UPDATE punctual.limit_key SET used = used + 1`, /^the count of a key is not that of its grants/],
+  [`DELETE FROM punctual.limit_key`, /^the count of a key is not that of its grants/],
+  [`DELETE FROM punctual.release`, /^the count of a key is not that of its grants/],
+  [`UPDATE punctual.ready SET gate = true`, /^a row that is ready lacks a grant/],
   [
-    `INSERT INTO punctual.rate_start (key, at, until) SELECT key, at + 1, until + 1 FROM punctual.rate_start`,
-    /^more have started/,
+    `INSERT INTO punctual.waiting (kind, priority, due_at, ref, series, turn, begun, retrying, planned, recovery, gate, granted, limits, reason, key)
+      SELECT k.ref, 5, 0, -1, 1, 1, false, false, false, false, true, 0, '[{"key":"x","limit":1}]', 'concurrency', 'x' FROM punctual.kind k WHERE served LIMIT 1`,
+    /^the head of a line fits/,
   ],
   [`UPDATE punctual.series SET completed = completed + 1`, /^counts differ from a recount/],
-  [
-    `INSERT INTO punctual.cancel_request (ref, turn) SELECT ref, turn FROM punctual.turn WHERE "end" = 'completed'`,
-    /^a cancel is noted for a turn that has ended/,
-  ],
   [`DELETE FROM punctual.node`, /^a claim stands without a node/],
 ]
 

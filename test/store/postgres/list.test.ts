@@ -1,10 +1,10 @@
 // Lists over more rows than fit into any of their shortcuts, against a plain filter of the same rows.
 import { beforeAll, expect, it } from 'vitest'
 import { type OccurrenceState, occurrenceStates, type TurnEnd } from '../../../src/model/lifecycle.ts'
-import { column } from '../../../src/store/postgres/arrays.ts'
+import { column } from '../../../src/store/postgres/connection/arrays.ts'
 import type { Context } from '../../../src/store/postgres/context.ts'
+import { refreshBlocks } from '../../../src/store/postgres/list/refresh-blocks.ts'
 import { list } from '../../../src/store/postgres/list.ts'
-import { refreshBlocks } from '../../../src/store/postgres/refresh-blocks.ts'
 import type { OccurrenceFilter } from '../../../src/store/query.ts'
 import { seededRandom } from '../../../src/testing/store-suite/seeded-random.ts'
 import { postgresContext } from '../../support/postgres-context.ts'
@@ -71,22 +71,18 @@ it('finds the same when the index has looked at the table anew', async () => {
   for (const window of windows) await check({ ...window, states: ['completed', 'retrying'] })
 })
 
-it('finds the same where all that can be relied on is plain SQL', async () => {
-  for (const job of jobs) for (const window of windows) await check({ ...job, ...window }, { ...context, isCompat: true })
-})
-
 /** The first page, one in the midst, and one small page after another. */
-async function check(filter: Omit<OccurrenceFilter, 'limit'>, on = context): Promise<void> {
+async function check(filter: Omit<OccurrenceFilter, 'limit'>): Promise<void> {
   const wanted = rows.filter((row) => matches(row, filter)).map(({ id }) => id)
   const title = JSON.stringify(filter)
-  const first = await list(on, { ...filter, limit: 100 })
+  const first = await list(context, { ...filter, limit: 100 })
   expect(
     first.items.map(({ id }) => id),
     title,
   ).toEqual(wanted.slice(0, 100))
   expect(first.cursor === null, title).toBe(wanted.length <= 100)
   if (first.cursor === null) return
-  const second = await list(on, { ...filter, limit: 33, cursor: first.cursor })
+  const second = await list(context, { ...filter, limit: 33, cursor: first.cursor })
   expect(
     second.items.map(({ id }) => id),
     title,
@@ -131,16 +127,24 @@ function makeRows(): Row[] {
   })
 }
 
-async function insert({ db, dictionary }: Context, all: readonly Row[]): Promise<void> {
-  await dictionary.addKinds([{ kind: 'k', priority: 5 }])
-  await dictionary.addBoot('boot')
-  for (const { tenant, job } of all) if (!dictionary.findSeries(tenant, job)) await dictionary.addSeries([{ tenant, job }])
-  const seriesOf = ({ tenant, job }: Row) => dictionary.series(tenant, job).ref
+async function insert({ db, names }: Context, all: readonly Row[]): Promise<void> {
+  const shared = {
+    version: 0,
+    source: 'deferred',
+    unique: 'ever',
+    isHooked: false,
+    priority: 5,
+    startWithinMs: null,
+    limits: null,
+  } as const
+  await names.addForms([{ form: { kind: 'k', ...shared }, isGated: false }])
+  for (const { tenant, job } of all) if (!names.findSeries(tenant, job)) await names.addSeries([{ tenant, job }])
+  const seriesOf = ({ tenant, job }: Row) => names.series(tenant, job).ref
   const oldestFirst = all.toReversed()
   const of = (some: readonly Row[], value: (row: Row) => string | number | null) => column(some.map(value))
   await db.all(
-    `INSERT INTO punctual.occurrence (ref, id, series, scheduled_at, key, entity, created_at, kind, version, source, uniqueness, priority)
-      SELECT ref, id, series, at, key, entity, at, 1, 0, 'deferred', 'ever', 5
+    `INSERT INTO punctual.occurrence (ref, id, series, scheduled_at, key, entity, created_at, form)
+      SELECT ref, id, series, at, key, entity, at, 1
       FROM unnest($1::bigint[], $2::uuid[], $3::int[], $4::float8[], $5::text[], $6::text[]) o (ref, id, series, at, key, entity)`,
     [
       of(oldestFirst, ({ ref }) => ref),
@@ -154,9 +158,9 @@ async function insert({ db, dictionary }: Context, all: readonly Row[]): Promise
   const inState = (...states: OccurrenceState[]) => oldestFirst.filter(({ state }) => states.includes(state))
   const place = (table: 'ready' | 'waiting', some: readonly Row[], isRetrying: boolean) =>
     db.all(
-      `INSERT INTO punctual.${table} (kind, priority, lane, due_at, ref, series, turn, planned, retrying, limited
+      `INSERT INTO punctual.${table} (kind, priority, due_at, ref, series, turn, begun, retrying, planned, recovery, gate, granted
           ${table === 'waiting' ? ', reason' : ''})
-        SELECT 1, 5, 0, 0, ref, series, 1, false, ${isRetrying}, false ${table === 'waiting' ? ", 'pause'" : ''}
+        SELECT 1, 5, 0, ref, series, 1, false, ${isRetrying}, false, false, false, 0 ${table === 'waiting' ? ", 'pause'" : ''}
         FROM unnest($1::bigint[], $2::int[]) r (ref, series)`,
       [of(some, ({ ref }) => ref), of(some, seriesOf)],
     )
@@ -185,7 +189,7 @@ async function insert({ db, dictionary }: Context, all: readonly Row[]): Promise
   // A claim keeps members that have ended until the last of them has.
   const members = [...inState('running'), ...inState('completed').slice(-50)]
   await db.all(
-    `INSERT INTO punctual.claim (id, token, node, refs, turns, dues) VALUES ('c', 't', 1, $1::bigint[], $2::int[], $3::float8[])`,
+    `INSERT INTO punctual.claim (id, token, node, refs, turns, dues) VALUES ('c', 't', 'boot', $1::bigint[], $2::int[], $3::float8[])`,
     [
       of(members, ({ ref }) => ref),
       of(members, ({ earlier }) => earlier.length + 1),
@@ -197,7 +201,7 @@ async function insert({ db, dictionary }: Context, all: readonly Row[]): Promise
   for (const [group, { length }] of groups) {
     const [series, state] = group.split(' ')
     if (length % 2 === 0) await db.all(`UPDATE punctual.series SET ${state} = $2 WHERE ref = $1`, [series, length])
-    else await db.all(`INSERT INTO punctual.tally (series, ${state}) VALUES ($1, $2)`, [series, length])
+    else await db.all(`INSERT INTO punctual.count_delta (series, ${state}) VALUES ($1, $2)`, [series, length])
   }
   await db.all('ANALYZE punctual.occurrence, punctual.turn, punctual.ready')
 }

@@ -1,7 +1,7 @@
 import { Client, type QueryConfig } from 'pg'
 import { expect, it, onTestFinished, vi } from 'vitest'
 import type { Context } from '../../../src/store/postgres/context.ts'
-import { Hints } from '../../../src/store/postgres/listen.ts'
+import { HintLine } from '../../../src/store/postgres/hints/hints.ts'
 import type { Hint } from '../../../src/store/store.ts'
 import { manualClock } from '../../../src/testing/manual-clock.ts'
 import { systemClock } from '../../../src/time/clock.ts'
@@ -17,7 +17,7 @@ it('what one tells, the others hear, and who listens beside it at once', async (
   const [teller, beside] = await open(context)
   const [, elsewhere] = await open(context)
   await areListening(context, 2)
-  const hints: Hint[] = [{ kind: 'due', at: now + 3 }, { kind: 'job' }, { kind: 'cancel' }]
+  const hints: Hint[] = [{ kind: 'due', at: now + 3 }, { kind: 'job' }, { kind: 'cancel', node: 'node-1' }]
   teller.announce(hints)
   expect(beside).toEqual(hints)
   await vi.waitFor(() => expect(new Set(elsewhere)).toEqual(new Set(hints)))
@@ -31,7 +31,7 @@ it('what is only told goes to nobody else, nor what is due in a while', async ()
   const [teller, beside] = await open(context)
   const [, elsewhere] = await open(context)
   await areListening(context, 2)
-  teller.tell([{ kind: 'cancel' }])
+  teller.tell([{ kind: 'cancel', node: 'node-1' }])
   teller.announce([{ kind: 'due', at: now + 60_000 }])
   teller.announce([{ kind: 'job' }])
   await vi.waitFor(() => expect(elsewhere).toEqual([{ kind: 'job' }]))
@@ -50,7 +50,7 @@ it('what comes together while a notification is under way becomes one', async ()
 
 it('listens only while somebody is subscribed', async () => {
   const context = await postgresContext(now)
-  const hints = new Hints(context, undefined)
+  const hints = new HintLine(context, undefined)
   hints.start(systemClock)
   const stops = [hints.subscribe(() => {}), hints.subscribe(() => {})]
   await areListening(context, 1)
@@ -73,9 +73,9 @@ it('comes back after a break, and tells that something may have been missed', as
   await areListening(context, 0)
   await vi.waitFor(() => expect(clock.nextTimerMs).toBeGreaterThan(0))
   await clock.advance(clock.nextTimerMs as number)
-  await vi.waitFor(() => expect(heard).toEqual([{ kind: 'due', at: now }, { kind: 'job' }, { kind: 'cancel' }]))
+  await vi.waitFor(() => expect(heard).toEqual([{ kind: 'due', at: now }, { kind: 'job' }]))
   teller.announce([{ kind: 'job' }])
-  await vi.waitFor(() => expect(heard).toHaveLength(4))
+  await vi.waitFor(() => expect(heard).toHaveLength(3))
   await hints.stop()
   expect(clock.pending).toBe(0)
 })
@@ -108,19 +108,17 @@ it('a line that is dead without a word is noticed and replaced', async () => {
   await clock.advance('1m')
   await proxy.heal()
   await clock.advance('1m')
-  await vi.waitFor(() => expect(heard).toHaveLength(3))
+  await vi.waitFor(() => expect(heard).toHaveLength(2))
   await hints.stop()
 })
 
 it('without notifications hints stay within the process', async () => {
   const context = await postgresContext(now)
   const payloads = await eavesdrop(context.db)
-  for (const on of [{ listenUrl: false }, { isCompat: true }] as const) {
-    const [hints, heard] = await open({ ...context, ...on }, on)
-    hints.announce([{ kind: 'job' }])
-    expect(heard).toEqual([{ kind: 'job' }])
-    await hints.stop()
-  }
+  const [hints, heard] = await open(context, { listenUrl: false })
+  hints.announce([{ kind: 'job' }])
+  expect(heard).toEqual([{ kind: 'job' }])
+  await hints.stop()
   await areListening(context, 0)
   expect(payloads).toEqual([])
 })
@@ -191,8 +189,8 @@ interface Opening {
 async function open(
   context: Context,
   { clock = systemClock, listenUrl, isHeard = true }: Opening = {},
-): Promise<[hints: Hints, heard: Hint[]]> {
-  const hints = new Hints(context, listenUrl)
+): Promise<[hints: HintLine, heard: Hint[]]> {
+  const hints = new HintLine(context, listenUrl)
   const heard: Hint[] = []
   if (isHeard) hints.subscribe((hint) => heard.push(hint))
   hints.start(clock)

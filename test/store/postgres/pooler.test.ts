@@ -31,7 +31,7 @@ describe.skipIf(isLeftOut(needed))('through pgbouncer in transaction mode', () =
     const schema = freshSchemaName()
     const [teller, hearer] = [await open(schema, direct), await open(schema, direct)]
     const heard: Hint[] = []
-    hearer.subscribe((hint) => heard.push(hint))
+    hearer.hints.subscribe((hint) => heard.push(hint))
     await vi.waitFor(async () => expect(await listening(schema)).toHaveLength(1), { timeout: 10_000 })
     await teller.pause({ tenant: 'acme', job: null, open: { until: null, reason: null, by: null } })
     await vi.waitFor(() => expect(heard).toContainEqual({ kind: 'job' }), { timeout: 10_000 })

@@ -1,5 +1,5 @@
 import { expect, it, onTestFinished, vi } from 'vitest'
-import { makePools } from '../../../src/store/postgres/pools.ts'
+import { makePools } from '../../../src/store/postgres/connection/pools.ts'
 import { sharedPostgresUrl } from '../../support/postgres-database.ts'
 
 async function settingsWith(options: string | null) {

@@ -12,14 +12,14 @@ it('ends that claims stand on are not looked at again and again while others cou
     await scene.store.create(Array.from({ length: many }, () => scene.row()))
     const holding = await scene.claim({ limit: many })
     const items = holding.members.map((_, at) => scene.settleItem(holding, 'completed', at))
-    await scene.store.settle(items, done ? [holding.claim] : [])
+    await scene.store.settle(items, { done: done ? [holding.claim] : [] })
     return holding
   }
   const { claim } = await endAll(3, false)
   await endAll(2, true)
   expect([await prune(), await prune(), await prune()].map(({ pruned }) => pruned)).toEqual([3, 2, 0])
   expect(await endsLeft()).toBe(3)
-  await scene.store.settle([], [claim])
+  await scene.store.settle([], { done: [claim] })
   await prune()
   expect(await endsLeft()).toBe(0)
 })

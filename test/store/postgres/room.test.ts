@@ -3,12 +3,13 @@ import { expect, it } from 'vitest'
 import { postgresContext } from '../../support/postgres-context.ts'
 
 const probes = [
-  'SELECT due_at FROM punctual.ready WHERE kind = 1 AND priority = 5 AND lane = 0 ORDER BY due_at, ref LIMIT 1',
+  'SELECT due_at FROM punctual.ready WHERE kind = 1 AND priority = 5 AND NOT gate ORDER BY due_at, ref LIMIT 1',
   'SELECT 1 FROM punctual.ready WHERE series = 1 AND ref = 1',
-  'SELECT wake_at FROM punctual.waiting WHERE kind = 1 AND wake_at IS NOT NULL ORDER BY wake_at LIMIT 1',
-  "SELECT ref FROM punctual.waiting WHERE key = 'k' ORDER BY due_at, ref LIMIT 1",
-  'SELECT ref FROM punctual.expiry WHERE expires_at < 5 ORDER BY expires_at LIMIT 1',
-  "SELECT count(*) FROM punctual.hold WHERE key = 'k'",
+  'SELECT due_at FROM punctual.ready WHERE kind = 1 AND gate ORDER BY due_at, ref LIMIT 1',
+  'SELECT wake_at FROM punctual.waiting WHERE wake_at IS NOT NULL ORDER BY wake_at LIMIT 1',
+  "SELECT ref FROM punctual.waiting WHERE key = 'k' ORDER BY priority, recovery, due_at, ref LIMIT 1",
+  'SELECT ref FROM punctual.ready WHERE expires_at < 5 ORDER BY expires_at LIMIT 1',
+  'SELECT key FROM punctual.release WHERE free_at < 5',
   "SELECT 1 FROM punctual.limit_key WHERE key = 'k' FOR UPDATE",
   "SELECT ref FROM punctual.live_key WHERE series = 1 AND key = 'k'",
   'SELECT payload FROM punctual.occurrence WHERE ref = 1',

@@ -86,7 +86,8 @@ it('after a loss nothing is taken for known: another server may give the same nu
   await queryOnce(
     url,
     `UPDATE ${table('series')} SET job = 'report' WHERE job = 'mail'; UPDATE ${table('kind')} SET name = 'other' WHERE name = 'mail';
-      UPDATE ${table('kind')} SET name = 'mail' WHERE name = 'report'; UPDATE ${table('kind')} SET name = 'report' WHERE name = 'other'`,
+      UPDATE ${table('kind')} SET name = 'mail' WHERE name = 'report'; UPDATE ${table('kind')} SET name = 'report' WHERE name = 'other';
+      UPDATE ${table('form')} SET digest = 'of another server'`,
   )
   await endConnections(url)
   await inTheEnd(() => scene.join())

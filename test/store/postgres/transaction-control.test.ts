@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { controlsTransaction } from '../../../src/store/postgres/transaction-control.ts'
+import { controlsTransaction } from '../../../src/store/postgres/connection/transaction-control.ts'
 
 it.each([
   'COMMIT',

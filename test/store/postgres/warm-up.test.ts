@@ -23,7 +23,7 @@ it('a node that joins has connections that know what it will say most, and nothi
   onTestFinished(() => scene.close())
   await scene.join()
   const heard = sent.length
-  for (const table of ['occurrence', 'ready', 'claim', 'turn', 'tally'])
+  for (const table of ['occurrence', 'ready', 'claim', 'turn', 'count_delta'])
     expect(await queryOnce(url, `SELECT 1 FROM ${schema}.${table}`)).toEqual([])
   const warmed = [...Map.groupBy(sent.slice(0, heard), (text) => text)].filter(([, { length }]) => length === 3)
   await scene.settle(await scene.running({ payload: null }), 'completed', {

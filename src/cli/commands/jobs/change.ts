@@ -68,9 +68,9 @@ export async function change(
 
 function updatePolicy(text: string): UpdatePolicy {
   if (text === 'immediate' || text === 'graceful') return text
-  if (/^\d+$/.test(text)) return { count: whole(1, 10_000)(text) }
+  if (/^\d+$/.test(text)) return { graceful: { count: whole(1, 10_000)(text) } }
   try {
-    return { span: parseDuration(text) }
+    return { graceful: { span: parseDuration(text) } }
   } catch {
     throw new InvalidArgumentError('It must be immediate, graceful, a number of runs such as 3, or a duration such as 2h.')
   }

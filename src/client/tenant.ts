@@ -1,0 +1,198 @@
+import { PunctualError } from '../errors.ts'
+import type { AnyDefinition, InputOf } from '../model/definition.ts'
+import type { ExecutionReport } from '../model/report.ts'
+import type { Schedule } from '../schedule/schedule.ts'
+import type { Page } from '../store/query.ts'
+import type { Queryable } from '../store/store.ts'
+import type { CancelOptions, CancelOutcome, EnqueueResult } from './commands.ts'
+import type { Explanation } from './explain.ts'
+import type { JobPatch, OverridableField, ScheduleOptions, ScheduleResult, UpdateOptions } from './job-commands.ts'
+import type { FieldChange, JobView, VersionView } from './job-view.ts'
+import type { ListFilter } from './list-filter.ts'
+import type { EnqueueOptions, EnqueueRequest } from './new-occurrence.ts'
+import type { Occurrence, OccurrenceLine, OccurrenceOf } from './occurrence-view.ts'
+import type { BackfillOptions, BackfillPreview, ReplayOptions } from './operations.ts'
+import type { PauseOptions } from './pauses.ts'
+import type { Punctual } from './punctual.ts'
+import type { Counts, EffectiveSettings, JobFilter, JobStatus, RangeView } from './reads.ts'
+import type { When } from './when.ts'
+
+type Job = AnyDefinition | string
+type Bound<Options> = Omit<Options, 'tenant'>
+/** An occurrence by its id, or by its job and key. */
+type Target = string | { job: Job; key: string }
+
+/** The API of a scheduler for one tenant. Occurrences and jobs of other tenants do not exist for it. */
+export class Tenant {
+  readonly name: string
+  readonly #punctual: Punctual
+
+  constructor(punctual: Punctual, name: string) {
+    this.#punctual = punctual
+    this.name = name
+  }
+
+  async enqueue<const J extends Job>(
+    job: J,
+    ...[payload, options]: undefined extends InputOf<J>
+      ? [payload?: InputOf<J>, options?: Bound<EnqueueOptions>]
+      : [payload: InputOf<J>, options?: Bound<EnqueueOptions>]
+  ): Promise<EnqueueResult> {
+    const enqueue = this.#punctual.enqueue as (job: Job, payload: unknown, options: EnqueueOptions) => Promise<EnqueueResult>
+    return enqueue.call(this.#punctual, job, payload, this.#bound(options))
+  }
+
+  async enqueueMany<const Jobs extends readonly Job[]>(
+    requests: readonly [...{ [At in keyof Jobs]: Bound<EnqueueRequest<Jobs[At]>> }],
+    options?: { tx?: Queryable | undefined },
+  ): Promise<EnqueueResult[]> {
+    const own = (requests as readonly Bound<EnqueueRequest>[]).map((request) => this.#bound(request) as EnqueueRequest)
+    return this.#punctual.enqueueMany(own, options)
+  }
+
+  async schedule<const J extends Job>(
+    definition: J,
+    schedule: Schedule,
+    ...[options]: undefined extends InputOf<J>
+      ? [options?: Bound<ScheduleOptions<InputOf<J>>>]
+      : [options: Bound<ScheduleOptions<InputOf<J>>> & { payload: InputOf<J> }]
+  ): Promise<ScheduleResult> {
+    return this.#punctual.schedule<Job>(definition, schedule, this.#bound(options))
+  }
+
+  async update<const J extends Job>(job: J, patch: JobPatch<InputOf<J>>, options?: UpdateOptions & { by?: string }) {
+    return this.#punctual.update<J>(job, patch, this.#bound(options))
+  }
+
+  async reset(job: Job, options?: UpdateOptions & { fields?: readonly OverridableField[]; by?: string }) {
+    return this.#punctual.reset(job, this.#bound(options))
+  }
+
+  async rollback(job: Job, version: number, options?: UpdateOptions & { by?: string }) {
+    return this.#punctual.rollback(job, version, this.#bound(options))
+  }
+
+  async retire(job: Job, options?: { by?: string }) {
+    return this.#punctual.retire(job, this.#bound(options))
+  }
+
+  /** Pauses a job, or without one all of the tenant. */
+  async pause(job?: Job, options?: PauseOptions): Promise<'paused' | 'unchanged'> {
+    return this.#punctual.pause({ tenant: this.name, ...(job !== undefined && { job }) }, options)
+  }
+
+  async resume(job?: Job): Promise<'resumed' | 'unchanged'> {
+    return this.#punctual.resume({ tenant: this.name, ...(job !== undefined && { job }) })
+  }
+
+  async trigger<const J extends Job>(job: J, options?: { payload?: InputOf<J>; key?: string }): Promise<EnqueueResult> {
+    return this.#punctual.trigger<J>(job, this.#bound(options))
+  }
+
+  async replay(target: Target, options: ReplayOptions): Promise<EnqueueResult> {
+    return this.#punctual.replay(await this.#own(target), options)
+  }
+
+  async replayAll(filter: Bound<ListFilter>, options: { reason: string }): Promise<EnqueueResult> {
+    return this.#punctual.replayAll(this.#bound(filter), options)
+  }
+
+  async previewBackfill(job: Job, options: Bound<BackfillOptions>): Promise<BackfillPreview> {
+    return this.#punctual.previewBackfill(job, this.#bound(options) as BackfillOptions)
+  }
+
+  async backfill(job: Job, options: Bound<BackfillOptions>): Promise<EnqueueResult & { count: number }> {
+    return this.#punctual.backfill(job, this.#bound(options) as BackfillOptions)
+  }
+
+  async cancel(target: Target | { job: Job; entity: string }, options?: CancelOptions): Promise<CancelOutcome> {
+    if (typeof target !== 'string') return this.#punctual.cancel(this.#bound(target), options)
+    return (await this.get(target)) ? this.#punctual.cancel(target, options) : 'unknown'
+  }
+
+  async reschedule(target: Target, when: When): Promise<void> {
+    return this.#punctual.reschedule(await this.#own(target), when)
+  }
+
+  async retry(target: Target, options?: When): Promise<void> {
+    return this.#punctual.retry(await this.#own(target), options)
+  }
+
+  async discard(target: Target, options?: { reason?: string }): Promise<void> {
+    return this.#punctual.discard(await this.#own(target), options)
+  }
+
+  async get<const J extends AnyDefinition>(job: J, id: string): Promise<OccurrenceOf<J> | null>
+  async get<const J extends Job = string>(target: string | { job: J; key: string }): Promise<OccurrenceOf<J> | null>
+  async get(first: Target | AnyDefinition, id?: string): Promise<Occurrence | null> {
+    const found =
+      id !== undefined
+        ? await this.#punctual.get(first as AnyDefinition, id)
+        : await this.#punctual.get(typeof first === 'string' ? first : this.#bound(first as { job: Job; key: string }))
+    return found?.tenant === this.name ? found : null
+  }
+
+  async list(filter?: Bound<ListFilter>): Promise<Page<OccurrenceLine>> {
+    return this.#punctual.list(this.#bound(filter))
+  }
+
+  async counts(filter?: { job?: Job }): Promise<Counts> {
+    return this.#punctual.counts(this.#bound(filter))
+  }
+
+  async status(job: Job): Promise<JobStatus> {
+    return this.#punctual.status(job, { tenant: this.name })
+  }
+
+  async settings(job: Job, task?: string): Promise<EffectiveSettings> {
+    return this.#punctual.settings(job, task, { tenant: this.name })
+  }
+
+  async explain(target: string | { job: Job; key?: string }): Promise<Explanation> {
+    if (typeof target !== 'string') return this.#punctual.explain(this.#bound(target) as Parameters<Punctual['explain']>[0])
+    return (await this.get(target)) ? this.#punctual.explain(target) : this.#punctual.explain({ tenant: this.name, job: target })
+  }
+
+  async versions(job: Job): Promise<readonly VersionView[]> {
+    return this.#punctual.versions(job, { tenant: this.name })
+  }
+
+  async diff(job: Job, from: number, to: number): Promise<readonly FieldChange[]> {
+    return this.#punctual.diff(job, from, to, { tenant: this.name })
+  }
+
+  async ranges(filter?: { job?: Job; limit?: number }): Promise<readonly RangeView[]> {
+    return this.#punctual.ranges(this.#bound(filter))
+  }
+
+  async jobs(filter?: Bound<JobFilter>): Promise<Page<JobView>> {
+    return this.#punctual.jobs(this.#bound(filter))
+  }
+
+  recent(job: Job): readonly ExecutionReport[] {
+    return this.#punctual.recent(job, { tenant: this.name })
+  }
+
+  /** The options of a call with the tenant. Another tenant is refused: it can only be a mistake. */
+  #bound<Options extends object>(options: Options | undefined): Options & { tenant: string } {
+    if (options && 'tenant' in options)
+      throw new PunctualError(
+        'option.unknown',
+        `tenant(${JSON.stringify(this.name)}) has its tenant; leave the option tenant out`,
+        {
+          option: 'tenant',
+        },
+      )
+    return { ...(options as Options), tenant: this.name }
+  }
+
+  /** The target, which must be of this tenant. */
+  async #own(target: Target) {
+    if (typeof target !== 'string') return this.#bound(target)
+    if (await this.get(target)) return target
+    throw new PunctualError('occurrence.unknown', `There is no occurrence ${target} in tenant ${JSON.stringify(this.name)}`, {
+      target,
+      tenant: this.name,
+    })
+  }
+}

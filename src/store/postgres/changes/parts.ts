@@ -1,0 +1,170 @@
+// The parts of the one statement that writes changes: each inserts or deletes rows of one table. Only parts that have rows are in
+// the text, and the texts are few, so their plans are kept.
+import { column } from '../connection/arrays.ts'
+import { deltaColumns } from './counts.ts'
+
+export type Value = string | number | boolean | null
+
+/** The columns of a batch and their types, in order. */
+export type Columns = Readonly<Record<string, string>>
+
+interface Part {
+  readonly columns: Columns
+  /** `rows`: the batch as a table with these columns; `where` begins a condition. */
+  readonly sql: (rows: string, where: string) => string
+}
+
+/** `values`: columns whose values are not those of the batch as they are. The batch may have columns that are no columns of the table. */
+const insert = (
+  table: string,
+  columns: Columns,
+  { onConflict = '', values = {} }: { onConflict?: string; values?: Readonly<Record<string, string>> } = {},
+): Part => {
+  const written = Object.keys({ ...columns, ...values }).filter((name) => !name.endsWith('_in'))
+  const quoted = (name: string) => (name === 'end' ? '"end"' : name)
+  const selected = written.map((name) => values[name] ?? `b.${quoted(name)}`).join(', ')
+  return {
+    columns,
+    sql: (rows, where) =>
+      `INSERT INTO punctual.${table} (${written.map(quoted).join(', ')}) SELECT ${selected} FROM t, ${rows} ${where} ${onConflict}`,
+  }
+}
+
+const deleteByRef = (table: string): Part => ({
+  columns: { ref: 'bigint' },
+  sql: (rows, where) => `DELETE FROM punctual.${table} WHERE ref = ANY(ARRAY(SELECT ref FROM ${rows} ${where}))`,
+})
+
+export const placeColumns: Columns = {
+  kind: 'int',
+  priority: 'smallint',
+  due_at: 'float8',
+  ref: 'bigint',
+  series: 'int',
+  turn: 'int',
+  begun: 'boolean',
+  retrying: 'boolean',
+  planned: 'boolean',
+  recovery: 'boolean',
+  gate: 'boolean',
+  granted: 'smallint',
+  expires_at: 'float8',
+  limits: 'jsonb',
+}
+
+/** Due at an instant, or so long from the store's now. */
+const readyColumns: Columns = { ...placeColumns, due_in: 'float8' }
+
+export const turnColumns: Columns = {
+  ref: 'bigint',
+  turn: 'int',
+  series: 'int',
+  due_at: 'float8',
+  end: 'punctual.turn_end',
+  node: 'text',
+  started_at: 'float8',
+  ended_at: 'float8',
+  attempt: 'punctual.attempt_state',
+  settings: 'text',
+  tasks: 'text',
+  reason: 'text',
+  error: 'text',
+  result: 'text',
+}
+
+export const attemptColumns: Columns = {
+  ref: 'bigint',
+  turn: 'int',
+  task: 'text',
+  n: 'int',
+  state: 'punctual.attempt_state',
+  started_at: 'float8',
+  ended_at: 'float8',
+  retry_at: 'float8',
+  error: 'text',
+  result: 'text',
+}
+
+const noteColumns = { ref: 'bigint', kind: 'int', node: 'text', free_in: 'float8' }
+const liveColumns = { series: 'int', key: 'text', ref: 'bigint' }
+
+const parts = {
+  turns: insert('turn', turnColumns),
+  attempts: insert('attempt', attemptColumns, { onConflict: 'ON CONFLICT DO NOTHING' }),
+  ready: insert('ready', readyColumns, { values: { due_at: 'coalesce(b.due_at, t.now + b.due_in)' } }),
+  waiting: insert('waiting', { ...placeColumns, reason: 'punctual.wait_reason', key: 'text', wake_at: 'float8' }),
+  releases: insert('release', { key: 'text', slots: 'smallint' }, { values: { free_at: 't.now' } }),
+  dead: insert('dead', { series: 'int', ref: 'bigint' }, { onConflict: 'ON CONFLICT DO NOTHING' }),
+  liveKeys: insert('live_key', liveColumns, { onConflict: 'ON CONFLICT DO NOTHING' }),
+  freedKeys: {
+    columns: liveColumns,
+    sql: (rows, where) => `DELETE FROM punctual.live_key WHERE (series, key, ref) IN (SELECT series, key, ref FROM ${rows} ${where})`,
+  },
+  deltas: insert('count_delta', deltaColumns),
+  notes: insert('hook_note', noteColumns, {
+    values: { free_at: 't.now + b.free_in' },
+    onConflict: 'ON CONFLICT (ref) DO UPDATE SET kind = excluded.kind, node = excluded.node, free_at = excluded.free_at',
+  }),
+  unnotes: deleteByRef('hook_note'),
+  starts: deleteByRef('start'),
+  /** Rates that a start which did not happen takes no part in. */
+  rates: {
+    columns: { ref: 'bigint' },
+    sql: (rows, where) =>
+      `UPDATE punctual.release SET free_at = t.now, ref = NULL FROM t WHERE release.ref = ANY(ARRAY(SELECT ref FROM ${rows} ${where}))`,
+  },
+  claims: {
+    columns: { id: 'text' },
+    sql: (rows, where) => `DELETE FROM punctual.claim WHERE id = ANY(ARRAY(SELECT id FROM ${rows} ${where}))`,
+  },
+  removed: deleteByRef('occurrence'),
+} satisfies Record<string, Part>
+
+export type PartName = keyof typeof parts
+export type Batch = ReadonlyMap<PartName, readonly (readonly Value[])[]>
+
+const partNames = Object.keys(parts) as PartName[]
+const texts = new Map<string, string>()
+
+export interface ChangeStatement {
+  readonly sql: string
+  readonly values: readonly (string | number | null)[]
+}
+
+/** Common tables before the parts, a condition that all parts are written under, and values beside the time, which is the first. */
+export interface Guard {
+  readonly name: string
+  readonly with: string
+  readonly where: string
+  readonly values: readonly (string | number | null)[]
+}
+
+/** One statement that writes a batch at the store's time `now` and answers with the columns of `select`. */
+export function changeStatement(now: number | null, batch: Batch, select: string, guard: Guard | null = null): ChangeStatement {
+  const used = partNames.filter((name) => (batch.get(name)?.length ?? 0) > 0)
+  const name = JSON.stringify([used, select, guard?.name])
+  let sql = texts.get(name)
+  if (sql === undefined) {
+    sql = textOf(used, select, guard)
+    texts.set(name, sql)
+  }
+  const values = used.flatMap((part) => {
+    const rows = batch.get(part) as readonly (readonly Value[])[]
+    return Object.keys(parts[part].columns).map((_, at) => column(rows.map((row) => row[at] as Value)))
+  })
+  return { sql, values: [now, ...(guard?.values ?? []), ...values] }
+}
+
+function textOf(used: readonly PartName[], select: string, guard: Guard | null): string {
+  let next = (guard?.values.length ?? 0) + 2
+  const where = guard ? `WHERE ${guard.where}` : ''
+  const tables = used.map((name) => {
+    const { columns, sql } = parts[name] as Part
+    const types = Object.values(columns).map((type) => `$${next++}::${type}[]`)
+    const names = Object.keys(columns).map((one) => (one === 'end' ? '"end"' : one))
+    return `${name} AS (${sql(`unnest(${types.join(', ')}) b (${names.join(', ')})`, where)})`
+  })
+  const clock = 't AS MATERIALIZED (SELECT coalesce($1::float8, punctual.now_ms()) AS now)'
+  return `WITH ${[clock, ...(guard ? [guard.with] : []), ...tables].join(',\n  ')}
+  SELECT ${select}`
+}

@@ -1,0 +1,45 @@
+// Where in each lane of what is ready there may be rows. What was claimed leaves dead entries at the head of the index until they
+// are swept, which a long transaction elsewhere can put off for hours; a read that begins behind them does not walk them.
+import { column } from '../connection/arrays.ts'
+
+/** A look from the beginning is due so often, in case a row came in below the floor without anybody telling. */
+const sweepMs = 1000
+/** Rows may be committed this much after the time that they were due by. */
+const marginMs = 2000
+
+export class Floors {
+  readonly #mono: (() => number) | null
+  #floors = new Map<string, { readonly kind: number; readonly priority: number; readonly dueAt: number }>()
+  #sweptAt = Number.NEGATIVE_INFINITY
+
+  /** Without a clock that runs by itself every look is one from the beginning. */
+  constructor(mono: (() => number) | null) {
+    this.#mono = mono
+  }
+
+  /** The floors of these kinds as columns of a statement; empty when it is time for a look from the beginning. */
+  columns(kinds: readonly number[]): (string | null)[] {
+    const now = this.#mono?.() ?? Number.POSITIVE_INFINITY
+    const isSweep = this.#mono === null || now - this.#sweptAt >= sweepMs
+    if (isSweep) this.#sweptAt = now
+    const floors = isSweep ? [] : [...this.#floors.values()].filter(({ kind }) => kinds.includes(kind))
+    return [
+      column(floors.map(({ kind }) => kind)),
+      column(floors.map(({ priority }) => priority)),
+      column(floors.map(({ dueAt }) => dueAt)),
+    ]
+  }
+
+  /** What a claim saw: below the next due of a lane there is nothing left. */
+  note(now: number, lanes: readonly (readonly [kind: number, priority: number, nextDue: number | null])[]): void {
+    for (const [kind, priority, nextDue] of lanes) {
+      const dueAt = Math.min(nextDue ?? now, now - marginMs)
+      this.#floors.set(`${kind} ${priority}`, { kind, priority, dueAt })
+    }
+  }
+
+  /** Somebody told of work that is due then. */
+  lower(at: number): void {
+    for (const [name, floor] of this.#floors) if (floor.dueAt > at) this.#floors.set(name, { ...floor, dueAt: at })
+  }
+}

@@ -1,0 +1,220 @@
+// Claims that choose among what is due: by the rules themselves, with the door locked.
+import type { Source } from '../../../model/lifecycle.ts'
+import type { PauseRecord } from '../../../model/pause.ts'
+import { picked } from '../../rules/pick.ts'
+import { type DueWork, verdictOn } from '../../rules/verdict.ts'
+import { type PauseRow, pauseColumns, pauseRecord } from '../../rows/pause-row.ts'
+import type { ClaimPick, ClaimRequest, Hint, PassedOccurrence } from '../../store.ts'
+import type { Claimed } from '../claim.ts'
+import { unknownNode } from '../claim.ts'
+import { Changes } from '../changes/changes.ts'
+import { column } from '../connection/arrays.ts'
+import { each } from '../connection/by-key.ts'
+import type { Session } from '../connection/session.ts'
+import type { Context } from '../context.ts'
+import { bareEnd } from '../../../model/turn.ts'
+import { takeIdle } from '../occurrence/idle.ts'
+import { occurrenceColumns } from '../occurrence/record.ts'
+import { rateSlackMs } from '../../rules/door.ts'
+import { readNextDue } from '../peek.ts'
+import { describe, type MemberRow } from './members.ts'
+import { countRunning, readJobFacts, reclaim } from './reclaim.ts'
+
+type DoorRow = [
+  now: number,
+  dueBy: number,
+  refs: number[] | null,
+  states: string[] | null,
+  reasons: string[] | null,
+  asked: (string | null)[] | null,
+  grantedFrom: number | null,
+]
+
+/** A due row that a pick sees. */
+interface Candidate extends DueWork {
+  readonly ref: number
+  readonly id: string
+  readonly priority: number
+}
+
+export async function claimPicked(context: Context, request: ClaimRequest, pick: ClaimPick): Promise<Claimed> {
+  return context.db.transaction(async (session) => {
+    await session.all('SELECT one FROM punctual.door FOR UPDATE')
+    const [node] = await session.all<[string]>('SELECT boot FROM punctual.node WHERE boot = $1 FOR KEY SHARE', [request.node])
+    const [standing] = await session.all<[string]>('SELECT id FROM punctual.claim WHERE id = $1', [request.id])
+    if (standing) return { answer: await reclaim(context, session, request), hints: [] }
+    if (!node) throw unknownNode(request)
+    const [door] = await session.all<DoorRow>('SELECT * FROM punctual.open_door_1($1::float8, $2::float8)', [
+      context.now(),
+      request.dueBy ?? null,
+    ])
+    const [now, dueBy, refs, states, reasons, asked, grantedFrom] = door as DoorRow
+    context.noteNow(now)
+    const room = await roomOf(session, request)
+    const pauses = await unsweptPauses(session)
+    const due = await candidates(context, session, request, { dueBy, now, most: pauses.length > 0 ? null : room })
+    const { taken, passed } = choose(picked(due, pick), { room, pauses, now })
+    await pass(context, session, passed, now)
+    const rows = await take(session, request, taken, now)
+    const members = await describe(context, session, rows, {
+      claim: request,
+      now,
+      jobs: await readJobFacts(
+        session,
+        rows.map((row) => row[2]),
+      ),
+    })
+    const isFull = await noteFull(session, request)
+    const nextDue = isFull ? null : await readNextDue(context, session, request.kinds, { now, isLater: true })
+    const ended = await passedAtDoor(session, refs, states, reasons)
+    const hints: Hint[] = (asked ?? []).flatMap((one) => (one === null ? [] : { kind: 'cancel' as const, node: one }))
+    if (grantedFrom !== null && taken.length < due.length) hints.push({ kind: 'due', at: Math.min(grantedFrom, now) })
+    return { answer: { now, members, passed: [...ended, ...passed.flatMap(endOfPassed)], nextDue }, hints }
+  })
+}
+
+async function roomOf(session: Session, { limit, clusterLimit }: ClaimRequest): Promise<number> {
+  if (clusterLimit === undefined) return limit
+  const [row] = await session.all<[number]>(countRunning)
+  return Math.max(0, Math.min(limit, clusterLimit - (row?.[0] ?? 0)))
+}
+
+async function noteFull(session: Session, { clusterLimit }: ClaimRequest): Promise<boolean> {
+  if (clusterLimit === undefined) return false
+  const [row] = await session.all<[number]>(countRunning)
+  const isFull = (row?.[0] ?? 0) >= clusterLimit
+  if (isFull) await session.all('UPDATE punctual.door SET is_full = true WHERE NOT is_full')
+  return isFull
+}
+
+async function unsweptPauses(session: Session): Promise<readonly PauseRecord[]> {
+  return (await session.all<PauseRow>(`SELECT ${pauseColumns} FROM punctual.pause WHERE NOT swept ORDER BY id`)).map(pauseRecord)
+}
+
+type CandidateRow = [
+  ref: number,
+  id: string,
+  series: number,
+  priority: number,
+  source: Source,
+  scheduledAt: number,
+  dueAt: number,
+  expiresAt: number | null,
+  hasBegun: boolean,
+]
+
+// lane: the series that have rows of a kind and priority, by skipping from one to the next.
+const selectCandidates = `WITH RECURSIVE lane (kind, priority, series) AS (
+    SELECT k.ref, p.priority, (SELECT r.series FROM punctual.ready r WHERE NOT r.gate AND r.kind = k.ref AND r.priority = p.priority
+      ORDER BY r.series LIMIT 1) FROM punctual.kind k CROSS JOIN unnest(k.priorities) p (priority) WHERE k.ref = ANY($1::int[])
+    UNION ALL
+    SELECT l.kind, l.priority, (SELECT r.series FROM punctual.ready r WHERE NOT r.gate AND r.kind = l.kind AND r.priority = l.priority
+      AND r.series > l.series ORDER BY r.series LIMIT 1) FROM lane l WHERE l.series IS NOT NULL)
+  SELECT r.ref, o.id, r.series, r.priority, f.source, o.scheduled_at, r.due_at, r.expires_at, r.begun
+  FROM lane l CROSS JOIN LATERAL (
+    SELECT i.* FROM punctual.ready i WHERE NOT i.gate AND i.kind = l.kind AND i.priority = l.priority AND i.series = l.series AND i.due_at <= $2::float8
+    ORDER BY i.due_at, i.ref LIMIT $3::int) r
+  JOIN punctual.occurrence o ON o.ref = r.ref JOIN punctual.form f ON f.ref = o.form
+  WHERE l.series IS NOT NULL ORDER BY r.priority, r.due_at, r.ref`
+
+/** Due work in the order of a claim, of each job as many as there is room for. `most` null: all, since some may not run. */
+async function candidates(
+  context: Context,
+  session: Session,
+  { kinds }: ClaimRequest,
+  { dueBy, now, most }: { dueBy: number; now: number; most: number | null },
+): Promise<Candidate[]> {
+  const { names } = context
+  const read = (limit: number | null) =>
+    session.all<CandidateRow>(selectCandidates, [column(names.kindRefs(kinds)), dueBy, limit])
+  let rows = await read(most)
+  if (most !== null && rows.some(({ 7: expiresAt }) => expiresAt !== null && expiresAt < now)) rows = await read(null)
+  await names.learn(session, { series: rows.map((row) => row[2]) })
+  return rows.map(([ref, id, series, priority, source, scheduledAt, dueAt, expiresAt, hasBegun]) => {
+    const { tenant, job } = names.seriesByRef(series)
+    const startWithinMs = expiresAt === null ? null : expiresAt - dueAt
+    return { ref, id, tenant, job, priority, source, scheduledAt, dueAt, startWithinMs, hasBegun }
+  })
+}
+
+interface Passed {
+  readonly row: Candidate
+  readonly verdict: NonNullable<ReturnType<typeof verdictOn>>
+}
+
+function choose(
+  rows: Iterable<Candidate>,
+  { room, pauses, now }: { room: number; pauses: readonly PauseRecord[]; now: number },
+): { readonly taken: Candidate[]; readonly passed: Passed[] } {
+  const taken: Candidate[] = []
+  const passed: Passed[] = []
+  for (const row of rows) {
+    if (taken.length >= room) break
+    const verdict = verdictOn(row, pauses, now)
+    if (verdict) passed.push({ row, verdict })
+    else taken.push(row)
+  }
+  return { taken, passed }
+}
+
+/** Ends due work that may not run, or sets it aside. */
+async function pass(context: Context, session: Session, passed: readonly Passed[], now: number): Promise<void> {
+  if (passed.length === 0) return
+  const changes = new Changes(now)
+  const verdicts = new Map(passed.map(({ row, verdict }) => [row.ref, verdict]))
+  for (const idle of await takeIdle(context, session, [...verdicts.keys()])) {
+    const verdict = verdicts.get(idle.ref) as Passed['verdict']
+    if ('state' in verdict) changes.endIdle(idle, { turn: idle.turn, ...bareEnd(verdict.state, now, { reason: verdict.reason }) })
+    else changes.setAside(idle, 'pause', idle.isRetrying, verdict.wakeAt)
+  }
+  await changes.write(session)
+}
+
+function endOfPassed({ row: { id, tenant, job }, verdict }: Passed): PassedOccurrence[] {
+  return 'state' in verdict ? [{ id, tenant, job, ...verdict }] : []
+}
+
+const takeRefs = `WITH taken AS (
+    DELETE FROM punctual.ready WHERE ctid = ANY(ARRAY(
+      SELECT r.ctid FROM unnest($5::bigint[]) k (ref) JOIN punctual.occurrence o ON o.ref = k.ref
+      CROSS JOIN ${each('ready i', 'i.series = o.series AND i.ref = o.ref AND NOT i.gate', { columns: 'ctid', lock: 'FOR UPDATE SKIP LOCKED' })} r))
+    RETURNING due_at, ref, series, turn, retrying, limits),
+  made AS (
+    INSERT INTO punctual.claim (id, token, node, refs, turns, dues)
+    SELECT $2, $3, $4, array_agg(t.ref), array_agg(t.turn), array_agg(t.due_at)
+    FROM (SELECT * FROM taken ORDER BY array_position($5::bigint[], ref)) t HAVING count(*) > 0),
+  counted AS (
+    INSERT INTO punctual.count_delta (series, pending, retrying, running)
+    SELECT series, -count(*) FILTER (WHERE NOT retrying), -count(*) FILTER (WHERE retrying), count(*) FROM taken GROUP BY series),
+  rates AS (
+    INSERT INTO punctual.release (key, free_at, slots, ref)
+    SELECT l.value ->> 'key', $1::float8 + (l.value ->> 'perMs')::float8 + ${rateSlackMs}, 1, t.ref
+    FROM taken t CROSS JOIN LATERAL jsonb_array_elements(t.limits) l (value) WHERE t.limits IS NOT NULL AND l.value ? 'perMs')
+  SELECT ${occurrenceColumns}, t.due_at, t.turn FROM taken t CROSS JOIN ${each('occurrence i', 'i.ref = t.ref')} o
+  ORDER BY array_position($5::bigint[], t.ref)`
+
+async function take(
+  session: Session,
+  { id, token, node }: ClaimRequest,
+  taken: readonly Candidate[],
+  now: number,
+): Promise<readonly MemberRow[]> {
+  if (taken.length === 0) return []
+  return session.all<MemberRow>(takeRefs, [now, id, token, node, column(taken.map(({ ref }) => ref))])
+}
+
+async function passedAtDoor(
+  session: Session,
+  refs: readonly number[] | null,
+  states: readonly string[] | null,
+  reasons: readonly string[] | null,
+): Promise<PassedOccurrence[]> {
+  if (refs === null) return []
+  const rows = await session.all<[string, string, string, PassedOccurrence['state'], string]>(
+    `SELECT o.id, s.tenant, s.job, p.state, p.reason FROM unnest($1::bigint[], $2::text[], $3::text[]) p (ref, state, reason)
+      JOIN punctual.occurrence o ON o.ref = p.ref JOIN punctual.series s ON s.ref = o.series WHERE p.state IS NOT NULL`,
+    [column(refs), column(states ?? []), column(reasons ?? [])],
+  )
+  return rows.map(([id, tenant, job, state, reason]) => ({ id, tenant, job, state, reason }))
+}
+

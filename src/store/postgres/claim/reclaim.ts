@@ -1,0 +1,50 @@
+import { PunctualError } from '../../../errors.ts'
+import type { ClaimAnswer, ClaimRequest } from '../../store.ts'
+import { each, endOf, lacks } from '../connection/by-key.ts'
+import type { Session } from '../connection/session.ts'
+import { type Context, storeNow } from '../context.ts'
+import { occurrenceColumns } from '../occurrence/record.ts'
+import { readNextDue } from '../peek.ts'
+import { describe, type JobFacts, type MemberRow } from './members.ts'
+
+/** Answers a claim that was made before: its members whose turns have not ended. */
+export async function reclaim(context: Context, session: Session, request: ClaimRequest): Promise<ClaimAnswer> {
+  const { id, token, node, clusterLimit } = request
+  const [claim] = await session.all<[token: string, node: string, now: number, running: number]>(
+    `SELECT c.token, c.node, ${storeNow} AS now, ${clusterLimit === undefined ? 'NULL' : `(${countRunning})`} AS running
+      FROM punctual.claim c WHERE c.id = $2`,
+    [context.now(), id],
+  )
+  if (!claim || claim[0] !== token || claim[1] !== node)
+    throw new PunctualError('claim.lost', `Claim ${id} belongs to another`, { claim: id })
+  const [, , now, running] = claim
+  const rows = await session.all<MemberRow>(
+    `SELECT ${occurrenceColumns}, m.due_at, m.turn FROM punctual.claim c
+      CROSS JOIN LATERAL unnest(c.refs, c.turns, c.dues) WITH ORDINALITY m (ref, turn, due_at, at)
+      CROSS JOIN ${each('occurrence i', 'i.ref = m.ref')} o WHERE c.id = $1 AND ${lacks('turn', endOf('m'))} ORDER BY m.at`,
+    [id],
+  )
+  const jobs = await readJobFacts(
+    session,
+    rows.map((row) => row[2]),
+  )
+  const members = await describe(context, session, rows, { claim: request, now, jobs, isRepeated: true })
+  const isFull = clusterLimit !== undefined && running >= clusterLimit
+  const nextDue = isFull ? null : await readNextDue(context, session, request.kinds, { now, isLater: request.pick !== undefined })
+  return { now, members, passed: [], nextDue }
+}
+
+/** How many occurrences run in the whole cluster. */
+export const countRunning = `SELECT count(*) FROM punctual.claim a CROSS JOIN LATERAL unnest(a.refs, a.turns) m (ref, turn)
+  WHERE ${lacks('turn', endOf('m'))}`
+
+export async function readJobFacts(session: Session, series: readonly number[]): Promise<readonly JobFacts[]> {
+  if (series.length === 0) return []
+  return session.all<[number, number, number | null]>(
+    `SELECT s.ref, coalesce((SELECT j.version FROM punctual.job j WHERE j.series = s.ref), 0) AS version,
+        greatest(s.last_run_at, (SELECT c.last_run_at FROM punctual.count_delta c WHERE c.series = s.ref AND c.last_run_at IS NOT NULL
+          ORDER BY c.last_run_at DESC LIMIT 1)) AS last_run_at
+      FROM punctual.series s WHERE s.ref = ANY($1::int[])`,
+    [`{${[...new Set(series)].join(',')}}`],
+  )
+}

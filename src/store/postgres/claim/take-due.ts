@@ -1,0 +1,118 @@
+// The statement that takes due work. It stands in two places: sent by itself where nothing but due times and priorities decides, and
+// at the end of the function that first lets work in at the door.
+import { rateSlackMs } from '../../rules/door.ts'
+import { each } from '../connection/by-key.ts'
+
+/** The columns of the answer, with their types. The first row is the head, whose payload is JSON. */
+export const memberColumns = `ref bigint, id uuid, series int, form int, scheduled_at float8, created_at float8, key text, entity text,
+  extra text, payload text, due_at float8, turn int`
+
+/** The expressions that the statement is made of: parameters, or variables of a function. */
+export interface TakeDue {
+  readonly now: string
+  readonly dueBy: string
+  readonly id: string
+  readonly token: string
+  readonly node: string
+  readonly limit: string
+  readonly kinds: string
+  /** The floors of lanes, as a table with kind, priority and due_at. Without them lanes are read from the beginning. */
+  readonly floors?: string
+  /** In the function: the cluster's limit, how many run, and what the door has done. */
+  readonly function?: { readonly cluster: string; readonly running: string; readonly door: string }
+}
+
+/** Whether something is due for the doorman, so nothing may be taken by due times alone. */
+const isDoorDue = (now: string, dueBy: string) => `(
+  EXISTS (SELECT 1 FROM punctual.release WHERE free_at <= ${now}) OR EXISTS (SELECT 1 FROM punctual.pause WHERE NOT swept)
+  OR EXISTS (SELECT 1 FROM punctual.waiting WHERE wake_at <= ${now})
+  OR EXISTS (SELECT 1 FROM punctual.kind k CROSS JOIN LATERAL (
+    SELECT 1 FROM punctual.ready r WHERE r.gate AND r.kind = k.ref AND r.due_at <= ${dueBy} LIMIT 1) r WHERE k.served AND k.gated))`
+
+/** When a claim of these kinds is worth a try, apart from rows that are ready: a gate, the end of a pause, a key with a line. */
+export const nextWake = (kinds: string) => `(SELECT min(n.at) FROM (
+    SELECT (SELECT r.due_at FROM punctual.ready r WHERE r.gate AND r.kind = k.kind ORDER BY r.due_at, r.ref LIMIT 1) AS at
+    FROM unnest(${kinds}) k (kind)
+    UNION ALL ${nextWaits(kinds)}) n)`
+
+/** The same without gated rows. */
+export const nextWaits = (kinds: string) => `
+    (SELECT w.wake_at FROM punctual.waiting w WHERE w.wake_at IS NOT NULL AND w.kind = ANY(${kinds}) ORDER BY w.wake_at LIMIT 1)
+    UNION ALL
+    (SELECT l.free_at FROM punctual.release l WHERE (SELECT true FROM punctual.waiting WHERE key IS NOT NULL LIMIT 1)
+      AND (SELECT true FROM punctual.waiting w WHERE w.key = l.key AND w.kind = ANY(${kinds}) LIMIT 1) ORDER BY l.free_at LIMIT 1)`
+
+// joined: the node, which is not declared gone meanwhile. lane: one range of the index for each kind and priority, bounded below by
+// what is known to be gone. found: the first of all lanes, read without a lock. wanted: how many of them each lane has. taken: so
+// many of each lane, those skipped that another claim is just taking. In each lane the next is the first behind those wanted.
+export function takeDue(of: TakeDue): string {
+  const { now, dueBy, id, token, node, limit, kinds, floors, function: own } = of
+  const floor = floors
+    ? `coalesce((SELECT f.due_at FROM ${floors} f (kind, priority, due_at) WHERE f.kind = k.ref AND f.priority = p.priority), '-infinity')`
+    : `'-infinity'::float8`
+  return `WITH joined AS MATERIALIZED (SELECT boot FROM punctual.node WHERE boot = ${node} FOR KEY SHARE),
+  g AS MATERIALIZED (
+    SELECT t.now, t.due_by, EXISTS (SELECT 1 FROM joined) AS is_joined,
+      EXISTS (SELECT 1 FROM punctual.claim c WHERE c.id = ${id}) AS stands, ${own ? 'false' : isDoorDue('t.now', 't.due_by')} AS is_door_due
+    FROM (SELECT n.now, least(n.now, coalesce(${dueBy}, n.now)) AS due_by FROM (SELECT ${now} AS now) n) t),
+  lane AS MATERIALIZED (
+    SELECT k.ref AS kind, p.priority, ${floor} AS floor
+    FROM punctual.kind k CROSS JOIN unnest(k.priorities) p (priority) WHERE k.ref = ANY(${kinds})),
+  found AS MATERIALIZED (
+    SELECT l.kind, l.priority, l.floor, r.expires_at FROM g, lane l CROSS JOIN LATERAL (
+      SELECT i.due_at, i.ref, i.expires_at FROM punctual.ready i
+      WHERE NOT i.gate AND i.kind = l.kind AND i.priority = l.priority AND i.due_at >= l.floor AND i.due_at <= g.due_by
+      ORDER BY i.due_at, i.ref LIMIT ${limit}) r
+    ORDER BY l.priority, r.due_at, r.ref LIMIT ${limit}),
+  open AS MATERIALIZED (
+    SELECT g.is_joined AND NOT g.stands AND NOT g.is_door_due
+      AND NOT EXISTS (SELECT 1 FROM found WHERE expires_at < g.now) AS is_plain FROM g),
+  wanted AS MATERIALIZED (
+    SELECT kind, priority, floor, count(*) AS many FROM found WHERE (SELECT is_plain FROM open) GROUP BY kind, priority, floor),
+  taken AS (
+    DELETE FROM punctual.ready WHERE ctid = ANY(ARRAY(
+      SELECT r.tid FROM g, wanted w CROSS JOIN LATERAL (
+        SELECT i.ctid AS tid FROM punctual.ready i
+        WHERE NOT i.gate AND i.kind = w.kind AND i.priority = w.priority AND i.due_at >= w.floor AND i.due_at <= g.due_by
+        ORDER BY i.due_at, i.ref LIMIT w.many FOR UPDATE SKIP LOCKED) r))
+    RETURNING ready.priority, ready.due_at, ready.ref, ready.series, ready.turn, ready.retrying, ready.limits),
+  made AS (
+    INSERT INTO punctual.claim (id, token, node, refs, turns, dues)
+    SELECT ${id}, ${token}, ${node}, array_agg(t.ref), array_agg(t.turn), array_agg(t.due_at)
+    FROM (SELECT * FROM taken ORDER BY priority, due_at, ref) t HAVING count(*) > 0),
+  counted AS (
+    INSERT INTO punctual.count_delta (series, pending, retrying, running)
+    SELECT t.series, -count(*) FILTER (WHERE NOT t.retrying), -count(*) FILTER (WHERE t.retrying), count(*) FROM taken t GROUP BY t.series),
+  rates AS (
+    INSERT INTO punctual.release (key, free_at, slots, ref)
+    SELECT l.value ->> 'key', g.now + (l.value ->> 'perMs')::float8 + ${rateSlackMs}, 1, t.ref
+    FROM g, taken t CROSS JOIN LATERAL jsonb_array_elements(t.limits) l (value) WHERE t.limits IS NOT NULL AND l.value ? 'perMs' RETURNING release.key, release.free_at),
+  head AS (
+    SELECT json_build_object('now', g.now, 'isJoined', g.is_joined, 'stands', g.stands, 'isPlain', (SELECT is_plain FROM open),
+      ${own ? functionHead(own) : ''}
+      'wakeAt', least(${nextWake(kinds)}, (SELECT min(r.free_at) FROM rates r
+        WHERE (SELECT true FROM punctual.waiting w WHERE w.key = r.key AND w.kind = ANY(${kinds}) LIMIT 1))),
+      'lanes', (SELECT coalesce(json_agg(json_build_array(l.kind, l.priority, (
+          SELECT i.due_at FROM punctual.ready i WHERE NOT i.gate AND i.kind = l.kind AND i.priority = l.priority AND i.due_at >= l.floor
+          ORDER BY i.due_at, i.ref OFFSET coalesce((SELECT many FROM wanted w WHERE w.kind = l.kind AND w.priority = l.priority), 0) LIMIT 1))), '[]')
+        FROM lane l),
+      'jobs', (SELECT coalesce(json_agg(json_build_array(d.series, coalesce((SELECT j.version FROM punctual.job j WHERE j.series = d.series), 0),
+          greatest((SELECT s.last_run_at FROM punctual.series s WHERE s.ref = d.series), (
+            SELECT c.last_run_at FROM punctual.count_delta c WHERE c.series = d.series AND c.last_run_at IS NOT NULL
+            ORDER BY c.last_run_at DESC LIMIT 1)))), '[]')
+        FROM (SELECT DISTINCT t.series FROM taken t) d))::text AS text FROM g)
+  SELECT NULL::bigint AS ref, NULL::uuid AS id, NULL::int AS series, NULL::int AS form, NULL::float8 AS scheduled_at, NULL::float8 AS created_at,
+    NULL::text AS key, NULL::text AS entity, NULL::text AS extra, head.text AS payload, NULL::float8 AS due_at, NULL::int AS turn FROM head
+  UNION ALL
+  SELECT o.ref, o.id, o.series, o.form, o.scheduled_at, o.created_at, o.key, o.entity, o.extra, o.payload, t.due_at, t.turn
+  FROM taken t CROSS JOIN ${each('occurrence i', 'i.ref = t.ref')} o`
+}
+
+function functionHead({ cluster, running, door }: NonNullable<TakeDue['function']>): string {
+  return `'isFull', coalesce(${running} + (SELECT count(*) FROM taken) >= ${cluster}, false),
+      'isLeft', (SELECT count(*) FROM punctual.ready r WHERE r.granted > 0 AND NOT r.gate) > (SELECT count(*) FROM taken t WHERE t.limits IS NOT NULL),
+      'asked', ${door}.asked, 'grantedFrom', ${door}.granted_from,
+      'passed', (SELECT coalesce(json_agg(json_build_array(o.id, s.tenant, s.job, p.state, p.reason)), '[]')
+        FROM unnest(${door}.passed_refs, ${door}.passed_states, ${door}.passed_reasons) p (ref, state, reason)
+        JOIN punctual.occurrence o ON o.ref = p.ref JOIN punctual.series s ON s.ref = o.series WHERE p.state IS NOT NULL),`
+}

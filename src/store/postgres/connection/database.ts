@@ -1,0 +1,308 @@
+// Connections, statements and transactions. All that is known of the driver is here, in pools.ts and in listen.ts.
+import pg from 'pg'
+import { PunctualError } from '../../../errors.ts'
+import { sleep, systemClock } from '../../../time/clock.ts'
+import type { Queryable } from '../../store.ts'
+import { DeadlineError, isAway, isConflict, isFull, storeFailure } from './failure.ts'
+import { joined } from './caller-transaction.ts'
+import { makePools, type Pools, type Source } from './pools.ts'
+import { inSchema } from '../schema/tables.ts'
+import { inTurn, type Session, type Statement } from './session.ts'
+
+export type { Source } from './pools.ts'
+export type { Session } from './session.ts'
+
+const callMs = 10_000
+/** A connection that takes longer to undo what it has done is given up, and the server undoes it. */
+const undoMs = 1_000
+const mostTries = 10
+const fullMs = 10
+
+/**
+ * Whoever had to wait for a lock reads in a second statement what has become of the rows meanwhile. Where the database's default
+ * is another level, that statement would see them as they were before.
+ */
+const begin = 'BEGIN ISOLATION LEVEL READ COMMITTED'
+const beginSnapshot = 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY'
+
+// Handles and counts fit into a number; the driver would give texts.
+const parsers: pg.CustomTypesConfig = {
+  getTypeParser: ((oid: number, format?: 'text' | 'binary') => {
+    if (oid === 20) return Number
+    if (oid === 1016) return (text: string) => (text === '{}' ? [] : text.slice(1, -1).split(',').map(Number))
+    return pg.types.getTypeParser(oid, format as 'text')
+  }) as typeof pg.types.getTypeParser,
+}
+
+interface DatabaseOptions {
+  readonly schema: string
+  readonly prepare: boolean
+  /** Spreads the tries of those that were in each other's way. */
+  readonly random?: () => number
+  /** Is told of what goes on in `work`, call by call, since nobody knows how long the whole takes. */
+  readonly onCall?: (call: Promise<unknown>) => void
+  /** Is told when a connection was lost: the next may lead to another server, which need not know all that this one did. */
+  readonly onLoss?: () => void
+}
+
+/** A connection for as long as it is ours. */
+interface Held {
+  readonly client: pg.PoolClient
+  readonly session: Session
+  /** Whether it is in an unknown state, and has to be thrown away. */
+  isBroken: boolean
+  /** How many calls are on it; the last one lets it go. */
+  calls: number
+}
+
+/** What work that takes as long as it likes is given. */
+export interface WorkMeans {
+  readonly session: Session
+  readonly client: pg.PoolClient
+  /** Rejects when the store is closed meanwhile. */
+  readonly cut: Promise<never>
+  readonly onCall: (call: Promise<unknown>) => void
+}
+
+interface WorkOptions<Answer> {
+  /** Takes a connection of those for handlers, so that the verbs never wait for it. */
+  readonly isHandlers?: boolean
+  /** How long one statement of the session may take. Default: as long as it likes. */
+  readonly statementMs?: number
+  /** Whether the answer means that what was done is to stay. Default: always. */
+  readonly isKept?: (answer: Answer) => boolean
+}
+
+export class Database {
+  readonly schema: string
+  readonly #pools: Pools
+  readonly #prepare: boolean
+  readonly #random: () => number
+  readonly #onCall: (call: Promise<unknown>) => void
+  readonly #texts = new Map<string, { readonly text: string; readonly name: string }>()
+  readonly #cuts = new Set<(error: unknown) => void>()
+  readonly #onLoss: () => void
+  readonly #heeded = new WeakSet<pg.PoolClient>()
+  #losses = 0
+
+  constructor(source: Source, { schema, prepare, random = () => 0.5, onCall = () => {}, onLoss = () => {} }: DatabaseOptions) {
+    this.schema = schema
+    this.#prepare = prepare
+    this.#random = random
+    this.#onCall = onCall
+    this.#onLoss = onLoss
+    this.#pools = makePools(source, { prepare })
+  }
+
+  /** How another connection to the same server is made. */
+  get connectionOptions(): pg.ClientConfig {
+    return this.#pools.verbs.options
+  }
+
+  /** One statement, which is a commit of its own. */
+  async all<Row extends readonly unknown[]>(sql: string, values?: readonly unknown[]): Promise<Row[]> {
+    return this.#insist(this.#pools.verbs, ({ session }) => session.all<Row>(sql, values))
+  }
+
+  /**
+   * Has some connections stand that have made plans of these statements, which must do nothing. The first to make use of one would
+   * wait for longer than for all that follow together.
+   */
+  async warmUp(connections: number, statements: readonly Statement[]): Promise<void> {
+    const { verbs, own } = this.#pools
+    if (!this.#prepare || !own.includes(verbs)) return
+    const sayAll = ({ session }: Held) => Promise.all(statements.map(({ sql, values }) => session.all(sql, values)))
+    await Promise.all(Array.from({ length: connections }, () => this.#attempt(verbs, sayAll, callMs)))
+  }
+
+  /**
+   * The same on a connection that no caller can hold. Whoever is in a transaction of the caller's must not wait for another
+   * connection of the caller's pool: all of them may be held by others who wait for the same.
+   */
+  readonly apart: Session = {
+    all: (sql, values) => this.#insist(this.#pools.apart, ({ session }) => session.all(sql, values)),
+  }
+
+  /** Runs `act` in one commit, or changes nothing; it is run again after a conflict with another transaction. */
+  async transaction<Answer>(act: (session: Session) => Promise<Answer>): Promise<Answer> {
+    return this.#insist(this.#pools.verbs, (held) => inTransaction(begin, held, act))
+  }
+
+  /** Runs `act` on one state of the database. */
+  async snapshot<Answer>(act: (session: Session) => Promise<Answer>): Promise<Answer> {
+    return this.#insist(this.#pools.verbs, (held) => inTransaction(beginSnapshot, held, act))
+  }
+
+  /**
+   * Runs work that nobody can say how long it takes, such as a handler's own, in one commit. It is never run again by itself, and
+   * has no deadline but its caller's.
+   */
+  async work<Answer>(
+    act: (means: WorkMeans) => Promise<Answer>,
+    { isHandlers = false, statementMs = Number.POSITIVE_INFINITY, isKept }: WorkOptions<Answer> = {},
+  ): Promise<Answer> {
+    const { promise: cut, reject } = Promise.withResolvers<never>()
+    cut.catch(() => {})
+    this.#cuts.add(reject)
+    const onCall = this.#onCall
+    const working = (held: Held) => {
+      const { session: bare } = held
+      const session: Session = { all: (sql, values) => noted(withDeadline(bare.all(sql, values), statementMs), onCall) }
+      const means = { session, client: held.client, cut, onCall }
+      return inTransaction(begin, Object.assign(held, { session }), () => act(means), isKept)
+    }
+    try {
+      return await this.#attempt(isHandlers ? this.#pools.works : this.#pools.apart, working, Number.POSITIVE_INFINITY)
+    } catch (error) {
+      throw storeFailure(error)
+    } finally {
+      this.#cuts.delete(reject)
+    }
+  }
+
+  /** A session on a transaction that the caller has begun and will end. */
+  joined(tx: Queryable): Session {
+    return joined(tx, (sql) => this.#text(sql).text)
+  }
+
+  async close(): Promise<void> {
+    for (const cut of this.#cuts) cut(new PunctualError('store.closed', 'The PostgreSQL store was closed meanwhile'))
+    await Promise.all(this.#pools.own.map((pool) => pool.end()))
+  }
+
+  async #insist<Answer>(pool: pg.Pool, act: (held: Held) => Promise<Answer>): Promise<Answer> {
+    for (let tries = 1; ; tries++) {
+      try {
+        return await this.#attempt(pool, act, callMs)
+      } catch (error) {
+        if (!isConflict(error) || tries >= mostTries) throw storeFailure(error)
+        await sleep(systemClock, tries * 5 * this.#random())
+      }
+    }
+  }
+
+  async #attempt<Answer>(pool: pg.Pool, act: (held: Held) => Promise<Answer>, deadlineMs: number): Promise<Answer> {
+    const losses = this.#losses
+    const client = await noted(connected(pool), this.#onCall)
+    this.#heed(client)
+    let isOver = false
+    const held: Held = { client, session: this.#session(client, () => isOver), isBroken: false, calls: 1 }
+    try {
+      // The statement is made of what was read from the server before, and this may be another.
+      if (losses !== this.#losses)
+        throw new PunctualError('store.unreachable', 'PostgreSQL: connections were lost while this call waited for one')
+      return await withDeadline(act(held), deadlineMs)
+    } catch (error) {
+      this.#noteFailure(held, error)
+      throw error
+    } finally {
+      isOver = true
+      letGo(held)
+    }
+  }
+
+  #noteFailure(held: Held, error: unknown): void {
+    if (!isAway(error)) return
+    held.isBroken = true
+    this.#lose()
+  }
+
+  /** A connection that breaks also says so as an event, idle or not, which would end the process if nobody listened. */
+  #heed(client: pg.PoolClient): void {
+    if (this.#heeded.has(client)) return
+    this.#heeded.add(client)
+    client.on('error', () => this.#lose())
+  }
+
+  #lose(): void {
+    this.#losses += 1
+    this.#onLoss()
+  }
+
+  #session(client: pg.PoolClient, isOver: () => boolean): Session {
+    const session: Session = {
+      all: async <Row extends readonly unknown[]>(sql: string, values: readonly unknown[] = []) => {
+        if (isOver()) throw new PunctualError('store.unreachable', 'The call was given up meanwhile')
+        const query = { ...this.#text(sql), values: values as unknown[], rowMode: 'array' as const, types: parsers }
+        const { rows } = await client.query(query)
+        return rows as unknown as Row[]
+      },
+    }
+    return isPipeline(client) ? session : inTurn(session)
+  }
+
+  #text(sql: string): { readonly text: string; readonly name?: string } {
+    let known = this.#texts.get(sql)
+    if (!known) {
+      known = { text: inSchema(sql, `"${this.schema}"`), name: `punctual_${this.schema}_${this.#texts.size}` }
+      this.#texts.set(sql, known)
+    }
+    return this.#prepare && !isSaidOnce.test(sql) ? known : { text: known.text }
+  }
+}
+
+function isPipeline(client: pg.PoolClient): boolean {
+  // The types of the driver leave it out.
+  return (client as { pipeline?: boolean }).pipeline === true
+}
+
+function letGo(held: Held): void {
+  held.calls -= 1
+  if (held.calls === 0) held.client.release(held.isBroken)
+}
+
+/** Where the server takes no more connections, but has some of ours, one of those is waited for. */
+async function connected(pool: pg.Pool): Promise<pg.PoolClient> {
+  for (const until = systemClock.mono() + callMs; ; await sleep(systemClock, fullMs)) {
+    try {
+      return await pool.connect()
+    } catch (error) {
+      if (!isFull(error) || pool.totalCount === 0 || systemClock.mono() >= until) throw error
+    }
+  }
+}
+
+/** Statements that are not worth a name. */
+const isSaidOnce = /^\s*(BEGIN|COMMIT|SET|SAVEPOINT|RELEASE|CREATE|ALTER|DROP)/
+
+async function inTransaction<Answer>(
+  beginning: string,
+  held: Held,
+  act: (session: Session) => Promise<Answer>,
+  isKept: (answer: Answer) => boolean = () => true,
+): Promise<Answer> {
+  const { session } = held
+  // The connection answers in order, so that nothing has to wait for the answer to BEGIN.
+  const begun = session.all(beginning)
+  begun.catch(() => {})
+  try {
+    const answer = await act(session)
+    if (isKept(answer)) await session.all('COMMIT')
+    else await undo(held)
+    await begun
+    return answer
+  } catch (error) {
+    if (!isAway(error)) await undo(held)
+    throw error
+  }
+}
+
+async function undo(held: Held): Promise<void> {
+  try {
+    await withDeadline(held.client.query('ROLLBACK'), undoMs)
+  } catch {
+    held.isBroken = true
+  }
+}
+
+function noted<Answer>(call: Promise<Answer>, onCall: (call: Promise<unknown>) => void): Promise<Answer> {
+  onCall(call)
+  return call
+}
+
+function withDeadline<Answer>(call: Promise<Answer>, ms: number): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    const cancel = systemClock.timer(ms, () => reject(new DeadlineError(ms)))
+    call.then(resolve, reject).finally(cancel)
+  })
+}

@@ -1,0 +1,26 @@
+/** What runs statements: a connection of ours, or a transaction of the caller's. Rows are arrays in the order of the columns. */
+export interface Session {
+  all<Row extends readonly unknown[]>(sql: string, values?: readonly unknown[]): Promise<Row[]>
+}
+
+/** A statement and its values. */
+export interface Statement {
+  readonly sql: string
+  readonly values: readonly unknown[]
+}
+
+/**
+ * Sends one statement after the other, for clients that do not take the next before they have answered the last. After one that
+ * failed none is sent any more: its transaction may be over by then, and what follows would be in no transaction or in another's.
+ */
+export function inTurn(session: Session): Session {
+  let last: Promise<unknown> = Promise.resolve()
+  return {
+    all: <Row extends readonly unknown[]>(sql: string, values?: readonly unknown[]) => {
+      const answer = last.then(() => session.all<Row>(sql, values))
+      last = answer
+      last.catch(() => {})
+      return answer
+    },
+  }
+}

@@ -1,0 +1,65 @@
+// Counts. A commit inserts what it changed in them beside the change itself; from time to time these deltas are folded into their
+// series. The count of a state is always both together.
+import { type OccurrenceState, occurrenceStates } from '../../model/lifecycle.ts'
+import type { JobCounts } from '../store.ts'
+import type { Context } from './context.ts'
+import { type Asked, askedSeries } from './names/series-filter.ts'
+
+/**
+ * Deltas of each series summed up, from a table with their columns. In their order, a success ends the failures before it:
+ * `succeeded` says that there was one, `failures` are those that came with it or after it.
+ */
+function sumDeltas(from: string): string {
+  const sums = occurrenceStates.map((state) => `sum(t.${state}) AS ${state}`).join(', ')
+  return `SELECT t.series, ${sums}, max(t.last_run_at) AS last_run_at, max(t.reset) IS NOT NULL AS succeeded,
+      sum(CASE WHEN t.seq >= coalesce(t.reset, 0) THEN t.failures ELSE 0 END) AS failures
+    FROM (SELECT u.*, max(CASE WHEN u.succeeded THEN u.seq END) OVER (PARTITION BY u.series) AS reset FROM ${from} u) t
+    GROUP BY t.series`
+}
+
+/** Failures in a row of a series `s` together with its deltas `t`, of which there may be none. */
+const failuresInRow = '(CASE WHEN t.succeeded THEN 0 ELSE s.failures_in_row END + coalesce(t.failures, 0))'
+
+export async function counts({ db }: Context, of: Asked): Promise<JobCounts> {
+  const { where, values } = askedSeries(of)
+  const sums = occurrenceStates.map((state) => `coalesce(sum(s.${state} + coalesce(t.${state}, 0)), 0)::bigint AS ${state}`)
+  const deltas = `(SELECT y.* FROM punctual.count_delta y WHERE y.series IN (SELECT s.ref FROM punctual.series s WHERE ${where}))`
+  const [[lastRunAt, failures, ...numbers]] = (await db.all<[lastRunAt: number | null, failures: number, ...number[]]>(
+    `SELECT max(greatest(s.last_run_at, t.last_run_at)) AS last_run_at, coalesce(sum(${failuresInRow}), 0)::bigint AS failures,
+      ${sums.join(', ')}
+      FROM punctual.series s LEFT JOIN (${sumDeltas(deltas)}) t ON t.series = s.ref WHERE ${where}`,
+    values,
+  )) as [[number | null, number, ...number[]]]
+  const states = Object.fromEntries(occurrenceStates.map((state, index) => [state, numbers[index] ?? 0]))
+  return { states: states as Record<OccurrenceState, number>, lastRunAt, failuresInRow: failures }
+}
+
+const mostFolded = 5000
+const mostSteps = 20
+
+// What is added is what was deleted, and nothing else: deltas that are committed meanwhile, whatever their number, stay.
+const foldOldest = `WITH taken AS (
+    DELETE FROM punctual.count_delta WHERE seq = ANY(ARRAY(SELECT seq FROM punctual.count_delta ORDER BY seq LIMIT ${mostFolded})) RETURNING *
+  ),
+  summed AS (${sumDeltas('taken')}),
+  added AS (
+    UPDATE punctual.series s SET ${occurrenceStates.map((state) => `${state} = s.${state} + t.${state}`).join(', ')},
+      last_run_at = greatest(s.last_run_at, t.last_run_at), failures_in_row = ${failuresInRow}
+    FROM summed t WHERE s.ref = t.series
+  )
+  SELECT count(*) FROM taken`
+
+/** Folds the oldest deltas, one node at a time. The answer is how many; 0 also while another node folds. */
+export async function foldSome({ db }: Context): Promise<number> {
+  return db.transaction(async (session) => {
+    const [free] = await session.all<[boolean]>(`SELECT pg_try_advisory_xact_lock(hashtext('punctual.count_delta')) AS is_free`)
+    if (!free?.[0]) return 0
+    const [[folded]] = (await session.all<[number]>(foldOldest)) as [[number]]
+    return folded
+  })
+}
+
+/** Folds what has gathered, in steps, for as long as a step finds a full load. */
+export async function foldCounts(context: Context): Promise<void> {
+  for (let steps = 0; steps < mostSteps; steps++) if ((await foldSome(context)) < mostFolded) return
+}

@@ -1,0 +1,150 @@
+// New rows whose id or key is taken.
+import type { OccurrenceState } from '../../../model/lifecycle.ts'
+import type { OccurrenceRecord, TurnRecord } from '../../../model/occurrence.ts'
+import { mayHaveBegun } from '../../../model/turn.ts'
+import { changeOf, conflictAnswer, type Existing, freesKey, isRemembered } from '../../rules/conflict.ts'
+import type { CreatedRow, Hint, NewOccurrence } from '../../store.ts'
+import { Changes } from '../changes/changes.ts'
+import { column } from '../connection/arrays.ts'
+import type { Session } from '../connection/session.ts'
+import { type Context, storeNow } from '../context.ts'
+import { takeIdle } from '../occurrence/idle.ts'
+import { extraOf, formOf, isGated } from '../occurrence/record.ts'
+import { standing, stateOfStanding } from '../occurrence/standing.ts'
+
+/** Its place in the call, and the row with the id under which it is tried. */
+export interface Conflict {
+  readonly at: number
+  readonly row: NewOccurrence
+}
+
+export interface Resolved {
+  readonly answers: ReadonlyMap<number, CreatedRow>
+  /** Those whose id belongs to an occurrence that leaves its key to the next. */
+  readonly free: ReadonlySet<number>
+  readonly hints: readonly Hint[]
+}
+
+type Found = [at: number, ref: number | null, id: string | null, payload: string | null, isBuried: boolean]
+
+const findTaken = `SELECT k.at, o.ref, o.id, o.payload, t.id IS NOT NULL AS is_buried
+  FROM unnest($1::int[], $2::uuid[], $3::int[], $4::text[]) k (at, id, series, key)
+  LEFT JOIN LATERAL (SELECT id FROM punctual.tombstone WHERE id = k.id LIMIT 1) t ON true
+  LEFT JOIN LATERAL (SELECT ref, id, payload FROM punctual.occurrence WHERE ref = coalesce(
+    (SELECT ref FROM punctual.occurrence WHERE id = k.id),
+    (SELECT ref FROM punctual.live_key WHERE series = k.series AND key = k.key)) LIMIT 1) o ON true ORDER BY k.at`
+
+/** Answers rows that found their id or key taken, in order. Those that find nothing any more have no answer. */
+export async function resolveConflicts(
+  context: Context,
+  session: Session,
+  conflicts: readonly Conflict[],
+  isOwn: boolean,
+): Promise<Resolved> {
+  const { names } = context
+  const found = await session.all<Found>(findTaken, [
+    column(conflicts.map(({ at }) => at)),
+    column(conflicts.map(({ row }) => row.id)),
+    column(conflicts.map(({ row }) => names.series(row.tenant, row.job).ref)),
+    column(conflicts.map(({ row }) => (row.unique === 'live' ? row.key : null))),
+  ])
+  const rows = new Map(conflicts.map(({ at, row }) => [Number(at), row]))
+  const answers = new Map<number, CreatedRow>()
+  const free = new Set<number>()
+  const hints: Hint[] = []
+  for (const [given, ref, id, payload, isBuried] of found) {
+    const at = Number(given)
+    const row = rows.get(at) as NewOccurrence
+    if (ref === null || id === null) {
+      if (isBuried) answers.set(at, { id: row.id, outcome: 'tombstoned', state: null, differs: false })
+      continue
+    }
+    const resolving = { row, ref: Number(ref), id, payload, isOwn }
+    const answer = row.onConflict === 'keep' ? await keep(session, resolving) : await change(context, session, resolving, hints)
+    if (answer === 'free') free.add(at)
+    else if (answer) answers.set(at, answer)
+  }
+  return { answers, free, hints }
+}
+
+interface Resolving {
+  readonly row: NewOccurrence
+  readonly ref: number
+  readonly id: string
+  readonly payload: string | null
+  readonly isOwn: boolean
+}
+
+async function keep(session: Session, { row, ref, id, payload }: Resolving): Promise<CreatedRow | 'free' | null> {
+  const found = await readState(session, ref)
+  if (!found) return null
+  const existing: Existing = { id, payload, ...found }
+  return isRemembered(row) && freesKey(existing) ? 'free' : conflictAnswer(existing, row)
+}
+
+/** The row that is there is locked by taking it out of its place; it is put back wherever it belongs. */
+async function change(
+  context: Context,
+  session: Session,
+  resolving: Resolving,
+  hints: Hint[],
+): Promise<CreatedRow | 'free' | null> {
+  const { row, ref, id, isOwn } = resolving
+  const [idle] = await takeIdle(context, session, [ref])
+  if (!idle) return keep(session, resolving)
+  const { hasBegun, record } = idle
+  const existing: Existing = { id, state: idle.state, hasBegun, payload: record.payload }
+  const [[now]] = (await session.all<[number]>(`SELECT ${storeNow} AS now`, [context.now()])) as [[number]]
+  const changes = new Changes(now)
+  const wanted = changeOf(existing, row)
+  if (wanted === null) changes.putBack(idle, idle.isRetrying, idle.wait)
+  else {
+    const dueAt = typeof row.due === 'number' ? row.due : now + row.due.in
+    const replaced = wanted === 'replace' && { payload: row.payload, priority: row.priority }
+    const changed = { ...record, scheduledAt: dueAt, ...replaced }
+    await updateRecord(context, session, ref, changed, isOwn)
+    changes.reschedule({ ...idle, record: changed }, dueAt, idle.isRetrying)
+    hints.push({ kind: 'due', at: dueAt })
+  }
+  await changes.write(session)
+  return conflictAnswer(existing, row)
+}
+
+/** Writes a changed record of an occurrence. */
+export async function updateRecord(
+  { names }: Context,
+  session: Session,
+  ref: number,
+  record: OccurrenceRecord,
+  isOwn: boolean,
+): Promise<void> {
+  const form = formOf(record)
+  await names.addForms([{ form, isGated: isGated(record) }], isOwn)
+  await session.all('UPDATE punctual.occurrence SET scheduled_at = $2::float8, form = $3::int, extra = $4, payload = $5 WHERE ref = $1::bigint', [
+    ref,
+    record.scheduledAt,
+    names.form(form).ref,
+    extraOf(record),
+    record.payload,
+  ])
+}
+
+const selectState = `SELECT ${stateOfStanding} AS state, (
+    SELECT string_agg(e."end" || ' ' || (e.started_at IS NOT NULL), ',') FROM punctual.turn e WHERE e.ref = o.ref) AS turns
+  FROM punctual.occurrence o ${standing} WHERE o.ref = $1`
+
+/** Where an occurrence is, and whether an attempt of it may have begun. */
+async function readState(
+  session: Session,
+  ref: number,
+): Promise<{ readonly state: OccurrenceState; readonly hasBegun: boolean } | null> {
+  const [row] = await session.all<[OccurrenceState, string | null]>(selectState, [ref])
+  if (!row) return null
+  const [state, turns] = row
+  const hasBegun = (turns?.split(',') ?? []).some((text) => {
+    const [end, isStarted] = text.split(' ') as [TurnRecord['end'], string]
+    return mayHaveBegun({ end, startedAt: isStarted === 'true' ? 0 : null })
+  })
+  return { state, hasBegun }
+}
+

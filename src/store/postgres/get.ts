@@ -1,0 +1,91 @@
+import type { OccurrenceState } from '../../model/lifecycle.ts'
+import type { OccurrenceHistory, Progress, WaitRecord } from '../../model/occurrence.ts'
+import type { Which } from '../store.ts'
+import { endOf, lacks } from './connection/by-key.ts'
+import type { Session } from './connection/session.ts'
+import type { Context } from './context.ts'
+import { findRef } from './find.ts'
+import { noHistory, readHistories } from './occurrence/history.ts'
+import { type OccurrenceRow, occurrenceColumns, occurrenceRecord } from './occurrence/record.ts'
+import { standing, stateOfStanding } from './occurrence/standing.ts'
+
+type Row = [
+  ...OccurrenceRow,
+  state: OccurrenceState,
+  dueAt: number | null,
+  reason: WaitRecord['reason'] | null,
+  key: string | null,
+  wakeAt: number | null,
+]
+
+// A rate says when its next slot is free.
+const selectOne = `SELECT ${occurrenceColumns}, ${stateOfStanding} AS state, coalesce(r.due_at, w.due_at, t.due_at) AS due_at,
+    w.reason::text, w.key AS wait_key,
+    CASE WHEN w.reason = 'rate' THEN (SELECT min(l.free_at) FROM punctual.release l WHERE l.key = w.key) ELSE w.wake_at END AS wake_at
+  FROM punctual.occurrence o ${standing} WHERE o.ref = $1`
+
+export async function get(context: Context, which: Which): Promise<OccurrenceHistory | null> {
+  const { db, names } = context
+  return db.snapshot(async (session) => {
+    const ref = await findRef(session, which)
+    if (ref === null) return null
+    const [[row], histories, progress] = await Promise.all([
+      session.all<Row>(selectOne, [ref]),
+      readHistories(session, [ref]),
+      readProgress(session, ref),
+    ])
+    if (!row) return null
+    const { 2: series, 3: form, 10: state, 11: dueAt, 12: reason, 13: key, 14: wakeAt } = row
+    await names.learn(session, { series: [series], forms: [form] })
+    const claim = state === 'running' ? await readClaim(session, ref) : null
+    return {
+      record: occurrenceRecord(names, row),
+      state,
+      dueAt: claim?.dueAt ?? dueAt ?? row[4],
+      node: claim?.node ?? null,
+      ...(histories.get(ref) ?? noHistory),
+      progress,
+      wait: reason && { reason, key, wakeAt },
+      blockers: key === null || reason === 'rate' ? [] : await readBlockers(session, key),
+    }
+  })
+}
+
+async function readProgress(session: Session, ref: number): Promise<Progress | null> {
+  const [row] = await session.all<[task: string, done: number, message: string | null, at: number]>(
+    'SELECT task, done, message, at FROM punctual.progress WHERE ref = $1',
+    [ref],
+  )
+  if (!row) return null
+  const [task, done, message, at] = row
+  return { task, done, message, at }
+}
+
+async function readClaim(session: Session, ref: number): Promise<{ readonly node: string; readonly dueAt: number } | null> {
+  const [row] = await session.all<[string, number]>(
+    `SELECT c.node, m.due_at FROM punctual.claim c CROSS JOIN LATERAL unnest(c.refs, c.turns, c.dues) m (ref, turn, due_at)
+      WHERE c.refs @> ARRAY[$1::bigint] AND m.ref = $1 AND ${lacks('turn', endOf('m'))} ORDER BY c.seq DESC LIMIT 1`,
+    [ref],
+  )
+  return row ? { node: row[0], dueAt: row[1] } : null
+}
+
+const mostBlockers = 10
+
+const granted = (table: string) => `SELECT p.ref FROM punctual.${table} p
+    CROSS JOIN LATERAL jsonb_array_elements(p.limits) WITH ORDINALITY l (value, at)
+    WHERE p.granted > 0 AND l.at <= p.granted AND l.value ->> 'key' = $1`
+
+/** Those that were granted a key: among them all that run and need it. */
+const selectBlockers = `SELECT o.id FROM (
+    ${granted('ready')} UNION ALL ${granted('waiting')}
+    UNION ALL
+    SELECT m.ref FROM punctual.claim c CROSS JOIN LATERAL unnest(c.refs, c.turns) m (ref, turn)
+      JOIN punctual.occurrence i ON i.ref = m.ref JOIN punctual.form f ON f.ref = i.form
+      WHERE ${lacks('turn', endOf('m'))}
+        AND coalesce(i.extra::jsonb -> 'limits', f.limits::jsonb) @> jsonb_build_array(jsonb_build_object('key', $1::text))
+  ) b JOIN punctual.occurrence o ON o.ref = b.ref ORDER BY o.ref LIMIT ${mostBlockers}`
+
+async function readBlockers(session: Session, key: string): Promise<readonly string[]> {
+  return (await session.all<[string]>(selectBlockers, [key])).map(([id]) => id)
+}

@@ -1,0 +1,112 @@
+import type pg from 'pg'
+import { type Clock, sleep, systemClock } from '../../../time/clock.ts'
+
+export interface ListenerOptions {
+  readonly channel: string
+  readonly clock: Clock
+  readonly newClient: () => pg.Client
+  readonly onMessage: (payload: string) => void
+  /** The line stands again after it was down: what was said meanwhile is lost. */
+  readonly onReturn: () => void
+}
+
+const firstBackoffMs = 100
+const longestBackoffMs = 30_000
+/** A line that nobody speaks on may be dead without either end knowing. */
+const checkMs = 30_000
+/** An answer that takes longer is not waited for. */
+const answerMs = 1000
+
+/**
+ * A connection that listens on a channel until it is closed, and comes back whenever it breaks. Nothing here ever throws: who
+ * hears nothing finds out by looking.
+ */
+export class Listener {
+  readonly #options: ListenerOptions
+  #client: pg.Client | null = null
+  #cancelTimer: () => void = () => {}
+  #failures = 0
+  #stands = false
+
+  constructor(options: ListenerOptions) {
+    this.#options = options
+    this.#connect()
+  }
+
+  /** Whether the server has said that it will tell, and nothing is known to have broken since. */
+  get stands(): boolean {
+    return this.#stands
+  }
+
+  async close(): Promise<void> {
+    const client = this.#client
+    this.#client = null
+    this.#stands = false
+    this.#cancelTimer()
+    if (client) await ended(client)
+  }
+
+  #connect(): void {
+    const client = this.#options.newClient()
+    this.#client = client
+    client.on('error', () => this.#lose(client))
+    client.on('end', () => this.#lose(client))
+    client.on('notification', ({ payload }) => {
+      if (this.#client === client) this.#options.onMessage(payload ?? '')
+    })
+    this.#expect(client, this.#listen(client))
+  }
+
+  async #listen(client: pg.Client): Promise<void> {
+    await client.connect()
+    await client.query(`LISTEN "${this.#options.channel}"`)
+    if (this.#client !== client) return
+    const wasDown = this.#failures > 0
+    this.#failures = 0
+    this.#stands = true
+    if (wasDown) this.#options.onReturn()
+  }
+
+  /** The answer must have come when it is time for the next look, at which another is asked for. */
+  #expect(client: pg.Client, answer: Promise<unknown>): void {
+    const { clock } = this.#options
+    let hasCome = false
+    const done = answer.then(
+      () => {
+        hasCome = true
+      },
+      () => this.#lose(client),
+    )
+    this.#cancelTimer = clock.poll(checkMs, () => {
+      if (hasCome) this.#expect(client, client.query('SELECT 1'))
+      else this.#lose(client)
+    })
+    // A clock that is moved by hand must not run away from an answer that is on its way.
+    clock.waitFor?.(within(done, answerMs))
+  }
+
+  #lose(client: pg.Client): void {
+    if (this.#client !== client) return
+    this.#client = null
+    this.#stands = false
+    this.#cancelTimer()
+    void ended(client)
+    const waitMs = Math.min(longestBackoffMs, firstBackoffMs * 2 ** this.#failures)
+    this.#failures += 1
+    this.#cancelTimer = this.#options.clock.timer(waitMs, () => this.#connect())
+  }
+}
+
+/** Whoever does not say goodbye in time is left behind, and keeps no process alive. */
+async function ended(client: pg.Client): Promise<void> {
+  await within(client.end(), answerMs)
+  // The types of the driver leave it out.
+  ;(client as pg.Client & { unref(): void }).unref()
+}
+
+/** Waits for `work`, but not for longer than this by the machine's own clock. */
+async function within(work: Promise<unknown>, ms: number): Promise<void> {
+  const isDone = new AbortController()
+  const done = work.catch(() => {}).then(() => isDone.abort())
+  await Promise.race([done, sleep(systemClock, ms, isDone.signal)])
+}

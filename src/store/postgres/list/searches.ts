@@ -1,0 +1,215 @@
+// How lists find their rows: along an index that holds them in the right order, so that none walks the rows of other jobs or
+// states. The more rows there are, the more a list must not depend on them.
+import type { OccurrenceState } from '../../../model/lifecycle.ts'
+import type { OccurrenceFilter } from '../../query.ts'
+import { askedSeries } from '../names/series-filter.ts'
+import type { Session } from '../connection/session.ts'
+import { standing, stateOfStanding } from '../occurrence/standing.ts'
+
+/** A statement that answers with handles; of its values, $1 is below which of them to look and $2 how many are wanted. */
+export interface Search {
+  readonly sql: string
+  readonly values: readonly unknown[]
+}
+
+/** The searches that together find what a filter wants. */
+export async function searches(session: Session, filter: OccurrenceFilter): Promise<Search[]> {
+  const { tenant, job, states, key, entity } = filter
+  if (key === undefined && entity === undefined && states)
+    return Promise.all([...new Set(states)].map((state) => searchOfState(session, filter, state)))
+  const isWhole = [tenant, job, key, entity].every((part) => part === undefined)
+  return [isWhole ? inTable(filter, { from: 'punctual.occurrence o', row: 'o', where: 'true' }) : lanes(filter)]
+}
+
+/** So many of the newest are looked at one by one, where only states are asked for: there may be thousands of lanes. */
+const mostRecent = 1000
+
+/** Finds what is among the newest of all, which mostly is a page's worth; null where there is a shorter way. */
+export function recent(filter: OccurrenceFilter): Search | null {
+  const { tenant, job, states, key, entity } = filter
+  if (!states || [tenant, job, key, entity].some((part) => part !== undefined)) return null
+  const values = new Values()
+  const sql = `SELECT o.ref FROM (
+      SELECT ref, series, scheduled_at FROM punctual.occurrence WHERE ref < $1::bigint ORDER BY ref DESC LIMIT ${mostRecent}
+    ) o ${standing}
+    WHERE ${stateOfStanding} = ANY(${values.add([...states], 'text[]')}) AND ${within(filter, values)} ORDER BY o.ref DESC LIMIT $2`
+  return { sql, values: values.all }
+}
+
+async function searchOfState(session: Session, filter: OccurrenceFilter, state: OccurrenceState): Promise<Search> {
+  if (state === 'running') return running(filter)
+  if (state === 'completed' && (await isBuried(session, filter)))
+    return inTable(filter, { from: 'punctual.turn t', row: 't', where: `t."end" = 'completed'` })
+  return lanes(filter, state)
+}
+
+/** Collects the values of a statement that has some before them. */
+class Values {
+  readonly all: unknown[] = []
+  readonly #before: number
+
+  constructor(before = 2) {
+    this.#before = before
+  }
+
+  add(value: unknown, type: string): string {
+    this.all.push(value)
+    return `$${this.#before + this.all.length}::${type}`
+  }
+
+  /** A condition on series `s`. */
+  asked(filter: OccurrenceFilter): string {
+    const { where, values } = askedSeries(filter, this.#before + this.all.length + 1)
+    this.all.push(...values)
+    return where
+  }
+}
+
+/** What a filter says of an occurrence `o` itself, its instants left out. `before`: how many values the statement has already. */
+export function matching(filter: OccurrenceFilter, before: number): { readonly where: string; readonly values: unknown[] } {
+  const values = new Values(before)
+  const isOfSome = filter.tenant !== undefined || filter.job !== undefined
+  const conditions = [
+    ...(isOfSome ? [`o.series IN (SELECT s.ref FROM punctual.series s WHERE ${values.asked(filter)})`] : []),
+    ...named(filter, values),
+  ]
+  return { where: conditions.join(' AND ') || 'true', values: values.all }
+}
+
+function named({ key, entity }: OccurrenceFilter, values: Values): string[] {
+  return [
+    ...(key === undefined ? [] : [`o.key = ${values.add(key, 'text')}`]),
+    ...(entity === undefined ? [] : [`o.entity = ${values.add(entity, 'text')}`]),
+  ]
+}
+
+/** The instants that are asked for, as a condition on an occurrence `o`. */
+function within({ from, to }: OccurrenceFilter, values: Values): string {
+  const conditions = [
+    ...(from === undefined ? [] : [`o.scheduled_at >= ${values.add(from, 'float8')}`]),
+    ...(to === undefined ? [] : [`o.scheduled_at < ${values.add(to, 'float8')}`]),
+  ]
+  return conditions.join(' AND ') || 'true'
+}
+
+/** Where rows are found: a table that one index holds in the order of handles, and what stands at the head of that index. */
+interface Origin {
+  readonly from: string
+  /** The name of the rows that have the handle and the series. */
+  readonly row: string
+  readonly where: string
+}
+
+/** The table of an origin, with the occurrence where its instant is asked for. */
+function withOccurrence({ from, row }: Origin, { from: since, to }: OccurrenceFilter): string {
+  return row === 'o' || (since === undefined && to === undefined)
+    ? from
+    : `${from} JOIN punctual.occurrence o ON o.ref = ${row}.ref`
+}
+
+/** Walks all rows of a table, the newest first. */
+function inTable(filter: OccurrenceFilter, origin: Origin): Search {
+  const values = new Values()
+  const { row, where } = origin
+  const sql = `SELECT ${row}.ref FROM ${withOccurrence(origin, filter)}
+    WHERE ${row}.ref < $1::bigint AND ${ofAsked(filter, values, row)} AND ${where} AND ${within(filter, values)}
+    ORDER BY ${row}.ref DESC LIMIT $2`
+  return { sql, values: values.all }
+}
+
+/** As an array: in a join the order of the rows would be lost. */
+function ofAsked(filter: OccurrenceFilter, values: Values, row: string): string {
+  if (filter.tenant === undefined && filter.job === undefined) return 'true'
+  return `${row}.series = ANY(ARRAY(SELECT s.ref FROM punctual.series s WHERE ${values.asked(filter)}))`
+}
+
+/** What runs: few rows, and only claims know them. Each is looked up by itself, for the planner guesses badly how many they are. */
+function running(filter: OccurrenceFilter): Search {
+  const values = new Values()
+  const sql = `WITH member AS MATERIALIZED (
+      SELECT m.ref, m.turn FROM punctual.claim c CROSS JOIN LATERAL unnest(c.refs, c.turns) m (ref, turn) WHERE m.ref < $1::bigint
+    )
+    SELECT m.ref FROM member m
+      CROSS JOIN LATERAL (SELECT o.series FROM punctual.occurrence o WHERE o.ref = m.ref AND ${within(filter, values)} LIMIT 1) o
+      WHERE ${ofAsked(filter, values, 'o')} AND (SELECT t.turn FROM punctual.turn t WHERE t.ref = m.ref AND t.turn = m.turn) IS NULL
+      ORDER BY m.ref DESC LIMIT $2`
+  return { sql, values: values.all }
+}
+
+/** How many rows of each lane are read at first. Of the few lanes that a page takes all of these from, the rest is read after. */
+const firstRows = ({ limit }: OccurrenceFilter) => Math.ceil(Math.sqrt(limit) / 2) + 1
+
+/** Merges one lane of each series that is asked for: of all its occurrences, or of those in one state. */
+function lanes(filter: OccurrenceFilter, state?: Exclude<OccurrenceState, 'running'>): Search {
+  const values = new Values()
+  const asked = values.asked(filter)
+  const few = values.add(firstRows(filter), 'bigint')
+  const origin = state ? originOf(state) : originOfSeries(filter, values)
+  const { row, where } = origin
+  const conditions = `${where} AND ${within(filter, values)}`
+  const page = (series: string, below: string, limit: string) =>
+    `SELECT ${row}.ref FROM ${withOccurrence(origin, filter)} WHERE ${row}.series = ${series} AND ${row}.ref < ${below}
+      AND ${conditions} ORDER BY ${row}.ref DESC LIMIT ${limit}`
+  const sql = `WITH lane AS MATERIALIZED (SELECT s.ref FROM punctual.series s WHERE ${asked} AND ${state ? isIn(state) : 'true'}),
+    first AS MATERIALIZED (
+      SELECT l.ref AS series, p.ref FROM lane l CROSS JOIN LATERAL (${page('l.ref', '$1::bigint', few)}) p
+    ),
+    more AS (
+      SELECT p.ref FROM (SELECT series, min(ref) AS last FROM first GROUP BY series HAVING count(*) = ${few}) f
+      CROSS JOIN LATERAL (${page('f.series', 'f.last', '$2')}) p
+      WHERE f.last > coalesce((SELECT ref FROM first ORDER BY ref DESC OFFSET $2 - 1 LIMIT 1), 0)
+    )
+    SELECT a.ref FROM (SELECT ref FROM first UNION ALL SELECT ref FROM more) a ORDER BY a.ref DESC LIMIT $2`
+  return { sql, values: values.all }
+}
+
+/** Whether a series `s` may have occurrences in a state, by its counts. */
+function isIn(state: OccurrenceState): string {
+  return `(s.${state} > 0 OR EXISTS (SELECT 1 FROM punctual.count_delta y WHERE y.series = s.ref AND y.${state} > 0))`
+}
+
+function originOfSeries(filter: OccurrenceFilter, values: Values): Origin {
+  const { states } = filter
+  const conditions = [
+    ...named(filter, values),
+    ...(states ? [`${stateOfStanding} = ANY(${values.add([...states], 'text[]')})`] : []),
+  ]
+  return {
+    from: `punctual.occurrence o ${states ? standing : ''}`,
+    row: 'o',
+    where: conditions.join(' AND ') || 'true',
+  }
+}
+
+function originOf(state: Exclude<OccurrenceState, 'running'>): Origin {
+  switch (state) {
+    case 'pending':
+      return { from: 'punctual.ready p', row: 'p', where: 'NOT p.retrying' }
+    case 'retrying':
+      return { from: 'punctual.ready p', row: 'p', where: 'p.retrying' }
+    case 'waiting':
+    case 'dead':
+      return { from: `punctual.${state} p`, row: 'p', where: 'true' }
+    case 'completed':
+      // Most occurrences have completed, and no index of turns has those.
+      return { from: 'punctual.occurrence o JOIN punctual.turn t ON t.ref = o.ref', row: 'o', where: `t."end" = 'completed'` }
+    default:
+      // The index has all ends but one, and the planner takes it only where it finds the index's own condition.
+      return { from: 'punctual.turn t', row: 't', where: `t."end" = '${state}' AND t."end" <> 'completed'` }
+  }
+}
+
+/**
+ * Whether the completed ones of these series lie under so many newer occurrences that have not ended, or in so many lanes, that
+ * they are found sooner among the completed ones of all series.
+ */
+async function isBuried(session: Session, filter: OccurrenceFilter): Promise<boolean> {
+  const values = new Values(0)
+  const [[above, own, all]] = (await session.all<[above: number | null, own: number | null, all: number | null]>(
+    `SELECT sum(s.pending + s.waiting + s.retrying + s.running + ${firstRows(filter)})::float8 AS above, sum(s.completed)::float8 AS own,
+      (SELECT sum(completed) FROM punctual.series)::float8 AS everyone
+      FROM punctual.series s WHERE ${values.asked(filter)}`,
+    values.all,
+  )) as [[number | null, number | null, number | null]]
+  return above !== null && own !== null && all !== null && own > 0 && (filter.limit * all) / own < above
+}

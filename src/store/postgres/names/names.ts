@@ -1,0 +1,267 @@
+import { createHash } from 'node:crypto'
+import { slotOf } from '../../../model/ids.ts'
+import type { Source } from '../../../model/lifecycle.ts'
+import type { Limit } from '../../../model/limit.ts'
+import type { UniqueKind } from '../../../model/occurrence.ts'
+import { column } from '../connection/arrays.ts'
+import type { Session } from '../connection/session.ts'
+
+export interface Series {
+  readonly ref: number
+  readonly tenant: string
+  readonly job: string
+}
+
+/** A kind, a priority that rows of it have, and whether they have limits. */
+export interface KindUse {
+  readonly kind: string
+  readonly priority: number
+  readonly isGated: boolean
+}
+
+/** The fields that many occurrences share. */
+export interface FormFields {
+  readonly kind: string
+  readonly version: number
+  readonly source: Source
+  readonly unique: UniqueKind
+  readonly isHooked: boolean
+  readonly priority: number
+  readonly startWithinMs: number | null
+  readonly limits: readonly Limit[] | null
+}
+
+/** A form that rows need, and whether they have limits, which may be rows' own. */
+export interface FormUse {
+  readonly form: FormFields
+  readonly isGated: boolean
+}
+
+export interface Form extends FormFields {
+  readonly ref: number
+  /** The number of the kind. */
+  readonly kindRef: number
+}
+
+/** Names that a transaction of ours lacks: it ends, and begins anew when they are there. */
+export class NamesNeeded extends Error {
+  readonly forms: readonly FormUse[]
+
+  constructor(forms: readonly FormUse[]) {
+    super('some names have no numbers yet')
+    this.forms = forms
+  }
+}
+
+const mostForms = 50_000
+
+/**
+ * Small numbers for long texts: kinds, pairs of tenant and job (series), and forms. Rows of these are never deleted, so what was
+ * read once holds for ever. New ones are committed by themselves, before the transaction that needs them begins: nobody waits for
+ * somebody else's transaction to use a name.
+ */
+export class Names {
+  readonly #db: Session
+  readonly #kinds = new Map<string, number>()
+  readonly #kindNames = new Map<number, string>()
+  readonly #uses = new Set<string>()
+  readonly #series = new Map<string, Map<string, Series>>()
+  readonly #seriesByRef = new Map<number, Series>()
+  readonly #forms = new Map<string, Form>()
+  readonly #formsByRef = new Map<number, Form>()
+
+  /** `db` must not need a connection that a caller may be holding. */
+  constructor(db: Session) {
+    this.#db = db
+  }
+
+  // ── making ──
+
+  /** Notes that kinds have rows of these priorities, with limits or without. */
+  async addUses(wanted: readonly KindUse[]): Promise<void> {
+    const fresh = new Map(wanted.filter((use) => !this.#uses.has(useText(use))).map((use) => [useText(use), use]))
+    if (fresh.size === 0) return
+    await this.addKinds([...fresh.values()].map(({ kind }) => kind))
+    for (const [text, { kind, priority, isGated }] of fresh) {
+      await this.#db.all(
+        `UPDATE punctual.kind SET gated = gated OR $3::boolean,
+            priorities = CASE WHEN $2::smallint = ANY(priorities) THEN priorities ELSE array_append(priorities, $2::smallint) END
+          WHERE ref = $1 AND NOT ($2::smallint = ANY(priorities) AND gated >= $3::boolean)`,
+        [this.kind(kind), priority, isGated],
+      )
+      this.#uses.add(text)
+    }
+  }
+
+  /** Makes forms, and what their rows need of kinds. Inside of a transaction of ours nothing is made: `NamesNeeded` is thrown. */
+  async addForms(wanted: readonly FormUse[], isInside = false): Promise<void> {
+    const uses = wanted.map(({ form: { kind, priority }, isGated }) => ({ kind, priority, isGated }))
+    const missing = new Map<string, FormFields>()
+    for (const { form } of wanted) if (!this.#forms.has(formText(form))) missing.set(formText(form), form)
+    if (missing.size === 0 && uses.every((use) => this.#uses.has(useText(use)))) return
+    if (isInside) throw new NamesNeeded(wanted)
+    await this.addUses(uses)
+    if (missing.size === 0) return
+    const forms = [...missing.values()]
+    await this.#db.all(
+      `INSERT INTO punctual.form (digest, kind, version, source, uniqueness, hooked, priority, start_within_ms, limits)
+        SELECT * FROM unnest($1::text[], $2::int[], $3::int[], $4::punctual.source[], $5::punctual.uniqueness[], $6::boolean[], $7::smallint[],
+          $8::float8[], $9::text[]) n (digest) WHERE NOT EXISTS (SELECT 1 FROM punctual.form f WHERE f.digest = n.digest) ON CONFLICT DO NOTHING`,
+      [
+        column(forms.map(digestOf)),
+        column(forms.map(({ kind }) => this.kind(kind))),
+        column(forms.map(({ version }) => version)),
+        column(forms.map(({ source }) => source)),
+        column(forms.map(({ unique }) => unique)),
+        column(forms.map(({ isHooked }) => isHooked)),
+        column(forms.map(({ priority }) => priority)),
+        column(forms.map(({ startWithinMs }) => startWithinMs)),
+        column(forms.map(({ limits }) => limits && JSON.stringify(limits))),
+      ],
+    )
+    await this.#readForms(this.#db, 'f.digest = ANY($1::text[])', column(forms.map(digestOf)))
+  }
+
+  /** Gives these kinds numbers, whether or not there is anything of them yet. */
+  async addKinds(names: readonly string[]): Promise<void> {
+    const wanted = [...new Set(names)].filter((name) => !this.#kinds.has(name))
+    if (wanted.length === 0) return
+    await this.#db.all(
+      `INSERT INTO punctual.kind (name) SELECT n FROM unnest($1::text[]) n
+        WHERE NOT EXISTS (SELECT 1 FROM punctual.kind k WHERE k.name = n) ON CONFLICT DO NOTHING`,
+      [column(wanted)],
+    )
+    const rows = await this.#db.all<[number, string]>('SELECT ref, name FROM punctual.kind WHERE name = ANY($1::text[])', [
+      column(wanted),
+    ])
+    for (const [ref, name] of rows) this.#noteKind(ref, name)
+  }
+
+  async addSeries(pairs: readonly { readonly tenant: string; readonly job: string }[]): Promise<void> {
+    const wanted = pairs.filter(({ tenant, job }) => !this.findSeries(tenant, job))
+    if (wanted.length === 0) return
+    // A number is drawn for each row that is tried: hence only those that are not there.
+    await this.#db.all(
+      `INSERT INTO punctual.series (tenant, slot, job)
+        SELECT DISTINCT n.tenant, n.slot, n.job FROM unnest($1::text[], $2::int[], $3::text[]) n (tenant, slot, job)
+        WHERE NOT EXISTS (SELECT 1 FROM punctual.series s WHERE s.tenant = n.tenant AND s.job = n.job) ON CONFLICT DO NOTHING`,
+      [
+        column(wanted.map(({ tenant }) => tenant)),
+        column(wanted.map(({ tenant }) => slotOf(tenant))),
+        column(wanted.map(({ job }) => job)),
+      ],
+    )
+    await this.findAllSeries(this.#db, wanted)
+  }
+
+  // ── looking up ──
+
+  /** Reads the numbers of those kinds that have one. */
+  async findKinds(session: Session, names: readonly string[]): Promise<void> {
+    const wanted = names.filter((name) => !this.#kinds.has(name))
+    if (wanted.length === 0) return
+    const sql = 'SELECT ref, name FROM punctual.kind WHERE name = ANY($1::text[])'
+    for (const [ref, name] of await session.all<[number, string]>(sql, [column(wanted)])) this.#noteKind(ref, name)
+  }
+
+  /** Reads the numbers of those series that have one. */
+  async findAllSeries(session: Session, pairs: readonly { readonly tenant: string; readonly job: string }[]): Promise<void> {
+    const wanted = pairs.filter(({ tenant, job }) => !this.findSeries(tenant, job))
+    if (wanted.length === 0) return
+    const rows = await session.all<[number, string, string]>(
+      `SELECT s.ref, s.tenant, s.job FROM unnest($1::text[], $2::text[]) n (tenant, job)
+        JOIN punctual.series s ON s.tenant = n.tenant AND s.job = n.job`,
+      [column(wanted.map(({ tenant }) => tenant)), column(wanted.map(({ job }) => job))],
+    )
+    for (const row of rows) this.#noteSeries(row)
+  }
+
+  /** Reads what these numbers stand for. */
+  async learn(
+    session: Session,
+    { series = [], forms = [] }: { readonly series?: readonly number[]; readonly forms?: readonly number[] },
+  ): Promise<void> {
+    const newSeries = [...new Set(series)].filter((ref) => !this.#seriesByRef.has(ref))
+    const newForms = [...new Set(forms)].filter((ref) => !this.#formsByRef.has(ref))
+    if (newSeries.length > 0) {
+      const sql = 'SELECT ref, tenant, job FROM punctual.series WHERE ref = ANY($1::int[])'
+      for (const row of await session.all<[number, string, string]>(sql, [column(newSeries)])) this.#noteSeries(row)
+    }
+    if (newForms.length > 0) await this.#readForms(session, 'f.ref = ANY($1::int[])', column(newForms))
+  }
+
+  async #readForms(session: Session, where: string, value: string | null): Promise<void> {
+    type Row = [number, number, string, number, Source, UniqueKind, boolean, number, number | null, string | null]
+    const rows = await session.all<Row>(
+      `SELECT f.ref, f.kind, k.name, f.version, f.source, f.uniqueness, f.hooked, f.priority, f.start_within_ms, f.limits
+        FROM punctual.form f JOIN punctual.kind k ON k.ref = f.kind WHERE ${where}`,
+      [value],
+    )
+    if (this.#formsByRef.size > mostForms) {
+      this.#forms.clear()
+      this.#formsByRef.clear()
+    }
+    for (const [ref, kindRef, kind, version, source, unique, isHooked, priority, startWithinMs, limits] of rows) {
+      const fields = { kind, version, source, unique, isHooked, priority, startWithinMs, limits: limits && JSON.parse(limits) }
+      const form: Form = { ref, kindRef, ...fields }
+      this.#noteKind(kindRef, kind)
+      this.#forms.set(formText(fields), form)
+      this.#formsByRef.set(ref, form)
+    }
+  }
+
+  // ── what is known ──
+
+  kind(name: string): number {
+    return this.#kinds.get(name) as number
+  }
+
+  /** The numbers of those kinds that have one. */
+  kindRefs(names: readonly string[]): number[] {
+    return [...new Set(names)].flatMap((name) => this.#kinds.get(name) ?? [])
+  }
+
+  form(fields: FormFields): Form {
+    return this.#forms.get(formText(fields)) as Form
+  }
+
+  formByRef(ref: number): Form {
+    return this.#formsByRef.get(ref) as Form
+  }
+
+  series(tenant: string, job: string): Series {
+    return this.findSeries(tenant, job) as Series
+  }
+
+  findSeries(tenant: string, job: string): Series | undefined {
+    return this.#series.get(tenant)?.get(job)
+  }
+
+  seriesByRef(ref: number): Series {
+    return this.#seriesByRef.get(ref) as Series
+  }
+
+  #noteKind(ref: number, name: string): void {
+    this.#kinds.set(name, ref)
+    this.#kindNames.set(ref, name)
+  }
+
+  #noteSeries([ref, tenant, job]: readonly [number, string, string]): void {
+    const jobs = this.#series.get(tenant) ?? new Map<string, Series>()
+    this.#series.set(tenant, jobs.set(job, { ref, tenant, job }))
+    this.#seriesByRef.set(ref, { ref, tenant, job })
+  }
+}
+
+function useText({ kind, priority, isGated }: KindUse): string {
+  return `${priority} ${isGated} ${kind}`
+}
+
+/** The order of the fields is fixed, so equal forms have equal texts. */
+function formText({ kind, version, source, unique, isHooked, priority, startWithinMs, limits }: FormFields): string {
+  return JSON.stringify([kind, version, source, unique, isHooked, priority, startWithinMs, limits])
+}
+
+function digestOf(form: FormFields): string {
+  return createHash('md5').update(formText(form)).digest('base64url')
+}

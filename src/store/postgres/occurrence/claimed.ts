@@ -1,0 +1,70 @@
+// Members of claims whose turns have not ended, for those who end them in the node's place.
+import type { OccurrenceRecord, TurnRecord } from '../../../model/occurrence.ts'
+import { mayHaveBegun } from '../../../model/turn.ts'
+import type { Moving } from '../changes/changes.ts'
+import { column } from '../connection/arrays.ts'
+import { each, endOf, lacks } from '../connection/by-key.ts'
+import type { Session } from '../connection/session.ts'
+import type { Context } from '../context.ts'
+import { noHistory, readHistories } from './history.ts'
+import { type OccurrenceRow, occurrenceColumns, occurrenceRecord } from './record.ts'
+
+export interface RunningMember extends Moving {
+  readonly record: OccurrenceRecord
+  readonly claim: string
+  readonly node: string
+  readonly turns: readonly TurnRecord[]
+  /** When its handler began, where that was recorded. */
+  readonly startedAt: number | null
+  /** A cancel that was requested in this turn. */
+  readonly cancel: { readonly reason: string | null } | null
+}
+
+type MemberRow = [
+  ...OccurrenceRow,
+  turn: number,
+  dueAt: number,
+  claim: string,
+  node: string,
+  startedAt: number | null,
+  isCanceled: boolean,
+  reason: string | null,
+]
+
+/** The members of claims that the caller has locked. `refs`: only these. */
+export async function readRunning(
+  { names }: Context,
+  session: Session,
+  claims: readonly string[],
+  refs: readonly number[] | null = null,
+): Promise<RunningMember[]> {
+  if (claims.length === 0) return []
+  const rows = await session.all<MemberRow>(
+    `SELECT ${occurrenceColumns}, m.turn, m.due_at, c.id, c.node, s.started_at, q.ref IS NOT NULL AS is_canceled, q.reason
+      FROM punctual.claim c CROSS JOIN LATERAL unnest(c.refs, c.turns, c.dues) m (ref, turn, due_at)
+      CROSS JOIN ${each('occurrence i', 'i.ref = m.ref')} o
+      LEFT JOIN ${each('start', endOf('m'))} s ON true LEFT JOIN ${each('cancel_request', endOf('m'))} q ON true
+      WHERE c.id = ANY($1::text[]) AND ($2::bigint[] IS NULL OR m.ref = ANY($2::bigint[])) AND ${lacks('turn', endOf('m'))}
+      ORDER BY c.seq, m.ref`,
+    [column(claims), refs && column(refs)],
+  )
+  await names.learn(session, { series: rows.map((row) => row[2]), forms: rows.map((row) => row[3]) })
+  const histories = await readHistories(
+    session,
+    rows.map((row) => row[0]),
+  )
+  return rows.map((row) => {
+    const { 0: ref, 2: series, 3: form, 10: turn, 11: dueAt, 12: claim, 13: node, 14: startedAt, 15: isCanceled, 16: reason } = row
+    const record = occurrenceRecord(names, row)
+    const { turns } = histories.get(ref) ?? noHistory
+    return {
+      ...{ ref, series, record, turn, dueAt, claim, node, turns, startedAt },
+      kind: names.formByRef(form).kindRef,
+      cancel: isCanceled ? { reason } : null,
+      hasBegun: turns.some(mayHaveBegun),
+      granted: record.limits?.length ?? 0,
+      state: 'running',
+      line: null,
+    }
+  })
+}

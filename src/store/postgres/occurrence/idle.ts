@@ -1,0 +1,71 @@
+// Occurrences that do not run, taken out of `ready` and `waiting` so they can be put elsewhere.
+import type { OccurrenceRecord } from '../../../model/occurrence.ts'
+import type { Moving } from '../changes/changes.ts'
+import { column } from '../connection/arrays.ts'
+import type { Session } from '../connection/session.ts'
+import type { Context } from '../context.ts'
+import { type OccurrenceRow, occurrenceColumns, occurrenceRecord } from './record.ts'
+
+export interface Idle extends Moving {
+  readonly record: OccurrenceRecord
+  /** Whether it is shown as retrying while it is ready. */
+  readonly isRetrying: boolean
+  /** Why it waited; null for one that was ready. */
+  readonly wait: { readonly reason: string; readonly wakeAt: number | null } | null
+}
+
+type IdleRow = [
+  ...OccurrenceRow,
+  turn: number,
+  dueAt: number,
+  hasBegun: boolean,
+  isRetrying: boolean,
+  granted: number,
+  reason: string | null,
+  line: string | null,
+  wakeAt: number | null,
+]
+
+const removed = 'RETURNING p.series, p.ref, p.turn, p.due_at, p.begun, p.retrying, p.granted'
+
+/** The statement that takes idle rows out. `from`: what finds them, as a table `k` with series and ref. */
+const takeRows = (found: string) => `WITH k AS MATERIALIZED (${found}),
+  r AS (DELETE FROM punctual.ready p USING k WHERE p.series = k.series AND p.ref = k.ref ${removed}, NULL::text AS reason, NULL::text AS line, NULL::float8 AS wake_at),
+  w AS (DELETE FROM punctual.waiting p USING k WHERE p.series = k.series AND p.ref = k.ref ${removed}, p.reason::text, p.key, p.wake_at)
+  SELECT ${occurrenceColumns}, i.turn, i.due_at, i.begun, i.retrying, i.granted, i.reason, i.line, i.wake_at
+  FROM (SELECT * FROM r UNION ALL SELECT * FROM w) i CROSS JOIN LATERAL (SELECT * FROM punctual.occurrence WHERE ref = i.ref OFFSET 0) o
+  ORDER BY o.ref`
+
+const takeByRef = takeRows(
+  'SELECT o.series, o.ref FROM unnest($1::bigint[]) u (ref) JOIN punctual.occurrence o ON o.ref = u.ref ORDER BY o.ref',
+)
+
+/** Those of the occurrences that do not run. The caller puts each of them somewhere, in the same transaction. */
+export async function takeIdle(context: Context, session: Session, refs: readonly number[]): Promise<Idle[]> {
+  if (refs.length === 0) return []
+  return idleOf(context, session, await session.all<IdleRow>(takeByRef, [column(refs)]))
+}
+
+/** The same for rows that a condition on `p`, a row of ready or waiting, finds. */
+export async function takeIdleWhere(
+  context: Context,
+  session: Session,
+  where: string,
+  values: readonly unknown[] = [],
+  tables: readonly ('ready' | 'waiting')[] = ['ready', 'waiting'],
+): Promise<Idle[]> {
+  const found = tables.map((table) => `SELECT p.series, p.ref FROM punctual.${table} p WHERE ${where}`).join(' UNION ALL ')
+  return idleOf(context, session, await session.all<IdleRow>(takeRows(found), values))
+}
+
+async function idleOf({ names }: Context, session: Session, rows: readonly IdleRow[]): Promise<Idle[]> {
+  await names.learn(session, { series: rows.map((row) => row[2]), forms: rows.map((row) => row[3]) })
+  return rows.map((row) => {
+    const { 0: ref, 2: series, 3: form, 10: turn, 11: dueAt, 12: hasBegun, 13: isRetrying, 14: granted, 15: reason, 16: line, 17: wakeAt } = row
+    const wait = reason === null ? null : { reason, wakeAt }
+    const state = wait ? 'waiting' : isRetrying ? 'retrying' : 'pending'
+    const kind = names.formByRef(form).kindRef
+    const record = occurrenceRecord(names, row)
+    return { ref, series, kind, record, turn, dueAt, hasBegun, granted, state, line, isRetrying, wait }
+  })
+}

@@ -1,0 +1,79 @@
+import type { PauseRecord } from '../../model/pause.ts'
+import { isSameScope } from '../../model/pause.ts'
+import { isOpen, pauseRule } from '../rules/pause.ts'
+import { type PauseRow, pauseColumns, pauseRecord } from '../rows/pause-row.ts'
+import type { Hint, PauseAnswer, PauseRequest } from '../store.ts'
+import { Changes } from './changes/changes.ts'
+import type { Session } from './connection/session.ts'
+import { type Context, storeNow } from './context.ts'
+import { takeIdleWhere } from './occurrence/idle.ts'
+
+export async function pause(
+  context: Context,
+  request: PauseRequest,
+): Promise<{ readonly answer: PauseAnswer; readonly hints: readonly Hint[] }> {
+  return context.db.transaction(async (session) => {
+    // A claim at the door sets work aside by the pauses it knows.
+    await session.all('SELECT one FROM punctual.door FOR UPDATE')
+    // Plans hold this row while they count on the pauses they know.
+    await session.all('SELECT pause_revision FROM punctual.meta FOR UPDATE')
+    const [[now]] = (await session.all<[number]>(`SELECT ${storeNow} AS now`, [context.now()])) as [[number]]
+    const all = await selectPauses(session)
+    const current = all.find((one) => isSameScope(one, request) && isOpen(one, now))
+    const given = request.open?.until ?? null
+    const until = given === null || typeof given === 'number' ? given : now + given.in
+    const answer = pauseRule(current, request, { id: (all.at(-1)?.id ?? 0) + 1, until, now })
+    if (answer.outcome === 'unchanged' || !answer.pause) return { answer, hints: [] }
+    await write(session, answer.pause)
+    await wakeAll(context, session, now)
+    if (answer.outcome === 'paused') await freeKeys(context, session, answer.pause, now)
+    return { answer, hints: [{ kind: 'job' }, { kind: 'due', at: now }] }
+  })
+}
+
+async function write(session: Session, { id, tenant, job, from, to, reason, by }: PauseRecord): Promise<void> {
+  await session.all(
+    `INSERT INTO punctual.pause (${pauseColumns}) VALUES ($1, $2, $3, $4, $5, $6, $7)
+      ON CONFLICT (id) DO UPDATE SET to_at = $5, reason = $6, by_whom = $7, swept = false`,
+    [id, tenant, job, from, to, reason, by],
+  )
+  await session.all('UPDATE punctual.meta SET pause_revision = pause_revision + 1')
+}
+
+/** All that waits for the end of a pause is looked at again. */
+async function wakeAll(context: Context, session: Session, now: number): Promise<void> {
+  const changes = new Changes(now)
+  for (const idle of await takeIdleWhere(context, session, "p.reason = 'pause'", [], ['waiting']))
+    changes.takeGrantBack(idle, idle.isRetrying)
+  await changes.write(session)
+}
+
+/** Work that a pause holds back holds no key that other jobs may need. */
+async function freeKeys(context: Context, session: Session, { tenant, job }: PauseRecord, now: number): Promise<void> {
+  const changes = new Changes(now)
+  const where = `p.granted > 0 AND EXISTS (SELECT 1 FROM punctual.series s WHERE s.ref = p.series
+    AND ($1::text IS NULL OR s.tenant = $1) AND ($2::text IS NULL OR s.job = $2))`
+  for (const idle of await takeIdleWhere(context, session, where, [tenant, job])) changes.takeGrantBack(idle, idle.isRetrying)
+  await changes.write(session)
+}
+
+/** Pauses in force at or after `since`, or all. */
+export async function selectPauses(session: Session, since?: number): Promise<readonly PauseRecord[]> {
+  const rows = await session.all<PauseRow>(
+    `SELECT ${pauseColumns} FROM punctual.pause WHERE $1::float8 IS NULL OR to_at IS NULL OR to_at > $1 ORDER BY id`,
+    [since ?? null],
+  )
+  return rows.map(pauseRecord)
+}
+
+/** Pauses that are over and have no instant left in them cost claims nothing any more. */
+export async function sweepPauses(session: Session, now: number): Promise<void> {
+  const instants = (table: string) => `EXISTS (SELECT 1 FROM punctual.${table} p JOIN punctual.series s ON s.ref = p.series
+      JOIN punctual.occurrence o ON o.ref = p.ref WHERE p.planned AND NOT p.begun AND (q.tenant IS NULL OR q.tenant = s.tenant)
+        AND (q.job IS NULL OR q.job = s.job) AND q.from_at <= o.scheduled_at AND o.scheduled_at < q.to_at)`
+  await session.all(
+    `UPDATE punctual.pause q SET swept = true WHERE NOT q.swept AND q.to_at <= $1::float8 AND NOT ${instants('ready')}
+      AND NOT ${instants('waiting')} AND NOT EXISTS (SELECT 1 FROM punctual.waiting WHERE reason = 'pause')`,
+    [now],
+  )
+}

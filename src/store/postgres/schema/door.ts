@@ -1,0 +1,387 @@
+// The door in the server's language: the rule of store/rules/door.ts, which the suite compares it with. The caller has locked the row
+// of `door`. Keys are visited rank by rank, all keys of a rank in one statement.
+import { limitKinds } from '../../../model/limit.ts'
+import { memberColumns, takeDue } from '../claim/take-due.ts'
+import { planned } from './idle.ts'
+
+const columns = [
+  'kind',
+  'priority',
+  'due_at',
+  'ref',
+  'series',
+  'turn',
+  'begun',
+  'retrying',
+  'planned',
+  'recovery',
+  'gate',
+  'granted',
+  'expires_at',
+  'limits',
+] as const
+type Column = (typeof columns)[number]
+
+const names = columns.join(', ')
+
+/** The columns of a place, some of them changed. */
+const placeOf = (row: string, changed: Partial<Record<Column, string>> = {}) =>
+  columns.map((name) => changed[name] ?? `${row}.${name}`).join(', ')
+
+const rowOf = (row: string, changed: Partial<Record<Column, string>> = {}) => `ROW(${placeOf(row, changed)})::punctual.ready`
+
+const next = (row: string) => `(${row}.limits -> ${row}.granted)`
+const rank = (kind: string) => `array_position(ARRAY[${limitKinds.map((one) => `'${one}'`).join(', ')}], ${kind})`
+const isComplete = (row: string) => `${row}.granted = jsonb_array_length(${row}.limits)`
+
+/** The order of a line. */
+const line = 'ORDER BY c.priority, c.recovery, c.due_at, c.ref'
+
+const covers = `(q.tenant IS NULL OR q.tenant = s.tenant) AND (q.job IS NULL OR q.job = s.job)`
+
+const mostArrivals = 2000
+const mostPasses = 3
+const lookAgainMs = 25
+
+const isHere = `${rank(`${next('u')} ->> 'kind'`)} = level AND NOT ${next('u')} ->> 'key' = ANY(barred)`
+const queues = `u.begun OR coalesce(${next('u')} ->> 'policy', 'queue') = 'queue'`
+
+/** Puts newcomers into the line of their next key. */
+const enterLine = (from: string, where: string) => `WITH entered AS (
+              INSERT INTO punctual.waiting (${names}, reason, key)
+              SELECT ${placeOf('u', { gate: 'true' })}, (${next('u')} ->> 'kind')::punctual.wait_reason, ${next('u')} ->> 'key'
+              FROM ${from} WHERE ${where} RETURNING series, retrying)
+            INSERT INTO punctual.count_delta (series, waiting, pending, retrying)
+              SELECT series, count(*), -count(*) FILTER (WHERE NOT retrying), -count(*) FILTER (WHERE retrying) FROM entered GROUP BY series;`
+
+const notePassed = `passed_refs := passed_refs || ARRAY(SELECT ref FROM unnest(passed));
+            passed_states := passed_states || states;
+            passed_reasons := passed_reasons || reasons;`
+
+const overLine = '(PARTITION BY at_key ORDER BY priority, recovery, due_at, ref ROWS UNBOUNDED PRECEDING)'
+
+/**
+ * Visits keys. c: newcomers, and the first rows of each line. o: whether each fits, if all before it were let in. A row of a line that
+ * another transaction holds closes the line. goes_on: all rows read of a line were let in or ended, and there may be more.
+ */
+const visit = (n: number) => `WITH k AS MATERIALIZED (
+              SELECT u.key, coalesce((SELECT l.used FROM punctual.limit_key l WHERE l.key = u.key), 0) AS used FROM unnest(keys) u (key)),
+            c AS (
+              SELECT k.key AS at_key, k.used, false AS is_new, w.tid, ${placeOf('w')} FROM k CROSS JOIN LATERAL (
+                SELECT c.ctid AS tid, ${placeOf('c')} FROM punctual.waiting c WHERE c.key = k.key AND c.kind = ANY(served)
+                ${line} LIMIT chunk) w
+              UNION ALL
+              SELECT u.key, coalesce((SELECT l.used FROM punctual.limit_key l WHERE l.key = u.key), 0), true, NULL::tid, ${placeOf('u')}
+              FROM (SELECT i.*, ${next('i')} ->> 'key' AS key FROM unnest(here) i) u),
+            v AS (
+              SELECT j.*, (j.found).state, (j.found).reason, (j.found).wake FROM (
+                SELECT c.*, (${next('c')} ->> 'limit')::int AS cap,
+                  CASE WHEN NOT c.is_new AND (has_pauses OR c.expires_at < t) THEN punctual.verdict_${n}(${rowOf('c')}, t) END AS found
+                FROM c OFFSET 0) j),
+            o AS (SELECT v.*, v.reason IS NOT NULL OR v.used + count(*) FILTER (WHERE v.reason IS NULL) OVER ${overLine} <= v.cap AS fits FROM v),
+            p AS (
+              SELECT o.*, bool_and(o.fits) OVER ${overLine} AS is_next, count(*) FILTER (WHERE NOT o.is_new) OVER ${overLine} AS so_far,
+                count(*) FILTER (WHERE NOT o.is_new) OVER (PARTITION BY at_key) AS length FROM o),
+            q AS MATERIALIZED (
+              SELECT p.*, p.is_new OR NOT p.is_next OR l.is_ours IS NOT NULL AS is_free FROM p LEFT JOIN LATERAL (
+                SELECT true AS is_ours FROM punctual.waiting x
+                WHERE NOT p.is_new AND p.is_next AND x.series = p.series AND x.ref = p.ref AND x.key = p.at_key FOR UPDATE SKIP LOCKED) l ON true),
+            d AS (SELECT q.*, q.is_next AND bool_and(q.is_free) OVER ${overLine} AS is_open FROM q),
+            e AS (
+              SELECT d.*, d.length = chunk AND coalesce(bool_and(d.is_open) FILTER (WHERE NOT d.is_new) OVER (PARTITION BY at_key), true) AS goes_on
+              FROM d),
+            f AS MATERIALIZED (SELECT e.*, e.is_new AND e.goes_on AND e.so_far = chunk AS is_undecided FROM e),
+            -- A transaction that holds a row of a line may be rolled back: the line is looked at again soon.
+            held AS (
+              INSERT INTO punctual.release (key, free_at, slots) SELECT DISTINCT at_key, t + ${lookAgainMs}, 0 FROM q WHERE NOT is_free),
+            gone AS (DELETE FROM punctual.waiting WHERE ctid = ANY(ARRAY(SELECT tid FROM f WHERE NOT is_new AND is_open))),
+            counted AS (
+              INSERT INTO punctual.limit_key (key, used, holder)
+              SELECT at_key, count(*), (array_agg(ref ORDER BY priority DESC, recovery DESC, due_at DESC, ref DESC))[1] FROM f
+              WHERE is_open AND reason IS NULL AND NOT is_undecided GROUP BY at_key
+              ON CONFLICT (key) DO UPDATE SET used = limit_key.used + excluded.used, holder = excluded.holder),
+            left_line AS (
+              INSERT INTO punctual.count_delta (series, waiting, pending, retrying)
+              SELECT series, -count(*), count(*) FILTER (WHERE NOT retrying), count(*) FILTER (WHERE retrying) FROM f
+              WHERE NOT is_new AND is_open AND reason IS NULL GROUP BY series)
+          SELECT array_agg(${rowOf('f', { granted: '(f.granted + 1)::smallint' })}) FILTER (WHERE is_open AND reason IS NULL AND NOT is_undecided),
+            array_agg(${rowOf('f')}) FILTER (WHERE is_new AND NOT is_open AND NOT is_undecided), array_agg(${rowOf('f')}) FILTER (WHERE is_undecided),
+            array_agg(${rowOf('f')}) FILTER (WHERE is_open AND reason IS NOT NULL), array_agg(state) FILTER (WHERE is_open AND reason IS NOT NULL),
+            array_agg(reason) FILTER (WHERE is_open AND reason IS NOT NULL), array_agg(wake) FILTER (WHERE is_open AND reason IS NOT NULL),
+            array_agg(at_key) FILTER (WHERE is_open AND reason IS NOT NULL), array_agg(DISTINCT at_key) FILTER (WHERE goes_on)
+            INTO admitted, refused, undecided, passed, states, reasons, wakes, lines, again FROM f;`
+
+/** Rows whose pause has ended by itself come back. */
+export const wakePaused = (now: string) => `WITH woken AS (
+        DELETE FROM punctual.waiting WHERE ctid = ANY(ARRAY(
+          SELECT ctid FROM punctual.waiting WHERE wake_at <= ${now} FOR UPDATE SKIP LOCKED)) RETURNING ${names}),
+      back AS (INSERT INTO punctual.ready (${names}) SELECT ${names} FROM woken)
+      INSERT INTO punctual.count_delta (series, waiting, pending, retrying)
+        SELECT series, -count(*), count(*) FILTER (WHERE NOT retrying), count(*) FILTER (WHERE retrying) FROM woken GROUP BY series;`
+
+/** The first due rows of all lanes, locked; those that another transaction holds are left out. */
+const firstDue = (limit: string, dueBy: string, kinds: string) => `SELECT l.* FROM (
+            SELECT r.series, r.ref FROM punctual.kind k CROSS JOIN unnest(k.priorities) p (priority) CROSS JOIN LATERAL (
+              SELECT i.series, i.ref, i.due_at FROM punctual.ready i
+              WHERE NOT i.gate AND i.kind = k.ref AND i.priority = p.priority AND i.due_at <= ${dueBy} ORDER BY i.due_at, i.ref LIMIT ${limit}) r
+            WHERE k.ref = ANY(${kinds}) ORDER BY p.priority, r.due_at, r.ref LIMIT ${limit}) f
+          CROSS JOIN LATERAL (
+            SELECT i.ctid AS tid, ${rowOf('i')} AS p FROM punctual.ready i
+            WHERE i.series = f.series AND i.ref = f.ref AND NOT i.gate FOR UPDATE SKIP LOCKED) l`
+
+const countRunning = `SELECT count(*) FROM punctual.claim c CROSS JOIN LATERAL unnest(c.refs, c.turns) m (ref, turn)
+          WHERE (SELECT true FROM punctual.turn e WHERE e.ref = m.ref AND e.turn = m.turn LIMIT 1) IS NULL`
+
+export const doorFunctions = (n: number): readonly string[] => [
+  // state and reason: the end of due work that may not run; reason alone: it waits for something else than a key.
+  'CREATE TYPE punctual.verdict AS (state text, reason text, wake float8)',
+  `CREATE FUNCTION punctual.verdict_${n}(p punctual.ready, t float8) RETURNS punctual.verdict LANGUAGE plpgsql STABLE AS $$
+  DECLARE
+    found punctual.verdict;
+  BEGIN
+    IF NOT p.begun AND t > p.expires_at THEN
+      found.state := 'missed';
+      found.reason := 'not started in time';
+    ELSIF NOT p.begun AND p.planned AND EXISTS (
+      SELECT 1 FROM punctual.series s, punctual.occurrence o, punctual.pause q
+      WHERE s.ref = p.series AND o.ref = p.ref AND NOT q.swept AND ${covers}
+        AND q.from_at <= o.scheduled_at AND (q.to_at IS NULL OR o.scheduled_at < q.to_at)
+    ) THEN
+      found.state := 'skipped';
+      found.reason := 'paused';
+    ELSE
+      SELECT 'pause', q.to_at INTO found.reason, found.wake FROM punctual.series s, punctual.pause q
+        WHERE s.ref = p.series AND NOT q.swept AND ${covers} AND q.from_at <= t AND (q.to_at IS NULL OR t < q.to_at)
+        ORDER BY q.id LIMIT 1;
+    END IF;
+    RETURN found;
+  END $$`,
+
+  // The occurrence for which a refused newcomer ends, if any. new_refs: those that entered the line in the same visit.
+  // newcomers: work that has passed this key and is on its way to the next. canceled: ended for the newcomer.
+  `CREATE FUNCTION punctual.refuse_${n}(
+    t float8, p punctual.ready, new_refs bigint[], newcomers punctual.ready[], OUT rival bigint, OUT canceled bigint, OUT why text, OUT asked text
+  ) LANGUAGE plpgsql ${planned} AS $$
+  #variable_conflict use_column
+  DECLARE
+    wanted jsonb := ${next('p')};
+    last bigint := (SELECT holder FROM punctual.limit_key WHERE key = wanted ->> 'key');
+    moving punctual.ready;
+    done record;
+  BEGIN
+    IF wanted ->> 'policy' = 'cancel-previous' AND last IS NOT NULL THEN
+      why := 'gave way to ' || (SELECT id FROM punctual.occurrence WHERE ref = p.ref);
+      SELECT ${names} INTO moving FROM unnest(newcomers) WHERE ref = last;
+      IF FOUND THEN
+        PERFORM punctual.pass_${n}(t, ARRAY[moving], ARRAY['canceled'], ARRAY[why], ARRAY[NULL::float8], ARRAY[false], NULL);
+        canceled := last;
+      ELSE
+        SELECT * INTO done FROM punctual.cancel_${n}(t, last, why, false);
+        IF done.is_new THEN canceled := last; END IF;
+        asked := done.node;
+      END IF;
+    END IF;
+    IF wanted ->> 'policy' = 'skip' THEN
+      SELECT o.ref INTO rival FROM punctual.occurrence o JOIN punctual.form f ON f.ref = o.form
+        WHERE o.ref = last AND f.source <> 'recovery';
+    END IF;
+    IF rival IS NULL THEN
+      SELECT c.ref INTO rival FROM punctual.waiting c WHERE c.key = wanted ->> 'key' AND NOT c.recovery
+        AND (NOT c.ref = ANY(new_refs)
+          OR (c.priority, c.recovery, c.due_at, c.ref) < (p.priority, p.recovery, p.due_at, p.ref))
+        ${line} LIMIT 1;
+    END IF;
+  END $$`,
+
+  `CREATE FUNCTION punctual.admit_${n}(
+    t float8, due_by float8, OUT passed_refs bigint[], OUT passed_states text[], OUT passed_reasons text[], OUT asked text[], OUT granted_from float8
+  ) LANGUAGE plpgsql ${planned} AS $$
+  #variable_conflict use_column
+  DECLARE
+    served int[] := ARRAY(SELECT ref FROM punctual.kind WHERE kind.served);
+    has_pauses boolean := EXISTS (SELECT 1 FROM punctual.pause WHERE NOT swept);
+    is_missing boolean;
+    touched text[];
+    found_refs bigint[];
+    found_keys text[];
+    barred text[];
+    newcomers punctual.ready[];
+    here punctual.ready[];
+    keys text[];
+    again text[];
+    chunk int;
+    admitted punctual.ready[];
+    refused punctual.ready[];
+    undecided punctual.ready[];
+    passed punctual.ready[];
+    states text[];
+    reasons text[];
+    wakes float8[];
+    lines text[];
+    new_refs bigint[];
+    one punctual.ready;
+    judged record;
+  BEGIN
+    FOR pass IN 1..${mostPasses} LOOP
+      barred := '{}';
+      -- Freed slots.
+      WITH gone AS (DELETE FROM punctual.release WHERE free_at <= t RETURNING key, slots),
+        freed AS MATERIALIZED (SELECT key, sum(slots)::int AS slots FROM gone GROUP BY key),
+        -- Each key is found by a look into the index, however many there are. All of them have a row.
+        less AS (
+          INSERT INTO punctual.limit_key (key, used) SELECT key, slots FROM freed WHERE slots > 0
+          ON CONFLICT (key) DO UPDATE SET used = limit_key.used - excluded.used,
+            holder = CASE WHEN limit_key.used > excluded.used THEN limit_key.holder END RETURNING xmax = 0 AS is_new)
+      SELECT array_agg(f.key) FILTER (WHERE (SELECT true FROM punctual.waiting w WHERE w.key = f.key LIMIT 1)),
+        (SELECT bool_or(is_new) FROM less) INTO touched, is_missing FROM freed f;
+      IF is_missing THEN RAISE EXCEPTION 'a limit key was released that nobody holds'; END IF;
+      -- Arrivals. The key of one that another transaction holds does not advance in this pass: its rollback would break the order.
+      WITH found AS MATERIALIZED (
+          SELECT r.* FROM punctual.kind k CROSS JOIN LATERAL (
+            SELECT i.series, i.ref, i.due_at, ${next('i')} ->> 'key' AS key FROM punctual.ready i
+            WHERE i.gate AND i.kind = k.ref AND i.due_at <= due_by ORDER BY i.due_at, i.ref LIMIT ${mostArrivals}) r
+          WHERE k.served AND k.gated ORDER BY r.due_at, r.ref LIMIT ${mostArrivals}),
+        free AS MATERIALIZED (
+          SELECT l.tid FROM found f CROSS JOIN LATERAL (
+            SELECT i.ctid AS tid FROM punctual.ready i WHERE i.series = f.series AND i.ref = f.ref AND i.gate FOR UPDATE SKIP LOCKED) l),
+        gone AS (DELETE FROM punctual.ready p WHERE p.ctid = ANY(ARRAY(SELECT tid FROM free)) RETURNING p)
+      SELECT (SELECT array_agg(g.p) FROM gone g), array_agg(f.ref), array_agg(f.key) INTO newcomers, found_refs, found_keys FROM found f;
+      IF cardinality(newcomers) IS DISTINCT FROM cardinality(found_refs) THEN
+        barred := ARRAY(SELECT f.key FROM unnest(found_refs, found_keys) f (ref, key)
+          WHERE NOT EXISTS (SELECT 1 FROM unnest(newcomers) u WHERE u.ref = f.ref));
+        INSERT INTO punctual.release (key, free_at, slots) SELECT key, t, 0 FROM unnest(touched) key WHERE key = ANY(barred);
+      END IF;
+      EXIT WHEN newcomers IS NULL AND touched IS NULL;
+      IF has_pauses OR EXISTS (SELECT 1 FROM unnest(newcomers) u WHERE u.expires_at < t AND NOT u.begun) THEN
+        SELECT array_agg(j.p) FILTER (WHERE j.reason IS NULL), array_agg(j.p) FILTER (WHERE j.reason IS NOT NULL),
+          array_agg(j.state) FILTER (WHERE j.reason IS NOT NULL), array_agg(j.reason) FILTER (WHERE j.reason IS NOT NULL),
+          array_agg(j.wake) FILTER (WHERE j.reason IS NOT NULL) INTO newcomers, passed, states, reasons, wakes
+          FROM (SELECT v.p, (v.j).* FROM (SELECT newcomers[i] AS p, punctual.verdict_${n}(newcomers[i], t) AS j
+            FROM generate_subscripts(newcomers, 1) i OFFSET 0) v) j;
+        IF passed IS NOT NULL THEN
+          PERFORM punctual.pass_${n}(t, passed, states, reasons, wakes, array_fill(false, ARRAY[cardinality(passed)]), NULL);
+          passed_refs := passed_refs || ARRAY(SELECT ref FROM unnest(passed));
+          passed_states := passed_states || states;
+          passed_reasons := passed_reasons || reasons;
+        END IF;
+      END IF;
+      FOR level IN 1..${limitKinds.length} LOOP
+        chunk := 2;
+        SELECT array_agg(k.key) INTO again FROM unnest(touched) k (key) WHERE NOT k.key = ANY(barred)
+          AND ${rank(`(SELECT w.reason::text FROM punctual.waiting w WHERE w.key = k.key LIMIT 1)`)} = level;
+        LOOP
+          SELECT array_agg(${rowOf('u')}) FILTER (WHERE ${isHere}), array_agg(${rowOf('u')}) FILTER (WHERE NOT (${isHere}))
+            INTO here, newcomers FROM unnest(newcomers) u;
+          keys := ARRAY(SELECT ${next('u')} ->> 'key' FROM unnest(here) u UNION SELECT key FROM unnest(again) key);
+          EXIT WHEN cardinality(keys) = 0;
+          ${visit(n)}
+          chunk := chunk * 8;
+          INSERT INTO punctual.ready (${names}) SELECT ${placeOf('u', { gate: 'false' })} FROM unnest(admitted) u WHERE ${isComplete('u')};
+          granted_from := least(granted_from, (SELECT min(u.due_at) FROM unnest(admitted) u WHERE ${isComplete('u')}));
+          newcomers := newcomers || undecided || ARRAY(SELECT ${rowOf('u')} FROM unnest(admitted) u WHERE NOT ${isComplete('u')});
+          IF passed IS NOT NULL THEN
+            PERFORM punctual.pass_${n}(t, passed, states, reasons, wakes, array_fill(true, ARRAY[cardinality(passed)]), lines);
+            ${notePassed}
+          END IF;
+          IF refused IS NOT NULL THEN
+            ${enterLine('unnest(refused) u', queues)}
+            new_refs := ARRAY(SELECT u.ref FROM unnest(refused) u WHERE ${queues});
+            FOR one IN SELECT ${names} FROM unnest(refused) u WHERE NOT (${queues}) ORDER BY u.priority, u.recovery, u.due_at, u.ref LOOP
+              SELECT * INTO judged FROM punctual.refuse_${n}(t, one, new_refs, newcomers);
+              asked := asked || judged.asked;
+              IF judged.canceled IS NOT NULL THEN
+                newcomers := ARRAY(SELECT ${rowOf('u')} FROM unnest(newcomers) u WHERE u.ref <> judged.canceled);
+                passed_refs := passed_refs || judged.canceled;
+                passed_states := passed_states || 'canceled'::text;
+                passed_reasons := passed_reasons || judged.why;
+              END IF;
+              IF judged.rival IS NULL THEN
+                ${enterLine('(SELECT one.*) u', 'true')}
+                new_refs := new_refs || one.ref;
+              ELSE
+                passed := ARRAY[one];
+                states := ARRAY['skipped'];
+                reasons := ARRAY['overlap: ' || (SELECT id FROM punctual.occurrence WHERE ref = judged.rival)];
+                PERFORM punctual.pass_${n}(t, passed, states, reasons, ARRAY[NULL::float8], ARRAY[false], NULL);
+                ${notePassed}
+              END IF;
+            END LOOP;
+          END IF;
+        END LOOP;
+      END LOOP;
+      -- Newcomers whose next key may not advance come again.
+      INSERT INTO punctual.ready (${names}) SELECT ${placeOf('u')} FROM unnest(newcomers) u;
+      EXIT WHEN NOT EXISTS (SELECT 1 FROM punctual.release WHERE free_at <= t) OR barred <> '{}';
+    END LOOP;
+  END $$`,
+
+  // Locks the door and lets in what may come in. now and due_by: the store's time, and until when work is taken.
+  `CREATE FUNCTION punctual.open_door_${n}(
+    given_now float8, given_due_by float8, OUT now float8, OUT due_by float8,
+    OUT passed_refs bigint[], OUT passed_states text[], OUT passed_reasons text[], OUT asked text[], OUT granted_from float8
+  ) LANGUAGE plpgsql ${planned} AS $$
+  BEGIN
+    PERFORM 1 FROM punctual.door FOR UPDATE;
+    now := coalesce(given_now, punctual.now_ms());
+    due_by := least(now, coalesce(given_due_by, now));
+    ${wakePaused('now')}
+    SELECT a.passed_refs, a.passed_states, a.passed_reasons, a.asked, a.granted_from
+      INTO passed_refs, passed_states, passed_reasons, asked, granted_from FROM punctual.admit_${n}(now, due_by) a;
+  END $$`,
+
+  `CREATE FUNCTION punctual.claim_${n}(
+    given_now float8, claim_id text, claim_token text, claim_node text, most int, given_due_by float8, kinds int[], cluster int
+  ) RETURNS TABLE (${memberColumns}) LANGUAGE plpgsql ${planned} AS $$
+  #variable_conflict use_column
+  DECLARE
+    room int := most;
+    running int;
+    door record;
+    places punctual.ready[];
+    states text[];
+    reasons text[];
+    wakes float8[];
+    has_pauses boolean;
+  BEGIN
+    -- The door is locked before the node.
+    PERFORM 1 FROM punctual.door FOR UPDATE;
+    PERFORM 1 FROM punctual.node WHERE boot = claim_node FOR KEY SHARE;
+    IF FOUND AND NOT EXISTS (SELECT 1 FROM punctual.claim WHERE id = claim_id) THEN
+      SELECT * INTO door FROM punctual.open_door_${n}(given_now, given_due_by);
+      IF cluster IS NOT NULL THEN
+        running := (${countRunning});
+        room := greatest(0, least(room, cluster - running));
+      END IF;
+      has_pauses := EXISTS (SELECT 1 FROM punctual.pause WHERE NOT swept);
+      -- Ends or sets aside what may not run among the first rows, until all of them may.
+      LOOP
+        WITH found AS MATERIALIZED (${firstDue('room', 'door.due_by', 'kinds')}),
+          judged AS MATERIALIZED (
+            SELECT v.tid, v.p, (v.j).state, (v.j).reason, (v.j).wake FROM (
+              SELECT f.tid, f.p, CASE WHEN has_pauses OR (f.p).expires_at < door.now THEN punctual.verdict_${n}(f.p, door.now) END AS j
+              FROM found f OFFSET 0) v WHERE (v.j).reason IS NOT NULL),
+          gone AS (DELETE FROM punctual.ready WHERE ctid = ANY(ARRAY(SELECT tid FROM judged)))
+        SELECT array_agg(j.p), array_agg(j.state), array_agg(j.reason), array_agg(j.wake) INTO places, states, reasons, wakes FROM judged j;
+        EXIT WHEN places IS NULL;
+        PERFORM punctual.pass_${n}(door.now, places, states, reasons, wakes, array_fill(false, ARRAY[cardinality(places)]), NULL);
+        door.passed_refs := door.passed_refs || ARRAY(SELECT ref FROM unnest(places));
+        door.passed_states := door.passed_states || states;
+        door.passed_reasons := door.passed_reasons || reasons;
+      END LOOP;
+    ELSE
+      SELECT coalesce(given_now, punctual.now_ms()) AS now, NULL::float8 AS due_by, NULL::bigint[] AS passed_refs, NULL::text[] AS passed_states,
+        NULL::text[] AS passed_reasons, NULL::text[] AS asked, NULL::float8 AS granted_from INTO door;
+    END IF;
+    RETURN QUERY ${takeDue({
+      now: 'door.now',
+      dueBy: 'door.due_by',
+      id: 'claim_id',
+      token: 'claim_token',
+      node: 'claim_node',
+      limit: 'room',
+      kinds: 'kinds',
+      function: { cluster: 'cluster', running: 'running', door: 'door' },
+    })};
+    IF cluster IS NOT NULL AND cluster <= (${countRunning}) THEN UPDATE punctual.door SET is_full = true WHERE NOT is_full; END IF;
+  END $$`,
+]

@@ -1,2 +1,0 @@
-import base from './vitest.config.ts'
-export default { ...base, plugins: [{ name: 'stub', enforce: 'pre', load(id: string) { if (/src\/store\/(sqlite|postgres)\/.*\.ts$/.test(id)) return `import { memory } from '${process.cwd()}/src/store/memory/index.ts'\nexport const sqlite = () => memory(); export const postgres = () => memory(); export const SqliteStore = class {}; export const PostgresStore = class {}; export const fromKysely=0, fromDrizzle=0, fromPrisma=0, migrations=[], openStore=0` } }] }
