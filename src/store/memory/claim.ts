@@ -29,7 +29,7 @@ function checkClaim(state: State, { id, token, node }: ClaimRequest): void {
     throw new PunctualError('claim.lost', `Node ${node} is not known to the store and cannot claim`, { node })
 }
 
-function take(state: State, { id, kinds, pick, limit, clusterLimit, dueBy }: ClaimRequest) {
+function take(state: State, { id, kinds, pick, limit, clusterLimit, dueBy, promptMs }: ClaimRequest) {
   const until = Math.min(state.now, dueBy ?? state.now)
   const room = Math.min(limit, (clusterLimit ?? Number.POSITIVE_INFINITY) - state.running)
   const taken: Entry[] = []
@@ -46,7 +46,7 @@ function take(state: State, { id, kinds, pick, limit, clusterLimit, dueBy }: Cla
     }
   }
   for (const { record, ref } of taken)
-    for (const release of releasesAtClaim(record.limits, state.now)) state.releases.push({ ...release, ref })
+    for (const release of releasesAtClaim(record.limits, state.now, promptMs)) state.releases.push({ ...release, ref })
   // Work let in that this node has no room for, or cannot run, is another's to take.
   if (door.granted.some(({ place }) => place === 'ready')) state.hint({ kind: 'due', at: state.now })
   return { taken, passed: door.passed }

@@ -117,10 +117,10 @@ async function beatWithCare(session: Session, context: Context, one: Beat): Prom
   const isGone = phase === 'leave' && held.length === 0
   if (isGone) hints.push(...(await removeNode(context, session, node.boot, now)))
   else await putNode(context, session, node, now, held.length)
-  await session.all('UPDATE punctual.life SET last_alive_at = $1, alive_since = CASE WHEN $2::boolean THEN $1 ELSE alive_since END', [
-    now,
-    isBreak,
-  ])
+  await session.all(
+    'UPDATE punctual.life SET last_alive_at = $1, alive_since = CASE WHEN $2::boolean THEN $1 ELSE alive_since END',
+    [now, isBreak],
+  )
   const left = new Set(standing)
   const lost = claims.filter((id) => !left.has(id))
   const cancels = await cancelsOf(session, held)
@@ -135,15 +135,17 @@ async function noteBreak(context: Context, session: Session, lastAliveAt: number
   const changes = new Changes(now)
   for (const idle of stranded) changes.setAside(idle, 'stranded', idle.isRetrying)
   await changes.write(session)
-  await session.all('UPDATE punctual.job SET next_at = least(coalesce(next_at, $2::float8), $2::float8) WHERE series = ANY($1::int[])', [
-    column([...new Set(stranded.map(({ series }) => series))]),
-    now,
-  ])
+  await session.all(
+    'UPDATE punctual.job SET next_at = least(coalesce(next_at, $2::float8), $2::float8) WHERE series = ANY($1::int[])',
+    [column([...new Set(stranded.map(({ series }) => series))]), now],
+  )
 }
 
 /** The claims of the node, the oldest first, locked. */
 async function claimsOf(session: Session, boot: string): Promise<readonly string[]> {
-  const rows = await session.all<[string, number]>('SELECT id, seq FROM punctual.claim WHERE node = $1 ORDER BY id FOR UPDATE', [boot])
+  const rows = await session.all<[string, number]>('SELECT id, seq FROM punctual.claim WHERE node = $1 ORDER BY id FOR UPDATE', [
+    boot,
+  ])
   return rows.sort((a, b) => a[1] - b[1]).map(([id]) => id)
 }
 

@@ -18,7 +18,8 @@ export async function cancel(
   context: Context,
   { which, reason }: CancelRequest,
 ): Promise<{ readonly answer: readonly CancelAnswer[]; readonly hints: readonly Hint[] }> {
-  const refs = 'entity' in which ? await findOfEntity(session, which) : [await findRef(session, which)].filter((ref) => ref !== null)
+  const refs =
+    'entity' in which ? await findOfEntity(session, which) : [await findRef(session, which)].filter((ref) => ref !== null)
   if (refs.length === 0) return { answer: [], hints: [] }
   const rows = await session.all<CancelRow>(cancelAll, [context.now(), column(refs), reason])
   const hints: Hint[] = rows.flatMap(({ 2: node }) => (node === null ? [] : { kind: 'cancel' as const, node }))

@@ -74,7 +74,12 @@ type Row = readonly (string | number | boolean | null)[]
 async function send(session: Session, sql: string, rows: readonly Row[]): Promise<number> {
   const [first] = rows
   if (!first) return 0
-  return (await session.all(sql, first.map((_, at) => column(rows.map((row) => row[at] as Row[number]))))).length
+  return (
+    await session.all(
+      sql,
+      first.map((_, at) => column(rows.map((row) => row[at] as Row[number]))),
+    )
+  ).length
 }
 
 /** Returns how many of the attempts were not recorded before. */
@@ -141,7 +146,10 @@ async function workWithin(
 }
 
 /** The result of the attempt that the work belongs to, if that has been committed before, and with it the work. */
-async function recordedOf(session: Session, { member: { ref }, attempts }: CheckpointItem): Promise<readonly [string | null] | undefined> {
+async function recordedOf(
+  session: Session,
+  { member: { ref }, attempts }: CheckpointItem,
+): Promise<readonly [string | null] | undefined> {
   const last = attempts.at(-1)
   if (!last) return undefined
   const [row] = await session.all<[string | null]>(

@@ -70,12 +70,7 @@ export async function claimPlain(
 }
 
 /** Lets in what may come in, and takes due work. */
-export async function claimAtDoor(
-  context: Context,
-  session: Session,
-  floors: Floors,
-  request: ClaimRequest,
-): Promise<Claimed> {
+export async function claimAtDoor(context: Context, session: Session, floors: Floors, request: ClaimRequest): Promise<Claimed> {
   const { id, token, node, limit, dueBy, clusterLimit } = request
   const kinds = column(context.names.kindRefs(request.kinds))
   const rows = await session.all<MemberRow>(takeAtDoor, [

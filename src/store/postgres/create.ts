@@ -45,7 +45,9 @@ export async function create(
   if (joined) return createIn(context, joined, given)
   // A single statement is a commit of its own; what may move or replace another needs its lock.
   if (given.every(({ onConflict, unique }) => onConflict === 'keep' && unique === 'ever'))
-    return given.every(isUnkeyed) ? createUnkeyed(context, given, along) : createIn(context, db, given, { isPatient: false, along })
+    return given.every(isUnkeyed)
+      ? createUnkeyed(context, given, along)
+      : createIn(context, db, given, { isPatient: false, along })
   return createInOne(context, given)
 }
 
@@ -111,7 +113,8 @@ async function createIn(
       drawn,
     )
     const { now, created } = inserted
-    if (created === 'all' && tries === 1) return { rows: rows.map(madeAnswer), hints: dueHints(rows, now), isTold: Boolean(manner.along) }
+    if (created === 'all' && tries === 1)
+      return { rows: rows.map(madeAnswer), hints: dueHints(rows, now), isTold: Boolean(manner.along) }
     if (tries === 1) refs = inserted.refs
     const made = left.filter(({ row }) => created === 'all' || created.delete(row.id))
     for (const { at, row } of made) answers.set(at, madeAnswer(row))

@@ -1,7 +1,7 @@
 import { type JobRecord, specText, type VersionRecord } from '../../model/job.ts'
-import { isWithdrawn, putJobRule } from '../rules/put-job.ts'
 import { type JobRow, jobColumns, jobRecord, type VersionRow, versionColumns, versionRecord } from '../rows/job-row.ts'
 import { toJson } from '../rows/json.ts'
+import { isWithdrawn, putJobRule } from '../rules/put-job.ts'
 import type { Hint, JobPut, JobPutAnswer, JobQuery } from '../store.ts'
 import { Changes } from './changes/changes.ts'
 import type { Session } from './connection/session.ts'
@@ -68,7 +68,11 @@ async function writeJob(session: Session, series: number, job: JobRecord): Promi
   )
 }
 
-async function addVersion(session: Session, series: number, { version, spec, effectiveAt, createdAt, by }: VersionRecord): Promise<void> {
+async function addVersion(
+  session: Session,
+  series: number,
+  { version, spec, effectiveAt, createdAt, by }: VersionRecord,
+): Promise<void> {
   await session.all(
     'INSERT INTO punctual.job_version (series, version, spec, effective_at, created_at, by_whom) VALUES ($1, $2, $3, $4, $5, $6)',
     [series, version, specText(spec), effectiveAt, createdAt, by],
@@ -102,4 +106,3 @@ export async function readVersions(
   )
   return rows.map(versionRecord)
 }
-

@@ -46,9 +46,10 @@ export async function move(session: Session, context: Context, { which, to }: Mo
 }
 
 async function stateOf(session: Session, ref: number): Promise<string> {
-  const [row] = await session.all<[string]>(`SELECT ${stateOfStanding} AS state FROM punctual.occurrence o ${standing} WHERE o.ref = $1`, [
-    ref,
-  ])
+  const [row] = await session.all<[string]>(
+    `SELECT ${stateOfStanding} AS state FROM punctual.occurrence o ${standing} WHERE o.ref = $1`,
+    [ref],
+  )
   return row?.[0] ?? 'ended'
 }
 

@@ -1,7 +1,7 @@
 import type { PauseRecord } from '../../model/pause.ts'
 import { isSameScope } from '../../model/pause.ts'
-import { isOpen, pauseRule } from '../rules/pause.ts'
 import { type PauseRow, pauseColumns, pauseRecord } from '../rows/pause-row.ts'
+import { isOpen, pauseRule } from '../rules/pause.ts'
 import type { Hint, PauseAnswer, PauseRequest } from '../store.ts'
 import { Changes } from './changes/changes.ts'
 import type { Session } from './connection/session.ts'

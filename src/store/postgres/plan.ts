@@ -196,4 +196,3 @@ function hintsOf({ names }: Context, plans: readonly JobPlan[], created: Planned
     return revive.length > 0 ? [{ kind: 'due', at: now }] : []
   })
 }
-

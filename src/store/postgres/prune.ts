@@ -107,7 +107,14 @@ async function removeFrom(
   from: number,
   { endedBefore, limit, keyRetentionMs }: PruneRequest,
 ): Promise<Removed> {
-  const [row] = await db.all<[number | null, number, number, boolean]>(remove, [now(), from, span, endedBefore, limit, keyRetentionMs])
+  const [row] = await db.all<[number | null, number, number, boolean]>(remove, [
+    now(),
+    from,
+    span,
+    endedBefore,
+    limit,
+    keyRetentionMs,
+  ])
   const [first, found, pruned, isTooEarly] = row as [number | null, number, number, boolean]
   // Where no more could be taken, more may be left in the same span.
   const next = first === null ? null : found < limit ? first + span : first

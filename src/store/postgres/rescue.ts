@@ -23,7 +23,8 @@ const lateRows = (table: string, now: string, more = '') =>
   `(SELECT p.ref FROM punctual.${table} p WHERE p.expires_at < ${now} AND NOT p.begun ${more} ORDER BY p.expires_at LIMIT ${mostAtOnce})`
 
 const isStale = (now: string) => `EXISTS (SELECT 1 FROM punctual.start WHERE deadline_at < ${now})`
-const isExpiring = (now: string) => `(EXISTS ${lateRows('ready', now)} OR EXISTS ${lateRows('waiting', now, "AND p.reason <> 'stranded'")})`
+const isExpiring = (now: string) =>
+  `(EXISTS ${lateRows('ready', now)} OR EXISTS ${lateRows('waiting', now, "AND p.reason <> 'stranded'")})`
 const isUnheard = (now: string) => `EXISTS (SELECT 1 FROM punctual.hook_note WHERE free_at <= ${now})`
 const isUnswept = (now: string) => `EXISTS (SELECT 1 FROM punctual.pause WHERE NOT swept AND to_at <= ${now})`
 
@@ -95,7 +96,12 @@ async function rescueNode(
   const standing = await session.all<[string]>('SELECT id FROM punctual.claim WHERE node = $1 ORDER BY seq', [boot])
   const ids = standing.slice(0, left).map(([id]) => id)
   await session.all('SELECT id FROM punctual.claim WHERE id = ANY($1::text[]) ORDER BY id FOR UPDATE', [column(ids)])
-  const done = await recoverAll(context, session, await readRunning(context, session, ids), { ...request, by: 'lost', now, drop: ids })
+  const done = await recoverAll(context, session, await readRunning(context, session, ids), {
+    ...request,
+    by: 'lost',
+    now,
+    drop: ids,
+  })
   const isRemoved = ids.length === standing.length
   const freed = isRemoved ? await removeNode(context, session, boot, now) : []
   return { rescued: done.rescued, hints: [...done.hints, ...freed], claims: ids.length, isRemoved }
@@ -111,7 +117,11 @@ async function rescueStale(context: Context, session: Session, request: RescueRe
   )
   // Notes of turns that have ended are of no more use.
   const over = late.flatMap(([ref, claim]) => (claim === null ? [ref] : []))
-  if (over.length > 0) await session.all('DELETE FROM punctual.start WHERE ref = ANY($1::bigint[]) AND deadline_at < $2::float8', [column(over), now])
+  if (over.length > 0)
+    await session.all('DELETE FROM punctual.start WHERE ref = ANY($1::bigint[]) AND deadline_at < $2::float8', [
+      column(over),
+      now,
+    ])
   const claims = [...new Set(late.flatMap(([, claim]) => claim ?? []))].sort()
   await session.all('SELECT id FROM punctual.claim WHERE id = ANY($1::text[]) ORDER BY id FOR UPDATE', [column(claims)])
   const refs = late.flatMap(([ref, claim]) => (claim === null ? [] : [ref]))

@@ -3,9 +3,9 @@ import { bareEnd } from '../../model/turn.ts'
 import { goesOn, nextTurnDue } from '../rules/settle.ts'
 import type { Hint, SettleAnswer, SettleItem, SettleOptions, WriteAnswer } from '../store.ts'
 import { Changes, hasLine } from './changes/changes.ts'
-import { type Claimed, claim, claimAtDoor, claimPlain } from './claim.ts'
 import type { Floors } from './claim/floors.ts'
 import { type Batch, movingOf } from './claim/members.ts'
+import { type Claimed, claim, claimAtDoor, claimPlain } from './claim.ts'
 import { column } from './connection/arrays.ts'
 import { isDuplicate } from './connection/failure.ts'
 import type { Session, Statement } from './connection/session.ts'
@@ -69,7 +69,8 @@ async function settleAtOnce(
   const statement = statementOf(items, changes)
   const isAtDoor = changes.releasedKeys.length > 0 || next?.clusterLimit !== undefined
   try {
-    const { row, claimed } = next && !next.pick ? await settleAndClaim(context, floors, statement, next, isAtDoor) : await alone(context, statement)
+    const { row, claimed } =
+      next && !next.pick ? await settleAndClaim(context, floors, statement, next, isAtDoor) : await alone(context, statement)
     const [now, isOk, isLine, isFull] = row
     context.noteNow(now)
     if (!isOk) return null
@@ -87,7 +88,11 @@ async function settleAtOnce(
 type EndingMember = NonNullable<ReturnType<typeof movingOf>>
 
 /** Notes the end of an item's turn. Returns when its next one is due. */
-function end(changes: Changes, item: SettleItem, { moving, batch: { node } }: EndingMember): readonly (number | { readonly in: number })[] {
+function end(
+  changes: Changes,
+  item: SettleItem,
+  { moving, batch: { node } }: EndingMember,
+): readonly (number | { readonly in: number })[] {
   const row = { ...item.end, turn: moving.turn, node }
   changes.attempts(moving.ref, item.attempts)
   changes.endTurn(moving, row)
@@ -168,8 +173,27 @@ async function tellOfRoom({ db }: Context, now: number): Promise<Hint[]> {
 
 /** An end under a claim that does not exist. */
 export function settleNothing(): Statement {
-  const record = { source: 'deferred', key: null, unique: 'ever', priority: 5, limits: null, startWithinMs: null, isHooked: false } as const
-  const moving = { ref: 0, series: 0, kind: 0, record, turn: 1, dueAt: 0, hasBegun: false, granted: 0, state: 'running', line: null } as const
+  const record = {
+    source: 'deferred',
+    key: null,
+    unique: 'ever',
+    priority: 5,
+    limits: null,
+    startWithinMs: null,
+    isHooked: false,
+  } as const
+  const moving = {
+    ref: 0,
+    series: 0,
+    kind: 0,
+    record,
+    turn: 1,
+    dueAt: 0,
+    hasBegun: false,
+    granted: 0,
+    state: 'running',
+    line: null,
+  } as const
   const changes = new Changes(0)
   changes.endTurn(moving, { turn: 1, ...bareEnd('completed', 0) })
   changes.dropClaims([''])

@@ -214,13 +214,13 @@ export interface Release {
   readonly freeAt: number
 }
 
-/** Windows are longer by this much, since a handler starts a little later than its claim. */
-export const rateSlackMs = 20
+/** A claimer that promises nothing starts rated work within this time. */
+export const defaultPromptMs = 20
 
-/** The releases that a claim appends: the slots of rates, for the end of their windows. */
-export function releasesAtClaim(limits: readonly Limit[] | null, now: number): readonly Release[] {
+/** The releases that a claim appends: the slots of rates, for the end of their windows. `promptMs`: how late its work may start. */
+export function releasesAtClaim(limits: readonly Limit[] | null, now: number, promptMs = defaultPromptMs): readonly Release[] {
   if (limits === null) return []
-  return limits.flatMap(({ key, perMs }) => (perMs === undefined ? [] : [{ key, slots: 1, freeAt: now + perMs + rateSlackMs }]))
+  return limits.flatMap(({ key, perMs }) => (perMs === undefined ? [] : [{ key, slots: 1, freeAt: now + perMs + promptMs }]))
 }
 
 /** How many of its limits an occurrence keeps between two turns: once it has begun all but its rates, before that none. */

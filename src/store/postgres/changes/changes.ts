@@ -1,16 +1,15 @@
 // The moves of occurrences from one place to another, as rows to write: what memory/state.ts does on maps.
 import { isEnd, type OccurrenceState, stateAfter } from '../../../model/lifecycle.ts'
 import type { Limit } from '../../../model/limit.ts'
-import type { AttemptRecord, TurnRecord } from '../../../model/occurrence.ts'
+import type { AttemptRecord, OccurrenceRecord, TurnRecord } from '../../../model/occurrence.ts'
 import { mayHaveBegun } from '../../../model/turn.ts'
 import { givenUp, keptBetweenTurns } from '../../rules/door.ts'
 import { isPlanned } from '../../rules/verdict.ts'
-import type { OccurrenceRecord } from '../../../model/occurrence.ts'
+import type { Due } from '../../store.ts'
 import { column } from '../connection/arrays.ts'
 import type { Session } from '../connection/session.ts'
-import type { Due } from '../../store.ts'
 import { CountDeltas } from './counts.ts'
-import { type Batch, changeStatement, type ChangeStatement, type Guard, type PartName, type Value } from './parts.ts'
+import { type Batch, type ChangeStatement, changeStatement, type Guard, type PartName, type Value } from './parts.ts'
 
 /** An occurrence on the move. Rows that it had in `ready` or `waiting` have been deleted. */
 export interface Moving {
@@ -212,7 +211,9 @@ function placeValues({ ref, series, kind, record, turn, hasBegun, granted }: Mov
 
 function turnValues({ ref, series, dueAt }: Moving, end: TurnRecord): Value[] {
   const { node, startedAt, endedAt, attempt, reason, result } = end
-  const [settings, tasks, error] = [end.settings, end.tasks, end.error].map((value) => (value === null ? null : JSON.stringify(value)))
+  const [settings, tasks, error] = [end.settings, end.tasks, end.error].map((value) =>
+    value === null ? null : JSON.stringify(value),
+  )
   return [
     ...[ref, end.turn, series, dueAt, end.end, node, startedAt, endedAt, attempt],
     ...([settings, tasks, reason, error, result] as Value[]),

@@ -98,7 +98,8 @@ const parts = {
   liveKeys: insert('live_key', liveColumns, { onConflict: 'ON CONFLICT DO NOTHING' }),
   freedKeys: {
     columns: liveColumns,
-    sql: (rows, where) => `DELETE FROM punctual.live_key WHERE (series, key, ref) IN (SELECT series, key, ref FROM ${rows} ${where})`,
+    sql: (rows, where) =>
+      `DELETE FROM punctual.live_key WHERE (series, key, ref) IN (SELECT series, key, ref FROM ${rows} ${where})`,
   },
   deltas: insert('count_delta', deltaColumns),
   notes: insert('hook_note', noteColumns, {

@@ -1,21 +1,21 @@
 // Claims that choose among what is due: by the rules themselves, with the door locked.
 import type { Source } from '../../../model/lifecycle.ts'
 import type { PauseRecord } from '../../../model/pause.ts'
+import { bareEnd } from '../../../model/turn.ts'
+import { type PauseRow, pauseColumns, pauseRecord } from '../../rows/pause-row.ts'
+import { defaultPromptMs } from '../../rules/door.ts'
 import { picked } from '../../rules/pick.ts'
 import { type DueWork, verdictOn } from '../../rules/verdict.ts'
-import { type PauseRow, pauseColumns, pauseRecord } from '../../rows/pause-row.ts'
 import type { ClaimPick, ClaimRequest, Hint, PassedOccurrence } from '../../store.ts'
+import { Changes } from '../changes/changes.ts'
 import type { Claimed } from '../claim.ts'
 import { unknownNode } from '../claim.ts'
-import { Changes } from '../changes/changes.ts'
 import { column } from '../connection/arrays.ts'
 import { each } from '../connection/by-key.ts'
 import type { Session } from '../connection/session.ts'
 import type { Context } from '../context.ts'
-import { bareEnd } from '../../../model/turn.ts'
 import { takeIdle } from '../occurrence/idle.ts'
 import { occurrenceColumns } from '../occurrence/record.ts'
-import { rateSlackMs } from '../../rules/door.ts'
 import { readNextDue } from '../peek.ts'
 import { describe, type MemberRow } from './members.ts'
 import { countRunning, readJobFacts, reclaim } from './reclaim.ts'
@@ -188,7 +188,7 @@ const takeRefs = `WITH taken AS (
     SELECT series, -count(*) FILTER (WHERE NOT retrying), -count(*) FILTER (WHERE retrying), count(*) FROM taken GROUP BY series),
   rates AS (
     INSERT INTO punctual.release (key, free_at, slots, ref)
-    SELECT l.value ->> 'key', $1::float8 + (l.value ->> 'perMs')::float8 + ${rateSlackMs}, 1, t.ref
+    SELECT l.value ->> 'key', $1::float8 + (l.value ->> 'perMs')::float8 + ${defaultPromptMs}, 1, t.ref
     FROM taken t CROSS JOIN LATERAL jsonb_array_elements(t.limits) l (value) WHERE t.limits IS NOT NULL AND l.value ? 'perMs')
   SELECT ${occurrenceColumns}, t.due_at, t.turn FROM taken t CROSS JOIN ${each('occurrence i', 'i.ref = t.ref')} o
   ORDER BY array_position($5::bigint[], t.ref)`
@@ -217,4 +217,3 @@ async function passedAtDoor(
   )
   return rows.map(([id, tenant, job, state, reason]) => ({ id, tenant, job, state, reason }))
 }
-

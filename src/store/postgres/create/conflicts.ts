@@ -120,13 +120,10 @@ export async function updateRecord(
 ): Promise<void> {
   const form = formOf(record)
   await names.addForms([{ form, isGated: isGated(record) }], isOwn)
-  await session.all('UPDATE punctual.occurrence SET scheduled_at = $2::float8, form = $3::int, extra = $4, payload = $5 WHERE ref = $1::bigint', [
-    ref,
-    record.scheduledAt,
-    names.form(form).ref,
-    extraOf(record),
-    record.payload,
-  ])
+  await session.all(
+    'UPDATE punctual.occurrence SET scheduled_at = $2::float8, form = $3::int, extra = $4, payload = $5 WHERE ref = $1::bigint',
+    [ref, record.scheduledAt, names.form(form).ref, extraOf(record), record.payload],
+  )
 }
 
 const selectState = `SELECT ${stateOfStanding} AS state, (
@@ -147,4 +144,3 @@ async function readState(
   })
   return { state, hasBegun }
 }
-

@@ -1,4 +1,6 @@
 // The statement that creates occurrences.
+
+import { defaultTenant } from '../../../model/job.ts'
 import { isPlanned } from '../../rules/verdict.ts'
 import type { NewOccurrence } from '../../store.ts'
 import { column, unquoted } from '../connection/arrays.ts'
@@ -7,7 +9,6 @@ import { ConflictError } from '../connection/failure.ts'
 import type { Session, Statement } from '../connection/session.ts'
 import type { Context } from '../context.ts'
 import type { Notification } from '../hints/hints.ts'
-import { defaultTenant } from '../../../model/job.ts'
 import { type Draft, Drafts } from './drafts.ts'
 
 export interface Manner {

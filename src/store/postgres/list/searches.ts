@@ -2,8 +2,8 @@
 // states. The more rows there are, the more a list must not depend on them.
 import type { OccurrenceState } from '../../../model/lifecycle.ts'
 import type { OccurrenceFilter } from '../../query.ts'
-import { askedSeries } from '../names/series-filter.ts'
 import type { Session } from '../connection/session.ts'
+import { askedSeries } from '../names/series-filter.ts'
 import { standing, stateOfStanding } from '../occurrence/standing.ts'
 
 /** A statement that answers with handles; of its values, $1 is below which of them to look and $2 how many are wanted. */

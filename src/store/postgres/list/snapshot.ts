@@ -1,5 +1,5 @@
-import type { Context } from '../context.ts'
 import type { Session } from '../connection/session.ts'
+import type { Context } from '../context.ts'
 
 /**
  * Runs `act` on one state of the database. Statements over many lanes look dear to the planner, which would compile them first,

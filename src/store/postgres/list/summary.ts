@@ -35,11 +35,7 @@ const selectDues = `SELECT m.ref, m.due_at FROM punctual.claim c CROSS JOIN LATE
   WHERE m.ref = ANY($1::bigint[]) ORDER BY c.seq`
 
 /** The lines of these handles, the newest first. */
-export async function readSummaries(
-  session: Session,
-  names: Names,
-  refs: readonly number[],
-): Promise<OccurrenceSummary[]> {
+export async function readSummaries(session: Session, names: Names, refs: readonly number[]): Promise<OccurrenceSummary[]> {
   if (refs.length === 0) return []
   const rows = await session.all<SummaryRow>(selectSummaries, [column(refs)])
   const running = rows.filter(({ 8: state }) => state === 'running').map(([ref]) => ref)

@@ -61,7 +61,19 @@ export async function takeIdleWhere(
 async function idleOf({ names }: Context, session: Session, rows: readonly IdleRow[]): Promise<Idle[]> {
   await names.learn(session, { series: rows.map((row) => row[2]), forms: rows.map((row) => row[3]) })
   return rows.map((row) => {
-    const { 0: ref, 2: series, 3: form, 10: turn, 11: dueAt, 12: hasBegun, 13: isRetrying, 14: granted, 15: reason, 16: line, 17: wakeAt } = row
+    const {
+      0: ref,
+      2: series,
+      3: form,
+      10: turn,
+      11: dueAt,
+      12: hasBegun,
+      13: isRetrying,
+      14: granted,
+      15: reason,
+      16: line,
+      17: wakeAt,
+    } = row
     const wait = reason === null ? null : { reason, wakeAt }
     const state = wait ? 'waiting' : isRetrying ? 'retrying' : 'pending'
     const kind = names.formByRef(form).kindRef

@@ -48,17 +48,11 @@ const foundations = (schema: string) => [
 function steps(from: number): string[] {
   return migrations
     .filter(({ number }) => number > from)
-    .flatMap(({ number, statements }) => [
-      ...statements,
-      `INSERT INTO punctual.migration (number) VALUES (${number})`,
-    ])
+    .flatMap(({ number, statements }) => [...statements, `INSERT INTO punctual.migration (number) VALUES (${number})`])
 }
 
 /** Checks the schema, and brings it up where that is wanted. Returns the number it had before. */
-export async function bringUp(
-  db: Database,
-  { createTables }: { readonly createTables: boolean },
-): Promise<number> {
+export async function bringUp(db: Database, { createTables }: { readonly createTables: boolean }): Promise<number> {
   const before = await knownSchema(db)
   if (before === newestSchema) return before
   if (!createTables) throw outdated(db, before, 'Run punctual migrate, or leave createTables on')

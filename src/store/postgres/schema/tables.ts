@@ -178,9 +178,18 @@ export const migrations: readonly Migration[] = [
         seq bigint GENERATED ALWAYS AS IDENTITY, kind_refs int[] NOT NULL
       )`,
 
-      ...['ready', 'waiting', 'release', 'limit_key', 'claim', 'count_delta', 'live_key', 'start', 'cancel_request', 'hook_note'].map(
-        vacuumedOften,
-      ),
+      ...[
+        'ready',
+        'waiting',
+        'release',
+        'limit_key',
+        'claim',
+        'count_delta',
+        'live_key',
+        'start',
+        'cancel_request',
+        'hook_note',
+      ].map(vacuumedOften),
       ...['occurrence', 'turn', 'attempt'].map(growing),
       ...idleFunctions(1),
       ...doorFunctions(1),

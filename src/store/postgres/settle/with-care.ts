@@ -26,7 +26,9 @@ export async function settleWithCare(
     const tokens = await lockClaims(session, [...items.map(({ claim }) => claim.id), ...done.map(({ id }) => id)])
     const refs = items.map(({ member }) => member.ref)
     const [clock, ends, running] = await Promise.all([
-      session.all<[number, boolean]>(`SELECT ${storeNow} AS now, (SELECT is_full FROM punctual.door) AS is_full`, [context.now()]),
+      session.all<[number, boolean]>(`SELECT ${storeNow} AS now, (SELECT is_full FROM punctual.door) AS is_full`, [
+        context.now(),
+      ]),
       readEnds(session, refs),
       readRunning(context, session, [...tokens.keys()], refs),
     ])

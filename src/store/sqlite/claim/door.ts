@@ -41,11 +41,11 @@ export class SqliteDoor implements Door<Entry> {
   }
 
   /** Takes an entry for the claim. */
-  claim(entry: Entry): void {
+  claim(entry: Entry, promptMs: number | undefined): void {
     const { ref, record } = entry
     if (!this.#granted.delete(entry)) leave(this.#tx, entry)
     entry.place = 'claimed'
-    for (const release of releasesAtClaim(record.limits, this.#tx.now)) this.#tx.releases.push({ ...release, ref })
+    for (const release of releasesAtClaim(record.limits, this.#tx.now, promptMs)) this.#tx.releases.push({ ...release, ref })
   }
 
   /** Writes what the claim has no room for, which is another's to take. */
