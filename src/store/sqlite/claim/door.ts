@@ -180,7 +180,7 @@ export class SqliteDoor implements Door<Entry> {
     const holder = this.holder(key)
     const reason = `gave way to ${next.id}`
     if (holder?.place === 'claimed') requestCancel(this.#tx, holder, reason)
-    else if (holder && !holder.isOver) {
+    else if (holder?.isIdle) {
       const { id, tenant, job } = holder.record
       this.#inHand.delete(holder.ref)
       this.#granted.delete(holder)
