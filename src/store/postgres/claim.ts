@@ -14,7 +14,7 @@ export interface Claimed {
   readonly hints: readonly Hint[]
 }
 
-/** What the statement found, beside the rows that it took. */
+/** The facts that the statement found, beside the rows that it took. */
 interface Head {
   readonly now: number
   readonly isJoined: boolean

@@ -156,7 +156,7 @@ async function insert(context: Context, session: Session, plans: readonly JobPla
   return { now: first[0], created: new Map(found.flatMap(([, series, count]) => (series === null ? [] : [[series, count]]))) }
 }
 
-/** The planner's word on instants that came due while nobody was there. */
+/** Applies the planner's decision on instants that came due while no node was alive. */
 async function decide(context: Context, session: Session, one: JobPlan, { now, created }: Planned): Promise<void> {
   const { ref: series } = context.names.series(one.tenant, one.job)
   if (!created.has(series)) return

@@ -58,7 +58,7 @@ import { rescue } from './rescue.ts'
 import { bringUp } from './schema/migrate.ts'
 import { settle } from './settle.ts'
 
-/** What one opening of the store lasts for. */
+/** The state of one opening of the store. */
 interface Opened {
   /** Another one after every loss of a connection; calls under way keep theirs. */
   context: Context
@@ -149,7 +149,7 @@ export class PostgresStore implements Store {
   async plan(plans: readonly JobPlan[]) {
     return this.#act(({ context }) => plan(context, plans))
   }
-  async create(rows: readonly NewOccurrence[], { tx }: CreateOptions = {}) {
+  async create(rows: readonly NewOccurrence[], { tx, claim: request }: CreateOptions = {}) {
     if (tx) {
       const joined = await this.#join(tx as Queryable, async (session, context) => {
         const created = await create(context, rows, { joined: session })
@@ -157,13 +157,14 @@ export class PostgresStore implements Store {
       })
       return { rows: joined, claimed: null }
     }
-    return this.#act(async ({ context, clock, line }) => {
+    return this.#act(async ({ context, clock, line, floors }) => {
       const sentAt = clock.mono()
       // The server's clock shows whole milliseconds, and what it has told is never ahead of it.
-      const along = line.along(firstDue(rows, Math.floor(context.guessNow())))
-      const created = await create(context, rows, { along })
+      const along = request ? null : line.along(firstDue(rows, Math.floor(context.guessNow())))
+      if (request) await context.names.addKinds(request.kinds)
+      const created = await create(context, rows, { along, claiming: request ? { request, floors } : null })
       if (created.isTold) line.wentAlong(clock.mono() - sentAt)
-      return { answer: { rows: created.rows, claimed: null }, hints: created.hints, isTold: created.isTold }
+      return { answer: { rows: created.rows, claimed: created.claimed ?? null }, hints: created.hints, isTold: created.isTold }
     })
   }
   async peek(query: { kinds: readonly string[] }) {
@@ -257,7 +258,7 @@ export class PostgresStore implements Store {
     return answer
   }
 
-  /** Acts in a caller's transaction, where nothing can be announced yet. What the caller's client throws stays as it is. */
+  /** Acts in a caller's transaction, where nothing can be announced yet. Errors of the caller's client stay as they are. */
   async #join<Answer>(
     tx: Queryable,
     act: (session: Session, context: Context) => Promise<{ answer: Answer; hints: readonly Hint[] }>,
@@ -322,8 +323,8 @@ function nothingKnown(db: Database): Pick<Context, 'names' | 'versions'> {
 }
 
 /**
- * A standby that has become the primary may lack the last of what was committed, and give the same numbers to other names. What
- * was read before is read again.
+ * A standby that has become the primary may lack the last of what was committed, and give the same numbers to other names. Names
+ * and versions are read again.
  */
 function forget(opened: Opened): void {
   opened.context = { ...opened.context, ...nothingKnown(opened.context.db) }

@@ -64,7 +64,7 @@ export async function rescue(
     rescued.push(...done.rescued)
     hints.push(...done.hints)
   }
-  // What was just put back or ended may be late or unheard as well.
+  // Work that was just put back or ended may be late or unheard as well.
   const isMore = rescued.length + removed.length > 0
   const expired = hasExpiring || isMore ? await expire(context, now) : []
   if (expired.length > 0) hints.push({ kind: 'due', at: now })
@@ -78,7 +78,7 @@ interface Done {
   readonly hints: readonly Hint[]
 }
 
-/** Null: the node is not gone. Its row is locked before its claims: a claim of its own that is in flight has committed by then, or fails. */
+/** Null: the node is not gone. Its row is locked before its claims: its claim in flight has committed by then, or fails. */
 async function rescueNode(
   context: Context,
   session: Session,
@@ -182,7 +182,7 @@ function recoverOne(
   return { id: record.id, job: record.job, turn, outcome: end }
 }
 
-/** What the job says for an occurrence: a planned one keeps the version of its instant, enqueued work goes by what is in force. */
+/** The job's spec for an occurrence: planned work keeps the version of its instant, enqueued work uses the one in force. */
 function specOf({ versions }: Context, { series, record: { source, version } }: RunningMember, now: number) {
   const known = versions.of(series) ?? []
   if (known.length === 0) return undefined
@@ -206,7 +206,7 @@ const handOut = `UPDATE punctual.hook_note h SET node = NULL, free_at = ${storeN
     LIMIT $4::int FOR UPDATE SKIP LOCKED) f
   WHERE h.ref = f.ref RETURNING h.ref, (SELECT o.id FROM punctual.occurrence o WHERE o.ref = h.ref) AS id`
 
-/** Gives hooks that nobody has run to the node that asks, and keeps others from them for a while. */
+/** Gives hooks that have not run to the rescuer, and keeps other nodes from them for a while. */
 async function handOutHooks(context: Context, { kinds, hookMs, limit }: RescueRequest): Promise<RescueAnswer['unheard']> {
   const { db, names } = context
   await names.findKinds(db, kinds)

@@ -28,7 +28,7 @@ export interface Moving {
   readonly line: string | null
 }
 
-/** What a commit changes. */
+/** The changes of one commit. */
 export class Changes {
   /** The store's time; null where the server reads its clock with the statement. */
   readonly now: number | null

@@ -23,7 +23,7 @@ export interface TakeDue {
 }
 
 /** Whether something is due for the doorman, so nothing may be taken by due times alone. */
-const isDoorDue = (now: string, dueBy: string) => `(
+export const isDoorDue = (now: string, dueBy: string) => `(
   EXISTS (SELECT 1 FROM punctual.release WHERE free_at <= ${now}) OR EXISTS (SELECT 1 FROM punctual.pause WHERE NOT swept)
   OR EXISTS (SELECT 1 FROM punctual.waiting WHERE wake_at <= ${now})
   OR EXISTS (SELECT 1 FROM punctual.kind k CROSS JOIN LATERAL (

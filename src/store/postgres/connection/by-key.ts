@@ -16,7 +16,7 @@ export function lacks(table: string, where: string): string {
   return `(SELECT true FROM punctual.${table} WHERE ${where} LIMIT 1) IS NULL`
 }
 
-/** What picks the end row of the turn that `row` is about. */
+/** The condition for the end row of the turn of `row`. */
 export function endOf(row: string): string {
   return `ref = ${row}.ref AND turn = ${row}.turn`
 }

@@ -1,11 +1,11 @@
 // Lines of lists.
 import { isEnd, type OccurrenceState } from '../../../model/lifecycle.ts'
 import type { OccurrenceSummary } from '../../../model/occurrence.ts'
-import { fromJson } from '../../rows/json.ts'
 import { column } from '../connection/arrays.ts'
 import type { Session } from '../connection/session.ts'
 import type { Names } from '../names/names.ts'
 import { standing, stateOfStanding } from '../occurrence/standing.ts'
+import { fromJson } from '../rows/json.ts'
 
 type SummaryRow = [
   ref: number,

@@ -1,10 +1,10 @@
-// The jobs that want planning, with all that a plan of them needs: one statement, since every node asks again and again.
+// The jobs that want planning, with all that a plan of them needs: one statement, since every node sends it again and again.
 import type { VersionRecord } from '../../../model/job.ts'
 import { covers, type PauseRecord } from '../../../model/pause.ts'
-import { type JobRow, jobColumns, jobRecord, type VersionRow, versionColumns, versionRecord } from '../../rows/job-row.ts'
-import { type PauseRow, pauseColumns, pauseRecord } from '../../rows/pause-row.ts'
 import type { PlanCandidate, PlanWork } from '../../store.ts'
 import { type Context, storeNow } from '../context.ts'
+import { type JobRow, jobColumns, jobRecord, type VersionRow, versionColumns, versionRecord } from '../rows/job-row.ts'
+import { type PauseRow, pauseColumns, pauseRecord } from '../rows/pause-row.ts'
 
 type Meta = [now: number, aliveSince: number, pauseRevision: number, pauses: string | null]
 type Row = [...JobRow, versions: string | null, stranded: number[] | null, ...Meta]
