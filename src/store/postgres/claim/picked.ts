@@ -2,7 +2,7 @@
 import type { Source } from '../../../model/lifecycle.ts'
 import type { PauseRecord } from '../../../model/pause.ts'
 import { bareEnd } from '../../../model/turn.ts'
-import { rateSlackMs } from '../../rules/door.ts'
+import { defaultPromptMs } from '../../rules/door.ts'
 import { picked } from '../../rules/pick.ts'
 import { type DueWork, verdictOn } from '../../rules/verdict.ts'
 import type { ClaimPick, ClaimRequest, Hint, PassedOccurrence } from '../../store.ts'
@@ -187,7 +187,7 @@ const takeRefs = `WITH taken AS (
     SELECT series, -count(*) FILTER (WHERE NOT retrying), -count(*) FILTER (WHERE retrying), count(*) FROM taken GROUP BY series),
   rates AS (
     INSERT INTO punctual.release (key, free_at, slots, ref)
-    SELECT l.value ->> 'key', $1::float8 + (l.value ->> 'perMs')::float8 + ${rateSlackMs}, 1, t.ref
+    SELECT l.value ->> 'key', $1::float8 + (l.value ->> 'perMs')::float8 + ${defaultPromptMs}, 1, t.ref
     FROM taken t CROSS JOIN LATERAL jsonb_array_elements(t.limits) l (value) WHERE t.limits IS NOT NULL AND l.value ? 'perMs')
   SELECT ${occurrenceColumns}, t.due_at, t.turn FROM taken t CROSS JOIN ${each('occurrence i', 'i.ref = t.ref')} o
   ORDER BY array_position($5::bigint[], t.ref)`

@@ -1,6 +1,6 @@
 // The statement that takes due work. It stands in two places: sent by itself where nothing but due times and priorities decides, and
 // at the end of the function that first lets work in at the door.
-import { rateSlackMs } from '../../rules/door.ts'
+import { defaultPromptMs } from '../../rules/door.ts'
 import { each } from '../connection/by-key.ts'
 
 /** The columns of the answer, with their types. The first row is the head, whose payload is JSON. */
@@ -85,7 +85,7 @@ export function takeDue(of: TakeDue): string {
     SELECT t.series, -count(*) FILTER (WHERE NOT t.retrying), -count(*) FILTER (WHERE t.retrying), count(*) FROM taken t GROUP BY t.series),
   rates AS (
     INSERT INTO punctual.release (key, free_at, slots, ref)
-    SELECT l.value ->> 'key', g.now + (l.value ->> 'perMs')::float8 + ${rateSlackMs}, 1, t.ref
+    SELECT l.value ->> 'key', g.now + (l.value ->> 'perMs')::float8 + ${defaultPromptMs}, 1, t.ref
     FROM g, taken t CROSS JOIN LATERAL jsonb_array_elements(t.limits) l (value) WHERE t.limits IS NOT NULL AND l.value ? 'perMs' RETURNING release.key, release.free_at),
   head AS (
     SELECT json_build_object('now', g.now, 'isJoined', g.is_joined, 'stands', g.stands, 'isPlain', (SELECT is_plain FROM open),

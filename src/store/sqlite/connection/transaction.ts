@@ -8,7 +8,6 @@ import { CountChanges } from '../schema/count-changes.ts'
 import type { Names } from '../schema/names.ts'
 import type { Connection } from './connection.ts'
 
-type RareTable = 'punctual_start' | 'punctual_cancel_request' | 'punctual_tombstone'
 type MetaName =
   | 'alive_since'
   | 'last_alive_at'
@@ -29,7 +28,6 @@ export class Transaction {
   readonly refs = new Refs(this)
   readonly counts = new CountChanges(this)
   readonly blocks = new Blocks(this)
-  readonly #filled = new Map<RareTable, boolean>()
   #deletedRef: number | null = null
   #isClusterFull: boolean | null = null
 
@@ -69,15 +67,6 @@ export class Transaction {
 
   hintDue(at: number): void {
     this.hints.push({ kind: 'due', at })
-  }
-
-  /** Whether a table had any row when first asked: it spares one look-up for each occurrence in tables that are mostly empty. */
-  has(table: RareTable): boolean {
-    const known = this.#filled.get(table)
-    if (known !== undefined) return known
-    const filled = this.one(`SELECT 1 FROM ${table} LIMIT 1`) !== undefined
-    this.#filled.set(table, filled)
-    return filled
   }
 
   /** Whether an occurrence that existed is gone. Those newer than all that were ever deleted need no look. */

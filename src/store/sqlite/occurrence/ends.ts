@@ -1,5 +1,5 @@
 // How a turn ends, and what follows.
-import { isEnd, stateAfter } from '../../../model/lifecycle.ts'
+import { stateAfter } from '../../../model/lifecycle.ts'
 import type { AttemptRecord, TurnRecord } from '../../../model/occurrence.ts'
 import { mayHaveBegun } from '../../../model/turn.ts'
 import { keptBetweenTurns } from '../../rules/door.ts'
@@ -44,22 +44,21 @@ export function endTurn(tx: Transaction, entry: Entry, row: TurnRecord): boolean
 
 function endOccurrence(tx: Transaction, entry: Entry, row: TurnRecord, isClaimed: boolean): void {
   const { series, ref, record } = entry
-  const { startedAt, endedAt } = row
+  const { startedAt } = row
   giveUpKeys(tx, entry, isClaimed)
   tx.counts.add(series, stateAfter[row.end], 1)
   // A turn that another follows is no run yet: an occurrence must not see itself as the run before it.
   if (startedAt !== null) tx.counts.noteRun(series, startedAt)
   entry.hasBegun ||= mayHaveBegun(row)
   if (row.end === 'dead') tx.run('INSERT INTO punctual_dead (series, ref) VALUES (?, ?)', series, ref)
-  if (isEnd(stateAfter[row.end])) tx.blocks.noteEnd(ref, endedAt)
   if (record.key !== null && record.unique === 'live')
     tx.run('DELETE FROM punctual_live_key WHERE series = ? AND key = ? AND ref = ?', series, record.key, ref)
 }
 
 /** Notes of a running turn end with it. */
 function forgetTurn(tx: Transaction, ref: number): void {
-  if (tx.has('punctual_start')) tx.run('DELETE FROM punctual_start WHERE ref = ?', ref)
-  if (tx.has('punctual_cancel_request')) tx.run('DELETE FROM punctual_cancel_request WHERE ref = ?', ref)
+  tx.run('DELETE FROM punctual_start WHERE ref = ?', ref)
+  tx.run('DELETE FROM punctual_cancel_request WHERE ref = ?', ref)
   if (!tx.isClusterFull) return
   tx.isClusterFull = false
   tx.setMeta('cluster_ends', tx.meta('cluster_ends') + 1)
@@ -120,7 +119,6 @@ export interface CancelReason {
 
 /** The cancel that was asked for while the turn ran. */
 export function cancelOf(tx: Transaction, ref: number): CancelReason | null {
-  if (!tx.has('punctual_cancel_request')) return null
   return tx.one<CancelReason>('SELECT reason FROM punctual_cancel_request WHERE ref = ?', ref) ?? null
 }
 
