@@ -18,6 +18,7 @@ import { readNextDue } from '../peek.ts'
 import { type PauseRow, pauseColumns, pauseRecord } from '../rows/pause-row.ts'
 import { describe, type MemberRow } from './members.ts'
 import { countRunning, readJobFacts, reclaim, unknownNode } from './reclaim.ts'
+import { startsBefore } from './take-due.ts'
 
 type DoorRow = [
   now: number,
@@ -185,21 +186,22 @@ const takeRefs = `WITH taken AS (
   counted AS (
     INSERT INTO punctual.count_delta (series, pending, retrying, running)
     SELECT series, -count(*) FILTER (WHERE NOT retrying), -count(*) FILTER (WHERE retrying), count(*) FROM taken GROUP BY series),
+  ${startsBefore},
   rates AS (
     INSERT INTO punctual.release (key, free_at, slots, ref)
-    SELECT l.value ->> 'key', $1::float8 + (l.value ->> 'perMs')::float8 + ${defaultPromptMs}, 1, t.ref
+    SELECT l.value ->> 'key', $1::float8 + (l.value ->> 'perMs')::float8 + $6::float8, 1, t.ref
     FROM taken t CROSS JOIN LATERAL jsonb_array_elements(t.limits) l (value) WHERE t.limits IS NOT NULL AND l.value ? 'perMs')
   SELECT ${occurrenceColumns}, t.due_at, t.turn FROM taken t CROSS JOIN ${each('occurrence i', 'i.ref = t.ref')} o
   ORDER BY array_position($5::bigint[], t.ref)`
 
 async function take(
   session: Session,
-  { id, token, node }: ClaimRequest,
+  { id, token, node, promptMs = defaultPromptMs }: ClaimRequest,
   taken: readonly Candidate[],
   now: number,
 ): Promise<readonly MemberRow[]> {
   if (taken.length === 0) return []
-  return session.all<MemberRow>(takeRefs, [now, id, token, node, column(taken.map(({ ref }) => ref))])
+  return session.all<MemberRow>(takeRefs, [now, id, token, node, column(taken.map(({ ref }) => ref)), promptMs])
 }
 
 async function passedAtDoor(

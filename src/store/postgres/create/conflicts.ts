@@ -130,7 +130,7 @@ export async function updateRecord(
 
 const selectState = `SELECT ${stateOfStanding} AS state, (
     SELECT string_agg(e."end" || ' ' || (e.started_at IS NOT NULL), ',') FROM punctual.turn e WHERE e.ref = o.ref) AS turns
-  FROM punctual.occurrence o ${standing} WHERE o.ref = $1`
+  FROM punctual.occurrence o ${standing} WHERE o.ref = $1::bigint`
 
 /** Where an occurrence is, and whether an attempt of it may have begun. */
 async function readState(

@@ -40,7 +40,7 @@ export const claimFunctions = (n: number): readonly string[] => [
   END $$`,
 
   `CREATE FUNCTION punctual.claim_${n}(
-    given_now float8, claim_id text, claim_token text, claim_node text, most int, given_due_by float8, kinds int[], cluster int
+    given_now float8, claim_id text, claim_token text, claim_node text, most int, given_due_by float8, kinds int[], cluster int, prompt_ms float8
   ) RETURNS TABLE (${memberColumns}) LANGUAGE plpgsql ${planned} AS $$
   #variable_conflict use_column
   DECLARE
@@ -90,6 +90,7 @@ export const claimFunctions = (n: number): readonly string[] => [
       node: 'claim_node',
       limit: 'room',
       kinds: 'kinds',
+      promptMs: 'prompt_ms',
       function: { cluster: 'cluster', running: 'running', door: 'door' },
     })};
     IF cluster IS NOT NULL AND cluster <= (${countRunning}) THEN UPDATE punctual.door SET is_full = true WHERE NOT is_full; END IF;

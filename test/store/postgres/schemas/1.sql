@@ -500,7 +500,7 @@ CREATE FUNCTION punctual.open_door_1(
       INTO passed_refs, passed_states, passed_reasons, asked, granted_from FROM punctual.admit_1(now, due_by) a;
   END $$;
 CREATE FUNCTION punctual.claim_1(
-    given_now float8, claim_id text, claim_token text, claim_node text, most int, given_due_by float8, kinds int[], cluster int
+    given_now float8, claim_id text, claim_token text, claim_node text, most int, given_due_by float8, kinds int[], cluster int, prompt_ms float8
   ) RETURNS TABLE (ref bigint, id uuid, series int, form int, scheduled_at float8, created_at float8, key text, entity text,
   extra text, payload text, due_at float8, turn int) LANGUAGE plpgsql SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off AS $$
   #variable_conflict use_column
@@ -584,9 +584,11 @@ CREATE FUNCTION punctual.claim_1(
   counted AS (
     INSERT INTO punctual.count_delta (series, pending, retrying, running)
     SELECT t.series, -count(*) FILTER (WHERE NOT t.retrying), -count(*) FILTER (WHERE t.retrying), count(*) FROM taken t GROUP BY t.series),
+  before AS (
+    UPDATE punctual.release SET ref = NULL WHERE ref = ANY(ARRAY(SELECT t.ref FROM taken t WHERE t.turn > 1 AND t.limits IS NOT NULL))),
   rates AS (
     INSERT INTO punctual.release (key, free_at, slots, ref)
-    SELECT l.value ->> 'key', g.now + (l.value ->> 'perMs')::float8 + 20, 1, t.ref
+    SELECT l.value ->> 'key', g.now + (l.value ->> 'perMs')::float8 + prompt_ms, 1, t.ref
     FROM g, taken t CROSS JOIN LATERAL jsonb_array_elements(t.limits) l (value) WHERE t.limits IS NOT NULL AND l.value ? 'perMs' RETURNING release.key, release.free_at),
   head AS (
     SELECT json_build_object('now', g.now, 'isJoined', g.is_joined, 'stands', g.stands, 'isPlain', (SELECT is_plain FROM open),
