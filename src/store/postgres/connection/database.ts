@@ -5,7 +5,8 @@ import { sleep, systemClock } from '../../../time/clock.ts'
 import type { Queryable } from '../../store.ts'
 import { inSchema } from '../schema/tables.ts'
 import { joined } from './caller-transaction.ts'
-import { DeadlineError, isAway, isConflict, isFull, storeFailure } from './failure.ts'
+import { withDeadline } from './deadline.ts'
+import { isAway, isConflict, isFull, storeFailure } from './failure.ts'
 import { makePools, type Pools, type Source } from './pools.ts'
 import { inTurn, type Session, type Statement } from './session.ts'
 
@@ -298,11 +299,4 @@ async function undo(held: Held): Promise<void> {
 function noted<Answer>(call: Promise<Answer>, onCall: (call: Promise<unknown>) => void): Promise<Answer> {
   onCall(call)
   return call
-}
-
-function withDeadline<Answer>(call: Promise<Answer>, ms: number): Promise<Answer> {
-  return new Promise((resolve, reject) => {
-    const cancel = systemClock.timer(ms, () => reject(new DeadlineError(ms)))
-    call.then(resolve, reject).finally(cancel)
-  })
 }
