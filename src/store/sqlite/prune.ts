@@ -22,7 +22,9 @@ export function prune(tx: Transaction, { endedBefore, keyRetentionMs, limit }: P
 }
 
 function remove(tx: Transaction, entry: Entry, until: number): void {
-  if (leavesTombstone(entry.record, entry))
+  if (leavesTombstone(entry.record, entry)) {
+    tx.noteRow('punctual_tombstone')
     tx.run('INSERT OR REPLACE INTO punctual_tombstone (id, until) VALUES (?, ?)', entry.id, until)
+  }
   deleteOccurrence(tx, entry)
 }

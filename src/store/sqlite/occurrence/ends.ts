@@ -57,8 +57,8 @@ function endOccurrence(tx: Transaction, entry: Entry, row: TurnRecord, isClaimed
 
 /** Notes of a running turn end with it. */
 function forgetTurn(tx: Transaction, ref: number): void {
-  tx.run('DELETE FROM punctual_start WHERE ref = ?', ref)
-  tx.run('DELETE FROM punctual_cancel_request WHERE ref = ?', ref)
+  if (tx.has('punctual_start')) tx.run('DELETE FROM punctual_start WHERE ref = ?', ref)
+  if (tx.has('punctual_cancel_request')) tx.run('DELETE FROM punctual_cancel_request WHERE ref = ?', ref)
   if (!tx.isClusterFull) return
   tx.isClusterFull = false
   tx.setMeta('cluster_ends', tx.meta('cluster_ends') + 1)
@@ -119,12 +119,14 @@ export interface CancelReason {
 
 /** The cancel that was asked for while the turn ran. */
 export function cancelOf(tx: Transaction, ref: number): CancelReason | null {
+  if (!tx.has('punctual_cancel_request')) return null
   return tx.one<CancelReason>('SELECT reason FROM punctual_cancel_request WHERE ref = ?', ref) ?? null
 }
 
 /** Requests that the node of a running turn stops it. Its next beat returns the request, and no further turn follows. */
 export function requestCancel(tx: Transaction, { ref, node }: Entry, reason: string | null): void {
   const asked = node ?? ''
+  tx.noteRow('punctual_cancel_request')
   tx.run(
     'INSERT INTO punctual_cancel_request (ref, node, reason) VALUES (?, ?, ?) ON CONFLICT (ref) DO NOTHING',
     ref,

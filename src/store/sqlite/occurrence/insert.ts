@@ -43,5 +43,5 @@ export function addLiveKey(
 }
 
 export function isTombstoned(tx: Transaction, id: string): boolean {
-  return tx.one('SELECT 1 FROM punctual_tombstone WHERE id = ?', id) !== undefined
+  return tx.has('punctual_tombstone') && tx.one('SELECT 1 FROM punctual_tombstone WHERE id = ?', id) !== undefined
 }
