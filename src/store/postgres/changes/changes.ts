@@ -156,10 +156,6 @@ export class Changes {
     return [...this.#released]
   }
 
-  get isEmpty(): boolean {
-    return this.#batch().size === 0
-  }
-
   #batch(): Batch {
     const deltas = this.counts.rows()
     return new Map([...this.#rows, ...(deltas.length > 0 ? [['deltas', deltas] as const] : [])])

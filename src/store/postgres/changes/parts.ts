@@ -36,7 +36,7 @@ const deleteByRef = (table: string): Part => ({
   sql: (rows, where) => `DELETE FROM punctual.${table} WHERE ref = ANY(ARRAY(SELECT ref FROM ${rows} ${where}))`,
 })
 
-export const placeColumns: Columns = {
+const placeColumns: Columns = {
   kind: 'int',
   priority: 'smallint',
   due_at: 'float8',
@@ -56,7 +56,7 @@ export const placeColumns: Columns = {
 /** Due at an instant, or so long from the store's now. */
 const readyColumns: Columns = { ...placeColumns, due_in: 'float8' }
 
-export const turnColumns: Columns = {
+const turnColumns: Columns = {
   ref: 'bigint',
   turn: 'int',
   series: 'int',
@@ -109,7 +109,6 @@ const parts = {
     onConflict: 'ON CONFLICT (ref) DO UPDATE SET kind = excluded.kind, node = excluded.node, free_at = excluded.free_at',
   }),
   unnotes: deleteByRef('hook_note'),
-  starts: deleteByRef('start'),
   /** Rates that a start which did not happen takes no part in. */
   rates: {
     columns: { ref: 'bigint' },

@@ -52,8 +52,6 @@ interface Held {
   readonly session: Session
   /** Whether it is in an unknown state, and has to be thrown away. */
   isBroken: boolean
-  /** How many calls are on it; the last one lets it go. */
-  calls: number
 }
 
 /** The means of work without a deadline. */
@@ -187,7 +185,7 @@ export class Database {
     const client = await noted(connected(pool), this.#onCall)
     this.#heed(client)
     let isOver = false
-    const held: Held = { client, session: this.#session(client, () => isOver), isBroken: false, calls: 1 }
+    const held: Held = { client, session: this.#session(client, () => isOver), isBroken: false }
     try {
       // The statement is made of what was read from the server before, and this may be another.
       if (losses !== this.#losses)
@@ -198,7 +196,7 @@ export class Database {
       throw error
     } finally {
       isOver = true
-      letGo(held)
+      client.release(held.isBroken)
     }
   }
 
@@ -245,11 +243,6 @@ export class Database {
 function isPipeline(client: pg.PoolClient): boolean {
   // The types of the driver leave it out.
   return (client as { pipeline?: boolean }).pipeline === true
-}
-
-function letGo(held: Held): void {
-  held.calls -= 1
-  if (held.calls === 0) held.client.release(held.isBroken)
 }
 
 /** Waits for one of the pool's connections if the server takes no more. */
