@@ -237,9 +237,10 @@ export class State {
     if (this.lines.first(key)) this.hint({ kind: 'due', at: this.now })
   }
 
-  /** A start that did not happen takes no part in its rates. */
+  /** A start that did not happen takes no part in its rates. Those of earlier turns do: only the newest slot of each key comes back. */
   #returnRates({ ref }: Entry): void {
-    this.releases = this.releases.map((one) => (one.ref === ref ? { ...one, freeAt: this.now, ref: null } : one))
+    const newest = new Set(new Map(this.releases.filter((one) => one.ref === ref).map((one) => [one.key, one])).values())
+    this.releases = this.releases.map((one) => (newest.has(one) ? { ...one, freeAt: this.now, ref: null } : one))
   }
 
   hint(hint: Hint): void {

@@ -108,11 +108,12 @@ const parts = {
   }),
   unnotes: deleteByRef('hook_note'),
   starts: deleteByRef('start'),
-  /** Rates that a start which did not happen takes no part in. */
+  /** Rates that a start which did not happen takes no part in: the newest slot of each key. */
   rates: {
     columns: { ref: 'bigint' },
     sql: (rows, where) =>
-      `UPDATE punctual.release SET free_at = t.now, ref = NULL FROM t WHERE release.ref = ANY(ARRAY(SELECT ref FROM ${rows} ${where}))`,
+      `UPDATE punctual.release SET free_at = t.now, ref = NULL FROM t WHERE release.seq = ANY(ARRAY(
+        SELECT max(r.seq) FROM punctual.release r WHERE r.ref = ANY(ARRAY(SELECT ref FROM ${rows} ${where})) GROUP BY r.ref, r.key))`,
   },
   claims: {
     columns: { id: 'text' },

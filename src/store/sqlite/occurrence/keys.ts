@@ -20,10 +20,12 @@ function release(tx: Transaction, key: string, slots: 0 | 1): void {
   tx.releases.push({ key, slots, freeAt: tx.now, ref: null })
 }
 
-/** A start that did not happen takes no part in its rates. */
+const returnNewest = `UPDATE punctual_release SET free_at = ?1, ref = NULL
+  WHERE seq IN (SELECT max(seq) FROM punctual_release WHERE ref = ?2 GROUP BY key)`
+
+/** A start that did not happen takes no part in its rates. Those of earlier turns do: only the newest slot of each key comes back. */
 export function returnRates(tx: Transaction, { ref, limits }: Entry): void {
-  if (limits.some(({ perMs }) => perMs !== undefined))
-    tx.run('UPDATE punctual_release SET free_at = ?, ref = NULL WHERE ref = ?', tx.now, ref)
+  if (limits.some(({ perMs }) => perMs !== undefined)) tx.run(returnNewest, tx.now, ref)
 }
 
 /** Writes what no claim of the transaction has counted. News for those who wait for one of the keys. */
