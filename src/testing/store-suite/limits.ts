@@ -362,6 +362,15 @@ export const limitCases = topic('limits', {
     assert.deepEqual(await scene.claimedIds(), [first.id])
     assert.equal(await scene.state(other), 'waiting')
   },
+  'a retry given back without a start returns its own slot of a rate, not that of an earlier start': async (scene) => {
+    const first = await scene.running({ limits: rate(2, minute) })
+    await scene.settle(first, 'parked')
+    const again = await scene.claim()
+    assert.deepEqual(idsOf(again), [first.id])
+    await scene.settle(again, 'released', { end: scene.end('released', { startedAt: null }), delayMs: 1000 })
+    const [next] = await createEach(scene, 2, { limits: rate(2, minute) })
+    assert.deepEqual(await scene.claimedIds(), [next])
+  },
   'work of a kind that the node cannot run is not looked at when its window has passed': async (scene) => {
     await scene.running({ limits: rate(1, minute) })
     await scene.create({ limits: rate(1, minute) })
