@@ -10,7 +10,7 @@ const completed = new Promise((resolve) => punctual.on('occurrence.completed', r
 await punctual.start()
 
 // From now on this process looks for work. enqueue creates an occurrence: one intended run of the job.
-const { id, outcome } = await punctual.enqueue(greet, { name: 'Ada' }, { key: 'ada' })
+const { id, outcome } = await punctual.enqueue(greet, { name: 'Ada' }, { idempotencyKey: 'ada' })
 console.log(`enqueue: ${outcome}`)
 await completed
 
@@ -19,8 +19,8 @@ const occurrence = await punctual.get(id)
 console.log(`state:   ${occurrence?.state}`)
 console.log(`result:  ${occurrence?.result}`)
 
-// The same key means the same occurrence: nothing is created, nothing runs again.
-const again = await punctual.enqueue(greet, { name: 'Ada' }, { key: 'ada' })
+// The same idempotency key means the same occurrence, also after its end: nothing is created, nothing runs again.
+const again = await punctual.enqueue(greet, { name: 'Ada' }, { idempotencyKey: 'ada' })
 console.log(`enqueue: ${again.outcome}, the same one: ${again.id === id}`)
 
 await punctual.close()

@@ -1,6 +1,6 @@
 import './node-version.ts'
 
-export type { CancelOptions, CancelOutcome, CancelTarget, EnqueueResult, OccurrenceTarget } from './client/commands.ts'
+export type { CancelOptions, CancelOutcome, EnqueueResult, TriggerOptions } from './client/commands.ts'
 export type { ExplainTarget, Explanation, Reason, ReasonCode } from './client/explain.ts'
 export type {
   JobPatch,
@@ -11,8 +11,10 @@ export type {
   UpdateResult,
 } from './client/job-commands.ts'
 export type { FieldChange, JobView, VersionView } from './client/job-view.ts'
+export type { KeyOptions, KeyView } from './client/keys.ts'
 export type { ListFilter } from './client/list-filter.ts'
 export type { EnqueueOptions, EnqueueRequest } from './client/new-occurrence.ts'
+export type { CancelTarget, KeyedTarget, OccurrenceTarget } from './client/occurrence-target.ts'
 export type {
   AttemptView,
   Occurrence,

@@ -4,15 +4,25 @@ import { isTransient } from '../engine/node/transient.ts'
 import { announceUnattendedEnd, isEndNoticed } from '../engine/turn/unattended-end.ts'
 import { PunctualError } from '../errors.ts'
 import { type AnyDefinition, Definition } from '../model/definition.ts'
-import { defaultTenant, type JobRecord, type JobSpec } from '../model/job.ts'
-import { checkKey, checkName, checkObject, checkOptions } from '../model/limits.ts'
+import type { JobRecord, JobSpec } from '../model/job.ts'
+import { checkKey, checkObject, checkOptions } from '../model/limits.ts'
 import type { OccurrenceRecord, Replay } from '../model/occurrence.ts'
 import { decodePayload } from '../model/payload.ts'
-import type { CancelRequest, CreatedRow, MoveAnswer, NewOccurrence, Queryable, Which } from '../store/store.ts'
+import type { CreatedRow, MoveAnswer, NewOccurrence, Queryable } from '../store/store.ts'
 import { checkJoin } from './caller-transaction.ts'
 import { Creations } from './creations.ts'
 import { nameOf } from './job-name.ts'
+import type { KeyOptions } from './keys.ts'
 import { newOccurrence, newOccurrences, type Request } from './new-occurrence.ts'
+import {
+  type CancelTarget,
+  cancelTarget,
+  type OccurrenceTarget,
+  shownTarget,
+  tenantOf,
+  unknownOccurrence,
+  whichOf,
+} from './occurrence-target.ts'
 import type { FillRow } from './operations.ts'
 import { unknownJob } from './unknown-job.ts'
 import { UntoldEnds } from './untold-ends.ts'
@@ -27,20 +37,18 @@ export interface EnqueueResult {
   readonly differs: boolean
 }
 
-export type CancelTarget =
-  | string
-  | { tenant?: string; job: AnyDefinition | string; key: string }
-  | { tenant?: string; job: AnyDefinition | string; entity: string }
+export interface TriggerOptions<Payload = unknown> extends KeyOptions {
+  /** Default: the job's own payload. */
+  payload?: Payload
+  tenant?: string
+}
+
 export interface CancelOptions {
   reason?: string
   /** A transaction of the caller's: the work is canceled when it commits. Needs a store with the ability `join`; see also `wake`. */
   tx?: Queryable | undefined
 }
 export type CancelOutcome = 'canceled' | 'canceling' | 'ended' | 'unknown'
-export type OccurrenceTarget<Job extends AnyDefinition | string = AnyDefinition | string> =
-  | string
-  | { tenant?: string; job: Job; key: string }
-
 export class Commands {
   readonly #engine: Engine
   readonly #creations: Creations
@@ -74,13 +82,10 @@ export class Commands {
   }
 
   /** Runs a job once, now, whatever its schedule says. */
-  async trigger(
-    job: AnyDefinition | string,
-    options: { payload?: unknown; key?: string; tenant?: string } = {},
-  ): Promise<EnqueueResult> {
-    checkOptions(options, ['payload', 'key', 'tenant'], 'trigger')
+  async trigger(job: AnyDefinition | string, options: TriggerOptions = {}): Promise<EnqueueResult> {
+    checkOptions(options, ['payload', 'key', 'idempotencyKey', 'tenant'], 'trigger')
     const name = nameOf(job)
-    const tenant = options.tenant ?? defaultTenant
+    const tenant = tenantOf(options)
     await this.#engine.open()
     const [known] = await this.#engine.env.store.readJobs({ tenant, name, limit: 1 })
     const definition =
@@ -202,24 +207,6 @@ export class Commands {
   }
 }
 
-export function whichOf(target: OccurrenceTarget): Which {
-  if (typeof target === 'string') return { id: checkKey(target, 'id') }
-  const where = 'an occurrence is named by its id, or by { tenant?, job, key }; the target'
-  checkObject(target, where)
-  checkOptions(target, ['tenant', 'job', 'key'], where)
-  return { tenant: tenantOf(target), job: nameOf(target.job), key: checkKey(target.key, 'key') }
-}
-
-export function tenantOf({ tenant = defaultTenant }: { tenant?: string }): string {
-  return checkName(tenant, 'tenant')
-}
-
-function cancelTarget(target: CancelTarget): CancelRequest['which'] {
-  if (typeof target !== 'object' || target === null || !('entity' in target)) return whichOf(target)
-  checkOptions(target, ['tenant', 'job', 'entity'], 'the target')
-  return { tenant: tenantOf(target), job: nameOf(target.job), entity: checkKey(target.entity, 'entity') }
-}
-
 function reasonOf(options: { reason?: string }, where: string): string | null {
   checkObject(options, where)
   checkOptions(options, ['reason'], where)
@@ -227,8 +214,10 @@ function reasonOf(options: { reason?: string }, where: string): string | null {
 }
 
 function moveError(answer: Exclude<MoveAnswer, 'moved'>, target: OccurrenceTarget): PunctualError {
-  const what = typeof target === 'string' ? `occurrence ${target}` : `the occurrence with key ${JSON.stringify(target.key)}`
-  if (answer === 'unknown') return new PunctualError('occurrence.unknown', `There is no ${what}`, { target })
+  if (answer === 'unknown') return unknownOccurrence(target)
   const reasons = { running: 'it is running', ended: 'it has ended', 'not-dead': 'it is not dead' } as const
-  return new PunctualError('occurrence.conflict', `Cannot move ${what}: ${reasons[answer]}`, { target, state: answer })
+  return new PunctualError('occurrence.conflict', `Cannot move the ${shownTarget(target)}: ${reasons[answer]}`, {
+    target,
+    state: answer,
+  })
 }

@@ -12,25 +12,23 @@ import {
   type TaskRunState,
   type TurnEnd,
 } from '../model/lifecycle.ts'
-import type { OccurrenceHistory, OccurrenceSummary, Replay, TurnRecord, UniqueKind, WaitRecord } from '../model/occurrence.ts'
+import type { OccurrenceHistory, OccurrenceSummary, Replay, TurnRecord, WaitRecord } from '../model/occurrence.ts'
 import { decodePayload } from '../model/payload.ts'
 import type { ErrorRecord } from '../model/report.ts'
 import { cascade, type Settings } from '../model/settings.ts'
 import { type TaskGraph, taskGraph } from '../model/task-graph.ts'
+import { type KeyView, keyView } from './keys.ts'
 
 /** An occurrence of a job that is known to the compiler. */
 export type OccurrenceOf<Job extends AnyDefinition | string> = Occurrence<ResultOf<Job>, InputOf<Job>>
 
 /** One intended run of a job, with all that became of it. */
-export interface Occurrence<Result = unknown, Payload = unknown> {
+export interface Occurrence<Result = unknown, Payload = unknown> extends KeyView {
   readonly id: string
   readonly tenant: string
   readonly job: string
   readonly definition: string
   readonly version: number
-  readonly key: string | null
-  /** How long its key is taken. */
-  readonly unique: UniqueKind
   readonly entity: string | null
   readonly refs: Refs
   readonly state: OccurrenceState
@@ -103,11 +101,10 @@ export interface TurnView {
 }
 
 /** One line of a list. */
-export interface OccurrenceLine {
+export interface OccurrenceLine extends KeyView {
   readonly id: string
   readonly tenant: string
   readonly job: string
-  readonly key: string | null
   readonly entity: string | null
   readonly state: OccurrenceState
   readonly source: Source
@@ -122,7 +119,7 @@ export interface OccurrenceLine {
 
 export function occurrenceView(history: OccurrenceHistory, spec: Pick<JobSpec, 'tasks'> | null): Occurrence {
   const { record, state, dueAt, node, turns, attempts, progress } = history
-  const { id, tenant, job, definition, version, key, unique, entity, refs, source, priority, replay } = record
+  const { id, tenant, job, definition, version, entity, refs, source, priority, replay } = record
   const last = turns.at(-1)
   const started = turns.find((turn) => turn.startedAt !== null)
   const frozen = turns.find((turn) => turn.attempt !== null || turn.tasks !== null)
@@ -140,8 +137,7 @@ export function occurrenceView(history: OccurrenceHistory, spec: Pick<JobSpec, '
     job,
     definition,
     version,
-    key,
-    unique,
+    ...keyView(record),
     entity,
     refs,
     source,
@@ -195,9 +191,10 @@ function mayRun({ task, state }: TaskHistory, graph: TaskGraph, all: readonly Ta
   )
 }
 
-export function occurrenceLine(line: OccurrenceSummary): OccurrenceLine {
+export function occurrenceLine({ key, unique, ...line }: OccurrenceSummary): OccurrenceLine {
   return {
     ...line,
+    ...keyView({ key, unique }),
     scheduledAt: new Date(line.scheduledAt),
     dueAt: new Date(line.dueAt),
     createdAt: new Date(line.createdAt),

@@ -14,10 +14,11 @@ import { checkKey, checkOneOf, checkOptions, checkWhole } from '../model/limits.
 import type { OccurrenceSummary } from '../model/occurrence.ts'
 import type { OccurrenceFilter } from '../store/query.ts'
 import { type InstantInput, parseInstant } from '../time/instant.ts'
-import { type Commands, type EnqueueResult, type OccurrenceTarget, whichOf } from './commands.ts'
+import type { Commands, EnqueueResult } from './commands.ts'
 import { hasSucceededSince, type InstantRun, instantRuns } from './instant-runs.ts'
 import { nameOf } from './job-name.ts'
 import { type ListFilter, parseFilter } from './list-filter.ts'
+import { type OccurrenceTarget, unknownOccurrence, whichOf } from './occurrence-target.ts'
 import { unknownJob } from './unknown-job.ts'
 
 export const backfillModes = ['missing', 'failed', 'all'] as const
@@ -94,7 +95,7 @@ export class Operations {
     const which = whichOf(target)
     await this.#engine.open()
     const history = await this.#engine.env.store.get(which)
-    if (!history) throw new PunctualError('occurrence.unknown', 'There is no such occurrence to replay', { target })
+    if (!history) throw unknownOccurrence(target)
     const { record, state } = history
     if (['pending', 'waiting', 'running', 'retrying'].includes(state)) {
       throw new PunctualError(

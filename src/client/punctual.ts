@@ -19,15 +19,7 @@ import type { NodeRecord, Queryable } from '../store/store.ts'
 import { systemClock } from '../time/clock.ts'
 import { type DurationInput, parseDuration } from '../time/duration.ts'
 import { type InstantInput, parseInstant } from '../time/instant.ts'
-import {
-  type CancelOptions,
-  type CancelOutcome,
-  type CancelTarget,
-  Commands,
-  type EnqueueResult,
-  type OccurrenceTarget,
-  tenantOf,
-} from './commands.ts'
+import { type CancelOptions, type CancelOutcome, Commands, type EnqueueResult, type TriggerOptions } from './commands.ts'
 import { Explainer, type ExplainTarget, type Explanation } from './explain.ts'
 import {
   JobCommands,
@@ -43,6 +35,7 @@ import type { FieldChange, JobView, VersionView } from './job-view.ts'
 import type { ListFilter } from './list-filter.ts'
 import { guarded, stderrLogger } from './logger.ts'
 import type { EnqueueOptions, EnqueueRequest, Request } from './new-occurrence.ts'
+import { type CancelTarget, type OccurrenceTarget, tenantOf } from './occurrence-target.ts'
 import type { Occurrence, OccurrenceLine, OccurrenceOf } from './occurrence-view.ts'
 import { type BackfillOptions, type BackfillPreview, Operations, type ReplayOptions } from './operations.ts'
 import { type PunctualOptions, parseOptions } from './options.ts'
@@ -230,10 +223,7 @@ export class Punctual implements AsyncDisposable {
   }
 
   /** Runs a job now, once, beside its schedule. */
-  async trigger<const J extends Job>(
-    job: J,
-    options?: { payload?: InputOf<J>; key?: string; tenant?: string },
-  ): Promise<EnqueueResult> {
+  async trigger<const J extends Job>(job: J, options?: TriggerOptions<InputOf<J>>): Promise<EnqueueResult> {
     this.#checkOpen()
     ownNameOf(job)
     return this.#commands.trigger(job, options)

@@ -4,12 +4,13 @@ import type { ExecutionReport } from '../model/report.ts'
 import type { Schedule } from '../schedule/schedule.ts'
 import type { Page } from '../store/query.ts'
 import type { Queryable } from '../store/store.ts'
-import type { CancelOptions, CancelOutcome, EnqueueResult } from './commands.ts'
+import type { CancelOptions, CancelOutcome, EnqueueResult, TriggerOptions } from './commands.ts'
 import type { Explanation } from './explain.ts'
 import type { JobPatch, OverridableField, ScheduleOptions, ScheduleResult, UpdateOptions } from './job-commands.ts'
 import type { FieldChange, JobView, VersionView } from './job-view.ts'
 import type { ListFilter } from './list-filter.ts'
 import type { EnqueueOptions, EnqueueRequest } from './new-occurrence.ts'
+import type { CancelTarget, KeyedTarget, OccurrenceTarget } from './occurrence-target.ts'
 import type { Occurrence, OccurrenceLine, OccurrenceOf } from './occurrence-view.ts'
 import type { BackfillOptions, BackfillPreview, ReplayOptions } from './operations.ts'
 import type { PauseOptions } from './pauses.ts'
@@ -18,9 +19,10 @@ import type { Counts, EffectiveSettings, JobFilter, JobStatus, RangeView } from 
 import type { When } from './when.ts'
 
 type Job = AnyDefinition | string
-type Bound<Options> = Omit<Options, 'tenant'>
+/** The options of a call without the tenant, which is given. */
+type Bound<Options> = Options extends unknown ? Omit<Options, 'tenant'> : never
 /** An occurrence by its id, or by its job and key. */
-type Target = string | { job: Job; key: string }
+type Target<J extends Job = Job> = string | Bound<KeyedTarget<J>>
 
 /** The API of a scheduler for one tenant. Occurrences and jobs of other tenants do not exist for it. */
 export class Tenant {
@@ -85,7 +87,7 @@ export class Tenant {
     return this.#punctual.resume({ tenant: this.name, ...(job !== undefined && { job }) })
   }
 
-  async trigger<const J extends Job>(job: J, options?: { payload?: InputOf<J>; key?: string }): Promise<EnqueueResult> {
+  async trigger<const J extends Job>(job: J, options?: Bound<TriggerOptions<InputOf<J>>>): Promise<EnqueueResult> {
     return this.#punctual.trigger<J>(job, this.#bound(options))
   }
 
@@ -106,7 +108,7 @@ export class Tenant {
   }
 
   async cancel(target: Target | { job: Job; entity: string }, options?: CancelOptions): Promise<CancelOutcome> {
-    if (typeof target !== 'string') return this.#punctual.cancel(this.#bound(target), options)
+    if (typeof target !== 'string') return this.#punctual.cancel(this.#bound(target) as CancelTarget, options)
     return (await this.get(target)) ? this.#punctual.cancel(target, options) : 'unknown'
   }
 
@@ -123,12 +125,12 @@ export class Tenant {
   }
 
   async get<const J extends AnyDefinition>(job: J, id: string): Promise<OccurrenceOf<J> | null>
-  async get<const J extends Job = string>(target: string | { job: J; key: string }): Promise<OccurrenceOf<J> | null>
+  async get<const J extends Job = string>(target: Target<J>): Promise<OccurrenceOf<J> | null>
   async get(first: Target | AnyDefinition, id?: string): Promise<Occurrence | null> {
     const found =
       id !== undefined
         ? await this.#punctual.get(first as AnyDefinition, id)
-        : await this.#punctual.get(typeof first === 'string' ? first : this.#bound(first as { job: Job; key: string }))
+        : await this.#punctual.get(typeof first === 'string' ? first : (this.#bound(first as Bound<KeyedTarget>) as KeyedTarget))
     return found?.tenant === this.name ? found : null
   }
 
@@ -148,7 +150,7 @@ export class Tenant {
     return this.#punctual.settings(job, task, { tenant: this.name })
   }
 
-  async explain(target: string | { job: Job; key?: string }): Promise<Explanation> {
+  async explain(target: Target | { job: Job }): Promise<Explanation> {
     if (typeof target !== 'string') return this.#punctual.explain(this.#bound(target) as Parameters<Punctual['explain']>[0])
     return (await this.get(target)) ? this.#punctual.explain(target) : this.#punctual.explain({ tenant: this.name, job: target })
   }
@@ -187,8 +189,8 @@ export class Tenant {
   }
 
   /** The target, which must be of this tenant. */
-  async #own(target: Target) {
-    if (typeof target !== 'string') return this.#bound(target)
+  async #own(target: Target): Promise<OccurrenceTarget> {
+    if (typeof target !== 'string') return this.#bound(target) as KeyedTarget
     if (await this.get(target)) return target
     throw new PunctualError('occurrence.unknown', `There is no occurrence ${target} in tenant ${JSON.stringify(this.name)}`, {
       target,
