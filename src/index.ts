@@ -1,7 +1,8 @@
 import './node-version.ts'
 
-export type { CancelOptions, CancelOutcome, EnqueueResult, TriggerOptions } from './client/commands.ts'
+export type { CancelOptions, CancelOutcome, TriggerOptions } from './client/commands.ts'
 export type { ExplainTarget, Explanation, Reason, ReasonCode } from './client/explain.ts'
+export type { Handle, ResultOptions } from './client/handle.ts'
 export type {
   JobPatch,
   OverridableField,
@@ -24,7 +25,7 @@ export type {
   TurnView,
   WaitView,
 } from './client/occurrence-view.ts'
-export type { BackfillMode, BackfillOptions, BackfillPreview, ReplayOptions } from './client/operations.ts'
+export type { BackfillMode, BackfillOptions, BackfillPreview, OperationResult, ReplayOptions } from './client/operations.ts'
 export type { NodeOptions, PunctualOptions } from './client/options.ts'
 export type { PauseOptions, PauseTarget, PauseView } from './client/pauses.ts'
 export { createPunctual, type Punctual } from './client/punctual.ts'

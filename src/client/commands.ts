@@ -28,15 +28,6 @@ import { unknownJob } from './unknown-job.ts'
 import { UntoldEnds } from './untold-ends.ts'
 import { parseWhen, type When } from './when.ts'
 
-export interface EnqueueResult {
-  readonly id: string
-  readonly outcome: CreatedRow['outcome']
-  /** Where the occurrence stands; null for a key whose record is gone. */
-  readonly state: CreatedRow['state']
-  /** The key was taken, and what is there has another payload. */
-  readonly differs: boolean
-}
-
 export interface TriggerOptions<Payload = unknown> extends KeyOptions {
   /** Default: the job's own payload. */
   payload?: Payload
@@ -60,17 +51,17 @@ export class Commands {
     this.#untold = new UntoldEnds(engine.env)
   }
 
-  async enqueue(request: Request, tx?: Queryable): Promise<EnqueueResult> {
+  async enqueue(request: Request, tx?: Queryable): Promise<CreatedRow> {
     if (tx !== undefined) checkJoin(this.#engine.env.store, tx)
     const row = await newOccurrence(this.#engine.env, request)
     await this.#engine.open()
     if (tx === undefined) return this.#creations.add(row)
     const [answer] = await this.#creations.addAll([row], tx)
-    return answer as EnqueueResult
+    return answer as CreatedRow
   }
 
   /** All or none are valid; the store takes them in as few calls as its limit allows. */
-  async enqueueAll(requests: readonly Request[], options: { tx?: Queryable | undefined } = {}): Promise<EnqueueResult[]> {
+  async enqueueAll(requests: readonly Request[], options: { tx?: Queryable | undefined } = {}): Promise<CreatedRow[]> {
     checkObject(options, 'options of enqueue')
     checkOptions(options, ['tx'], 'options of a bulk enqueue')
     const { tx } = options
@@ -82,7 +73,7 @@ export class Commands {
   }
 
   /** Runs a job once, now, whatever its schedule says. */
-  async trigger(job: AnyDefinition | string, options: TriggerOptions = {}): Promise<EnqueueResult> {
+  async trigger(job: AnyDefinition | string, options: TriggerOptions = {}): Promise<CreatedRow> {
     checkOptions(options, ['payload', 'key', 'idempotencyKey', 'tenant'], 'trigger')
     const name = nameOf(job)
     const tenant = tenantOf(options)
@@ -105,7 +96,7 @@ export class Commands {
   async replay(
     record: OccurrenceRecord,
     { id, replay, spec }: { id: string; replay: Replay; spec: JobSpec | undefined },
-  ): Promise<EnqueueResult> {
+  ): Promise<CreatedRow> {
     const { job, tenant, definition, payload, refs, entity, scheduledAt } = record
     const request = { job, tenant, payload: decodePayload(payload), refs, ...(entity !== null && { entity }) }
     const row = await newOccurrence(this.#engine.env, request, { source: 'replay', definition, id, replay, spec })
@@ -117,7 +108,7 @@ export class Commands {
     job: JobRecord,
     rows: readonly FillRow[],
     { operation, limit }: { operation: string; limit: number },
-  ): Promise<readonly EnqueueResult[]> {
+  ): Promise<readonly CreatedRow[]> {
     const { store } = this.#engine.env
     const versions = await store.readVersions(job)
     const created: NewOccurrence[] = []

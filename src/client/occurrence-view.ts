@@ -16,7 +16,7 @@ import type { OccurrenceHistory, OccurrenceSummary, Replay, TurnRecord, WaitReco
 import { decodePayload } from '../model/payload.ts'
 import type { ErrorRecord } from '../model/report.ts'
 import { cascade, type Settings } from '../model/settings.ts'
-import { type TaskGraph, taskGraph } from '../model/task-graph.ts'
+import { endsOf, type TaskGraph, taskGraph } from '../model/task-graph.ts'
 import { type KeyView, keyView } from './keys.ts'
 
 /** An occurrence of a job that is known to the compiler. */
@@ -43,7 +43,7 @@ export interface Occurrence<Result = unknown, Payload = unknown> extends KeyView
   readonly endedAt: Date | null
   /** As it was given. */
   readonly payload: Payload
-  /** The result of its last task; undefined unless it has completed. */
+  /** The value of its last task, or where it has several last ones the values of all by name; undefined unless it has completed. */
   readonly result: Result | undefined
   readonly error: ErrorRecord | null
   /** The boot id of the node that runs it, or ran it last. */
@@ -117,7 +117,12 @@ export interface OccurrenceLine extends KeyView {
   readonly error: ErrorRecord | null
 }
 
-export function occurrenceView(history: OccurrenceHistory, spec: Pick<JobSpec, 'tasks'> | null): Occurrence {
+/** @param origins The runs from which a replay has taken over results, the nearest first. */
+export function occurrenceView(
+  history: OccurrenceHistory,
+  spec: Pick<JobSpec, 'tasks'> | null,
+  origins: readonly OccurrenceHistory[] = [],
+): Occurrence {
   const { record, state, dueAt, node, turns, attempts, progress } = history
   const { id, tenant, job, definition, version, entity, refs, source, priority, replay } = record
   const last = turns.at(-1)
@@ -149,7 +154,7 @@ export function occurrenceView(history: OccurrenceHistory, spec: Pick<JobSpec, '
     startedAt: date(started?.startedAt),
     endedAt: hasEnded ? date(last?.endedAt) : null,
     payload: decodePayload(record.payload),
-    result: decodePayload(last?.result ?? null),
+    result: state === 'completed' ? resultOf(graph, history, origins) : undefined,
     error: state === 'completed' ? null : (last?.error ?? null),
     node: node ?? last?.node ?? null,
     reason: last?.reason ?? null,
@@ -162,6 +167,15 @@ export function occurrenceView(history: OccurrenceHistory, spec: Pick<JobSpec, '
     tasks: tasks.map(taskView),
     turns: turns.map(turnView),
   }
+}
+
+/** The value of the last task; of a graph with several last tasks the values of all tasks, by name. */
+function resultOf(graph: TaskGraph, history: OccurrenceHistory, origins: readonly OccurrenceHistory[]): unknown {
+  if (endsOf(graph).length < 2) return decodePayload(history.turns.at(-1)?.result ?? null)
+  const runs = [history, ...origins].map(({ turns, attempts }) => taskHistories(graph, turns, attempts))
+  const resultIn = (task: string) =>
+    runs.map((tasks) => tasks.find((one) => one.task === task)?.result ?? null).find((result) => result !== null)
+  return Object.fromEntries([...graph.keys()].map((task) => [task, decodePayload(resultIn(task) ?? null)]))
 }
 
 function waitView({ state, wait, blockers }: OccurrenceHistory): WaitView | null {

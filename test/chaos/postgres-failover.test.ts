@@ -108,7 +108,7 @@ describe.skipIf(isLeftOut(needed))('a failover', () => {
     expect(await first.punctual.enqueue('work', undefined, { idempotencyKey: 'a' })).toEqual({
       id,
       outcome: 'existing',
-      differs: false,
+      payloadDiffers: false,
     })
   })
 

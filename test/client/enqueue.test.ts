@@ -13,18 +13,23 @@ onEachStore('BL-1 enqueue', (newDatabase) => {
     const { node } = newCluster({ connect: newDatabase() })
     const { punctual, probe } = await node({ jobs: [job] })
     const first = await punctual.enqueue(job, { n: 1 }, { idempotencyKey: 'order-1', delay: '1h' })
-    expect(first).toEqual({ id: keyedId('default', 'remind', 'order-1'), outcome: 'created', state: 'pending', differs: false })
+    expect(first).toEqual({
+      id: keyedId('default', 'remind', 'order-1'),
+      outcome: 'created',
+      state: 'pending',
+      payloadDiffers: false,
+    })
     expect(await punctual.enqueue(job, { n: 1 }, { idempotencyKey: 'order-1', delay: '2h' })).toEqual({
       id: first.id,
       outcome: 'existing',
       state: 'pending',
-      differs: false,
+      payloadDiffers: false,
     })
     expect(await punctual.enqueue(job, { n: 2 }, { idempotencyKey: 'order-1' })).toEqual({
       id: first.id,
       outcome: 'existing',
       state: 'pending',
-      differs: true,
+      payloadDiffers: true,
     })
     expect(await punctual.enqueue(job, { n: 1 }, { idempotencyKey: 'order-1', tenant: 'acme' })).toMatchObject({
       outcome: 'created',
@@ -67,7 +72,7 @@ onEachStore('BL-1 enqueue', (newDatabase) => {
       id,
       outcome: 'existing',
       state: 'completed',
-      differs: true,
+      payloadDiffers: true,
     })
     expect(await occurrence(punctual, id)).toMatchObject({ state: 'completed', result: 3 })
   })
@@ -149,7 +154,7 @@ onEachStore('BL-1 enqueue', (newDatabase) => {
       id,
       outcome: 'tombstoned',
       state: null,
-      differs: false,
+      payloadDiffers: false,
     })
     await clock.advance('12m')
     expect(await punctual.enqueue(job, 1, { idempotencyKey: 'k' })).toMatchObject({ id, outcome: 'created' })
@@ -177,7 +182,7 @@ onEachStore('BL-1 enqueue', (newDatabase) => {
     )
     expect(answers.filter(({ outcome }) => outcome === 'created')).toHaveLength(2000)
     expect(answers[7]?.id).toBe(keyedId('default', 'remind', 'k7'))
-    expect(answers[2007]).toMatchObject({ id: answers[7]?.id, outcome: 'existing', differs: true })
+    expect(answers[2007]).toMatchObject({ id: answers[7]?.id, outcome: 'existing', payloadDiffers: true })
     expect(store.calls('create')).toBe(Math.ceil(2500 / store.batchLimit))
     expect(await punctual.enqueueMany([])).toEqual([])
   })

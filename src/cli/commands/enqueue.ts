@@ -52,7 +52,7 @@ async function enqueue(
   await withClient(store, async (punctual) => {
     const result = await punctual.enqueue(job, payload, { ...options, ...(refs && { refs }) })
     if (asJson) printJson(result)
-    else print(`${result.outcome} ${result.id}${result.differs ? ' (what is there has another payload)' : ''}`)
+    else print(`${result.outcome} ${result.id}${result.payloadDiffers ? ' (what is there has another payload)' : ''}`)
     if (await isDeclared(punctual, job, options.tenant)) return
     printNote(`No node has declared a job ${JSON.stringify(job)} on this store yet; the work waits for one that does.`)
   })

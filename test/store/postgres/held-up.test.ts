@@ -17,7 +17,7 @@ it('what an open transaction holds up keeps no stranger waiting, and is answered
   ).toEqual(['created', 'created'])
   expect(held.isSettled).toBe(false)
   await tx.query('COMMIT')
-  expect(await held.answer).toEqual({ id, outcome: 'existing', differs: true, state: 'pending' })
+  expect(await held.answer).toEqual({ id, outcome: 'existing', payloadDiffers: true, state: 'pending' })
 })
 
 it('what is held up is created when the transaction rolls back, alone and in bulk', async () => {

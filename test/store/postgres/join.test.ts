@@ -58,7 +58,7 @@ describe.each(Object.entries(libraries))('in a transaction of %s', (_, connect) 
       )
       return [...single, ...bulk]
     })
-    expect(answers.map(({ outcome, differs }) => `${outcome} ${differs}`)).toEqual([
+    expect(answers.map(({ outcome, payloadDiffers }) => `${outcome} ${payloadDiffers}`)).toEqual([
       'created false',
       'existing true',
       'created false',
@@ -74,11 +74,11 @@ describe.each(Object.entries(libraries))('in a transaction of %s', (_, connect) 
     const { id: before } = await punctual.enqueue('mail', 'old', { idempotencyKey: 'before', delay: '2h' })
     await transact(async ({ tx }) => {
       const { id } = await punctual.enqueue('mail', 'first', { tx, ...live, delay: '1h' })
-      expect(await punctual.enqueue('mail', 'second', { tx, ...live })).toMatchObject({ id, outcome: 'existing', differs: true })
+      expect(await punctual.enqueue('mail', 'second', { tx, ...live })).toMatchObject({ id, outcome: 'existing', payloadDiffers: true })
       const moved = await punctual.enqueue('mail', 'first', { tx, ...live, onConflict: 'reschedule', delay: '3h' })
-      expect(moved).toMatchObject({ id, outcome: 'moved', differs: false })
+      expect(moved).toMatchObject({ id, outcome: 'moved', payloadDiffers: false })
       const replaced = await punctual.enqueue('mail', 'new', { tx, idempotencyKey: 'before', onConflict: 'replace', delay: '4h' })
-      expect(replaced).toMatchObject({ id: before, outcome: 'replaced', differs: false })
+      expect(replaced).toMatchObject({ id: before, outcome: 'replaced', payloadDiffers: false })
     })
     const [first, second] = [await punctual.get({ job: 'mail', key: 'k' }), await punctual.get(before)]
     expect(first).toMatchObject({ payload: 'first', state: 'pending' })
@@ -155,7 +155,7 @@ describe.each(Object.entries(libraries))('in a transaction of %s', (_, connect) 
     }
     for (const kind of ['key', 'idempotencyKey']) {
       const [id, kept] = await race('commit', { [kind]: 'kept' })
-      expect(kept).toMatchObject({ id, outcome: 'existing', differs: false })
+      expect(kept).toMatchObject({ id, outcome: 'existing', payloadDiffers: false })
       const [, made] = await race('rollback', { [kind]: 'free' })
       expect(made.outcome).toBe('created')
     }
