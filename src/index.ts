@@ -1,7 +1,8 @@
 import './node-version.ts'
 
-export type { CancelOptions, CancelOutcome, CancelTarget, EnqueueResult, OccurrenceTarget } from './client/commands.ts'
+export type { CancelOptions, CancelOutcome, TriggerOptions } from './client/commands.ts'
 export type { ExplainTarget, Explanation, Reason, ReasonCode } from './client/explain.ts'
+export type { Handle, ResultOptions } from './client/handle.ts'
 export type {
   JobPatch,
   OverridableField,
@@ -11,8 +12,10 @@ export type {
   UpdateResult,
 } from './client/job-commands.ts'
 export type { FieldChange, JobView, VersionView } from './client/job-view.ts'
+export type { KeyOptions, KeyView } from './client/keys.ts'
 export type { ListFilter } from './client/list-filter.ts'
 export type { EnqueueOptions, EnqueueRequest } from './client/new-occurrence.ts'
+export type { CancelTarget, KeyedTarget, OccurrenceTarget } from './client/occurrence-target.ts'
 export type {
   AttemptView,
   Occurrence,
@@ -22,7 +25,7 @@ export type {
   TurnView,
   WaitView,
 } from './client/occurrence-view.ts'
-export type { BackfillMode, BackfillOptions, BackfillPreview, ReplayOptions } from './client/operations.ts'
+export type { BackfillMode, BackfillOptions, BackfillPreview, OperationResult, ReplayOptions } from './client/operations.ts'
 export type { NodeOptions, PunctualOptions } from './client/options.ts'
 export type { PauseOptions, PauseTarget, PauseView } from './client/pauses.ts'
 export { createPunctual, type Punctual } from './client/punctual.ts'

@@ -12,8 +12,8 @@ import { bind } from '../schedule/interval.ts'
 import { restoreSchedule } from '../schedule/restore.ts'
 import { neverFires, nextMs } from '../schedule/schedule.ts'
 import { isoText } from '../time/instant.ts'
-import { type OccurrenceTarget, whichOf } from './commands.ts'
 import { nameOf } from './job-name.ts'
+import { isKeyed, type OccurrenceTarget, unknownOccurrence, whichOf } from './occurrence-target.ts'
 
 export const reasonCodes = [
   'ended',
@@ -66,7 +66,7 @@ export class Explainer {
     this.#engine = engine
   }
 
-  /** Asks the store about a job (by name, definition or `{ tenant, job }`) or an occurrence (by id or `{ job, key }`). */
+  /** Asks the store about a job (by name, definition or `{ tenant, job }`) or an occurrence (by id, `{ job, key }` or `{ job, idempotencyKey }`). */
   async explain(target: ExplainTarget): Promise<Explanation> {
     try {
       await this.#engine.open()
@@ -83,11 +83,10 @@ export class Explainer {
 
   async #explain(target: ExplainTarget): Promise<Explanation> {
     const { store } = this.#engine.env
-    if (typeof target === 'string' || (!(target instanceof Definition) && 'key' in target)) {
+    if (typeof target === 'string' || (!(target instanceof Definition) && isKeyed(target))) {
       const history = await store.get(whichOf(target))
       if (history) return { subject: 'occurrence', id: history.record.id, reasons: await this.#ofOccurrence(history) }
-      if (typeof target !== 'string')
-        throw new PunctualError('occurrence.unknown', `There is no occurrence with key ${JSON.stringify(target.key)}`, { target })
+      if (typeof target !== 'string') throw unknownOccurrence(target)
     }
     const scope =
       typeof target === 'string' || target instanceof Definition

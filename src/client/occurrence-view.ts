@@ -12,25 +12,23 @@ import {
   type TaskRunState,
   type TurnEnd,
 } from '../model/lifecycle.ts'
-import type { OccurrenceHistory, OccurrenceSummary, Replay, TurnRecord, UniqueKind, WaitRecord } from '../model/occurrence.ts'
+import type { OccurrenceHistory, OccurrenceSummary, Replay, TurnRecord, WaitRecord } from '../model/occurrence.ts'
 import { decodePayload } from '../model/payload.ts'
 import type { ErrorRecord } from '../model/report.ts'
 import { cascade, type Settings } from '../model/settings.ts'
-import { type TaskGraph, taskGraph } from '../model/task-graph.ts'
+import { endsOf, type TaskGraph, taskGraph } from '../model/task-graph.ts'
+import { type KeyView, keyView } from './keys.ts'
 
 /** An occurrence of a job that is known to the compiler. */
 export type OccurrenceOf<Job extends AnyDefinition | string> = Occurrence<ResultOf<Job>, InputOf<Job>>
 
 /** One intended run of a job, with all that became of it. */
-export interface Occurrence<Result = unknown, Payload = unknown> {
+export interface Occurrence<Result = unknown, Payload = unknown> extends KeyView {
   readonly id: string
   readonly tenant: string
   readonly job: string
   readonly definition: string
   readonly version: number
-  readonly key: string | null
-  /** How long its key is taken. */
-  readonly unique: UniqueKind
   readonly entity: string | null
   readonly refs: Refs
   readonly state: OccurrenceState
@@ -45,7 +43,7 @@ export interface Occurrence<Result = unknown, Payload = unknown> {
   readonly endedAt: Date | null
   /** As it was given. */
   readonly payload: Payload
-  /** The result of its last task; undefined unless it has completed. */
+  /** The value of its last task, or where it has several last ones the values of all by name; undefined unless it has completed. */
   readonly result: Result | undefined
   readonly error: ErrorRecord | null
   /** The boot id of the node that runs it, or ran it last. */
@@ -103,11 +101,10 @@ export interface TurnView {
 }
 
 /** One line of a list. */
-export interface OccurrenceLine {
+export interface OccurrenceLine extends KeyView {
   readonly id: string
   readonly tenant: string
   readonly job: string
-  readonly key: string | null
   readonly entity: string | null
   readonly state: OccurrenceState
   readonly source: Source
@@ -120,9 +117,14 @@ export interface OccurrenceLine {
   readonly error: ErrorRecord | null
 }
 
-export function occurrenceView(history: OccurrenceHistory, spec: Pick<JobSpec, 'tasks'> | null): Occurrence {
+/** @param origins The runs from which a replay has taken over results, the nearest first. */
+export function occurrenceView(
+  history: OccurrenceHistory,
+  spec: Pick<JobSpec, 'tasks'> | null,
+  origins: readonly OccurrenceHistory[] = [],
+): Occurrence {
   const { record, state, dueAt, node, turns, attempts, progress } = history
-  const { id, tenant, job, definition, version, key, unique, entity, refs, source, priority, replay } = record
+  const { id, tenant, job, definition, version, entity, refs, source, priority, replay } = record
   const last = turns.at(-1)
   const started = turns.find((turn) => turn.startedAt !== null)
   const frozen = turns.find((turn) => turn.attempt !== null || turn.tasks !== null)
@@ -140,8 +142,7 @@ export function occurrenceView(history: OccurrenceHistory, spec: Pick<JobSpec, '
     job,
     definition,
     version,
-    key,
-    unique,
+    ...keyView(record),
     entity,
     refs,
     source,
@@ -153,7 +154,7 @@ export function occurrenceView(history: OccurrenceHistory, spec: Pick<JobSpec, '
     startedAt: date(started?.startedAt),
     endedAt: hasEnded ? date(last?.endedAt) : null,
     payload: decodePayload(record.payload),
-    result: decodePayload(last?.result ?? null),
+    result: state === 'completed' ? resultOf(graph, history, origins) : undefined,
     error: state === 'completed' ? null : (last?.error ?? null),
     node: node ?? last?.node ?? null,
     reason: last?.reason ?? null,
@@ -166,6 +167,15 @@ export function occurrenceView(history: OccurrenceHistory, spec: Pick<JobSpec, '
     tasks: tasks.map(taskView),
     turns: turns.map(turnView),
   }
+}
+
+/** The value of the last task; of a graph with several last tasks the values of all tasks, by name. */
+function resultOf(graph: TaskGraph, history: OccurrenceHistory, origins: readonly OccurrenceHistory[]): unknown {
+  if (endsOf(graph).length < 2) return decodePayload(history.turns.at(-1)?.result ?? null)
+  const runs = [history, ...origins].map(({ turns, attempts }) => taskHistories(graph, turns, attempts))
+  const resultIn = (task: string) =>
+    runs.map((tasks) => tasks.find((one) => one.task === task)?.result ?? null).find((result) => result !== null)
+  return Object.fromEntries([...graph.keys()].map((task) => [task, decodePayload(resultIn(task) ?? null)]))
 }
 
 function waitView({ state, wait, blockers }: OccurrenceHistory): WaitView | null {
@@ -195,9 +205,10 @@ function mayRun({ task, state }: TaskHistory, graph: TaskGraph, all: readonly Ta
   )
 }
 
-export function occurrenceLine(line: OccurrenceSummary): OccurrenceLine {
+export function occurrenceLine({ key, unique, ...line }: OccurrenceSummary): OccurrenceLine {
   return {
     ...line,
+    ...keyView({ key, unique }),
     scheduledAt: new Date(line.scheduledAt),
     dueAt: new Date(line.dueAt),
     createdAt: new Date(line.createdAt),

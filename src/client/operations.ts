@@ -13,11 +13,13 @@ import type { OccurrenceState } from '../model/lifecycle.ts'
 import { checkKey, checkOneOf, checkOptions, checkWhole } from '../model/limits.ts'
 import type { OccurrenceSummary } from '../model/occurrence.ts'
 import type { OccurrenceFilter } from '../store/query.ts'
+import type { CreatedRow } from '../store/store.ts'
 import { type InstantInput, parseInstant } from '../time/instant.ts'
-import { type Commands, type EnqueueResult, type OccurrenceTarget, whichOf } from './commands.ts'
+import type { Commands } from './commands.ts'
 import { hasSucceededSince, type InstantRun, instantRuns } from './instant-runs.ts'
 import { nameOf } from './job-name.ts'
 import { type ListFilter, parseFilter } from './list-filter.ts'
+import { type OccurrenceTarget, unknownOccurrence, whichOf } from './occurrence-target.ts'
 import { unknownJob } from './unknown-job.ts'
 
 export const backfillModes = ['missing', 'failed', 'all'] as const
@@ -56,6 +58,12 @@ export interface ReplayOptions {
   request?: string
 }
 
+/** The result of a backfill or of `replayAll`. */
+export interface OperationResult {
+  /** How many runs it has created. */
+  readonly created: number
+}
+
 export const mostInstants = 100_000
 const shownInstants = 1000
 const pageSize = 500
@@ -88,13 +96,13 @@ export class Operations {
   }
 
   /** Runs an ended occurrence again, as a new one that is linked to it. */
-  async replay(target: OccurrenceTarget, options: ReplayOptions): Promise<EnqueueResult> {
+  async replay(target: OccurrenceTarget, options: ReplayOptions): Promise<CreatedRow> {
     checkOptions(options, ['reason', 'tasks', 'request'], 'options of replay')
     const reason = checkKey(options?.reason, 'reason')
     const which = whichOf(target)
     await this.#engine.open()
     const history = await this.#engine.env.store.get(which)
-    if (!history) throw new PunctualError('occurrence.unknown', 'There is no such occurrence to replay', { target })
+    if (!history) throw unknownOccurrence(target)
     const { record, state } = history
     if (['pending', 'waiting', 'running', 'retrying'].includes(state)) {
       throw new PunctualError(
@@ -117,7 +125,7 @@ export class Operations {
   }
 
   /** Runs again whatever a filter finds, under one reason. */
-  async replayAll(filter: ListFilter, { reason }: { reason: string }): Promise<EnqueueResult> {
+  async replayAll(filter: ListFilter, { reason }: { reason: string }): Promise<CreatedRow> {
     const parsed = parseFilter({ ...filter, limit: pageSize })
     return this.#commands.enqueue({
       job: `${builtInPrefix}replay`,
@@ -142,7 +150,7 @@ export class Operations {
   }
 
   /** Creates the runs of a range; they run under a limit of their own. The id is that of the operation. */
-  async backfill(job: AnyDefinition | string, options: BackfillOptions): Promise<EnqueueResult & { count: number }> {
+  async backfill(job: AnyDefinition | string, options: BackfillOptions): Promise<CreatedRow & { count: number }> {
     await this.#engine.open()
     const request = parseBackfill(job, options, this.#engine.env.time.now())
     const { count } = await this.previewBackfill(job, options)
@@ -150,7 +158,7 @@ export class Operations {
     return { ...created, count }
   }
 
-  async #runBackfill({ payload, occurrenceId, signal, progress }: Context<BackfillPayload>): Promise<{ created: number }> {
+  async #runBackfill({ payload, occurrenceId, signal, progress }: Context<BackfillPayload>): Promise<OperationResult> {
     const { job, ticks, existing } = await this.#survey(payload)
     // What an earlier turn of this operation has created is not created again.
     const isOwn = ({ at }: Tick) => existing.get(at)?.entity === occurrenceId
@@ -173,7 +181,7 @@ export class Operations {
     return { created }
   }
 
-  async #runReplay({ payload, occurrenceId, signal, progress }: Context<ReplayPayload>): Promise<{ created: number }> {
+  async #runReplay({ payload, occurrenceId, signal, progress }: Context<ReplayPayload>): Promise<OperationResult> {
     let created = 0
     for (let cursor: string | null = null; ; ) {
       signal.throwIfAborted()

@@ -48,7 +48,7 @@ export interface PunctualOptions extends Omit<SettingsOptions, 'concurrency'> {
   grace?: DurationInput
   /** How long ended occurrences are kept. Default 30 days. */
   retention?: DurationInput
-  /** How long the ids of pruned occurrences stay taken: what "ever" means for a key. Default 90 days. */
+  /** How long the ids of pruned occurrences stay taken: an `idempotencyKey` is remembered for so long. Default 90 days. */
   keyRetention?: DurationInput
   log?: Logger
   /** For tests: see `manualClock` of `punctual/testing`. */

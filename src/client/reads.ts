@@ -6,16 +6,17 @@ import type { AnyDefinition } from '../model/definition.ts'
 import { defaultTenant, definitionOf, isPlannable, type JobRecord, type JobSpec } from '../model/job.ts'
 import type { OccurrenceState } from '../model/lifecycle.ts'
 import { checkName, checkOptions, checkWhole } from '../model/limits.ts'
+import type { OccurrenceHistory } from '../model/occurrence.ts'
 import { covers, type PauseRecord } from '../model/pause.ts'
 import type { ErrorRecord } from '../model/report.ts'
 import { cascade, type Settings } from '../model/settings.ts'
 import type { Page } from '../store/query.ts'
 import type { JobQuery, NodeRecord } from '../store/store.ts'
-import { type OccurrenceTarget, tenantOf, whichOf } from './commands.ts'
 import { decodePlace, encodePlace } from './job-cursor.ts'
 import { nameOf } from './job-name.ts'
 import { changes, type FieldChange, type JobView, jobView, nextRun, type VersionView, versionView } from './job-view.ts'
 import { type ListFilter, parseFilter } from './list-filter.ts'
+import { type OccurrenceTarget, tenantOf, whichOf } from './occurrence-target.ts'
 import { type Occurrence, type OccurrenceLine, occurrenceLine, occurrenceView } from './occurrence-view.ts'
 import { unknownJob } from './unknown-job.ts'
 
@@ -78,12 +79,25 @@ export class Reads {
     const which = whichOf(target)
     await this.#engine.open()
     const history = await this.#engine.env.store.get(which)
-    if (!history) return null
+    return history && this.view(history)
+  }
+
+  async view(history: OccurrenceHistory): Promise<Occurrence> {
     const { tenant, job, definition } = history.record
-    return occurrenceView(
-      history,
-      (await this.#find(tenant, job))?.spec ?? (await this.#find(defaultTenant, definition))?.spec ?? null,
-    )
+    const spec = (await this.#find(tenant, job))?.spec ?? (await this.#find(defaultTenant, definition))?.spec ?? null
+    return occurrenceView(history, spec, await this.#origins(history))
+  }
+
+  /** The runs from which a replay of single tasks has taken over the results of the others, the nearest first. */
+  async #origins({ record, state }: OccurrenceHistory): Promise<readonly OccurrenceHistory[]> {
+    const origins: OccurrenceHistory[] = []
+    for (let { replay } = record; state === 'completed' && replay?.tasks; ) {
+      const origin: OccurrenceHistory | null = await this.#engine.env.store.get({ id: replay.origin })
+      if (!origin) break
+      origins.push(origin)
+      replay = origin.record.replay
+    }
+    return origins
   }
 
   async list(filter: ListFilter = {}): Promise<Page<OccurrenceLine>> {

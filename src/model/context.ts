@@ -30,6 +30,7 @@ export interface Context<Payload = unknown, Results = Readonly<Record<string, un
   readonly tenant: string
   readonly job: string
   readonly task: string
+  /** The `key` or `idempotencyKey` that it was created under. */
   readonly key: string | null
   readonly entity: string | null
   readonly refs: Refs

@@ -6,6 +6,7 @@ export interface OccurrenceEvent {
   readonly id: string
   readonly tenant: string
   readonly job: string
+  /** The `key` or `idempotencyKey` that it was created under. */
   readonly key: string | null
   readonly source: Source
   readonly turn: number

@@ -122,6 +122,7 @@ export interface OccurrenceSummary {
   readonly tenant: string
   readonly job: string
   readonly key: string | null
+  readonly unique: UniqueKind
   readonly entity: string | null
   readonly source: Source
   readonly state: OccurrenceState

@@ -12,19 +12,25 @@ onEachStore('JS-4 reads', (newDatabase) => {
       .task('a', () => ({ deep: [1] }))
       .task('b', ({ payload, fail }) => (payload === 'bad' ? fail('no luck') : 'fine'))
     const { punctual, probe } = await node({ jobs: [job] })
-    const good = await punctual.enqueue(job, 'good', { key: 'k', tenant: 'acme', entity: 'e', refs: { order: '7' }, priority: 2 })
+    const good = await punctual.enqueue(job, 'good', {
+      idempotencyKey: 'k',
+      tenant: 'acme',
+      entity: 'e',
+      refs: { order: '7' },
+      priority: 2,
+    })
     await probe.next('occurrence.completed')
     const [boot] = (await punctual.nodes()).map((one) => one.boot)
     const reader = client().punctual
     const at = new Date('2026-03-01T12:00:00Z')
-    expect(await reader.get({ tenant: 'acme', job: 'work', key: 'k' })).toEqual({
+    expect(await reader.get({ tenant: 'acme', job: 'work', idempotencyKey: 'k' })).toEqual({
       id: good.id,
       tenant: 'acme',
       job: 'work',
       definition: 'work',
       version: 0,
-      key: 'k',
-      unique: 'ever',
+      key: null,
+      idempotencyKey: 'k',
       entity: 'e',
       refs: { order: '7' },
       state: 'completed',
@@ -107,6 +113,7 @@ onEachStore('JS-4 reads', (newDatabase) => {
     expect(await keys({ job, state: 'completed' })).toEqual(['k0'])
     expect(await keys({ job, state: ['completed', 'pending'], entity: 'even' })).toEqual(['k6', 'k4', 'k2', 'k0'])
     expect(await keys({ key: 'k3' })).toEqual(['k3'])
+    expect(await keys({ idempotencyKey: 'k3' })).toEqual([])
     expect(await keys({ from: '2026-03-01T14:00:00Z', to: new Date('2026-03-01T16:00:00Z') })).toEqual(['k3', 'k2'])
     expect(await keys({ tenant: 'acme' })).toEqual([null])
     expect(await keys({ job: 'work', tenant: 'acme' })).toEqual([])
@@ -200,8 +207,8 @@ onEachStore('JS-4 reads', (newDatabase) => {
     const one = await client().punctual.trigger('report/acme')
     await probe.next('occurrence.completed')
     expect(await occurrence(punctual, one.id)).toMatchObject({ job: 'report/acme', result: 'manual acme', source: 'manual' })
-    const two = await punctual.trigger('report/acme', { payload: 'other', key: 'once' })
-    expect(await punctual.trigger('report/acme', { payload: 'other', key: 'once' })).toMatchObject({
+    const two = await punctual.trigger('report/acme', { payload: 'other', idempotencyKey: 'once' })
+    expect(await punctual.trigger('report/acme', { payload: 'other', idempotencyKey: 'once' })).toMatchObject({
       id: two.id,
       outcome: 'existing',
     })

@@ -88,11 +88,11 @@ function jobRow(job: JobView): Html {
 }
 
 function occurrenceRow(basePath: string, line: OccurrenceLine): Html {
-  const { id, state, job, key, source, dueAt, turn, startedAt, endedAt, error } = line
+  const { id, state, job, key, idempotencyKey, source, dueAt, turn, startedAt, endedAt, error } = line
   const took = startedAt && endedAt ? `${endedAt.getTime() - startedAt.getTime()} ms` : ''
   return html`
 <tr><td><span class="badge ${state}">${state}</span></td><th scope="row"><a href="${basePath}/api/v1/occurrences/${encodeURIComponent(id)}">${job}</a></th>
-<td>${key ?? ''}</td><td>${source}</td><td>${time(dueAt)}</td><td>${turn}</td><td>${took}</td><td>${error?.message.slice(0, 200) ?? ''}</td></tr>`
+<td>${key ?? idempotencyKey ?? ''}${idempotencyKey === null ? '' : ' (idempotent)'}</td><td>${source}</td><td>${time(dueAt)}</td><td>${turn}</td><td>${took}</td><td>${error?.message.slice(0, 200) ?? ''}</td></tr>`
 }
 
 function time(at: Date | null): Html | string {

@@ -76,11 +76,17 @@ export function matching(filter: OccurrenceFilter, before: number): { readonly w
   return { where: conditions.join(' AND ') || 'true', values: values.all }
 }
 
-function named({ key, entity }: OccurrenceFilter, values: Values): string[] {
+function named({ key, unique, entity }: OccurrenceFilter, values: Values): string[] {
   return [
     ...(key === undefined ? [] : [`o.key = ${values.add(key, 'text')}`]),
+    ...(unique === undefined ? [] : [ofKind(values.add(unique, 'text'))]),
     ...(entity === undefined ? [] : [`o.entity = ${values.add(entity, 'text')}`]),
   ]
+}
+
+/** Whether the key of an occurrence `o` is of a kind. */
+function ofKind(kind: string): string {
+  return `(SELECT f.uniqueness FROM punctual.form f WHERE f.ref = o.form) = ${kind}::punctual.uniqueness`
 }
 
 /** The instants that are asked for, as a condition on an occurrence `o`. */

@@ -51,6 +51,7 @@ function summary(names: Names, row: SummaryRow, held: ReadonlyMap<number, number
   const [ref, id, series, key, entity, form, scheduledAt, createdAt, state, turn, dueAt, lastTurn, startedAt, endedAt, error] =
     row
   const { tenant, job } = names.seriesByRef(series)
+  const { source, unique } = names.formByRef(form)
   const isRunning = state === 'running'
   const isOver = state === 'dead' || isEnd(state)
   return {
@@ -58,8 +59,9 @@ function summary(names: Names, row: SummaryRow, held: ReadonlyMap<number, number
     tenant,
     job,
     key,
+    unique,
     entity,
-    source: names.formByRef(form).source,
+    source,
     state,
     turn: turn ?? (lastTurn ?? 0) + (isRunning ? 1 : 0),
     scheduledAt,
