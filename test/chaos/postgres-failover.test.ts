@@ -105,7 +105,7 @@ describe.skipIf(isLeftOut(needed))('a failover', () => {
       turns: [{ end: 'lost' }, { turn: 2 }],
     })
     await vi.waitFor(async () => expect(await second.punctual.nodes()).toHaveLength(2), patiently)
-    expect(await first.punctual.enqueue('work', undefined, { idempotencyKey: 'a' })).toEqual({
+    expect(await first.punctual.enqueue('work', undefined, { idempotencyKey: 'a' })).toMatchObject({
       id,
       outcome: 'existing',
       payloadDiffers: false,
