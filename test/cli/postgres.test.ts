@@ -76,7 +76,7 @@ describe('punctual on postgres://', () => {
     url.password = 'hunter2'
     const { code, stderr } = await punctual(['jobs', '--store', url.href])
     expect(code).toBe(1)
-    expect(stderr).toMatch(/PostgreSQL refuses: .*\(store\.unreachable\)/)
+    expect(stderr).toMatch(/PostgreSQL refuses: .*\(store\.refused\)/)
     expect(stderr).not.toContain('hunter2')
   })
 })
