@@ -85,7 +85,8 @@ export class Reads {
   async view(history: OccurrenceHistory): Promise<Occurrence> {
     const { tenant, job, definition } = history.record
     const spec = (await this.#find(tenant, job))?.spec ?? (await this.#find(defaultTenant, definition))?.spec ?? null
-    return occurrenceView(history, spec, await this.#origins(history))
+    const { settings: scheduler } = this.#engine.env.options
+    return occurrenceView(history, { spec, scheduler, origins: await this.#origins(history) })
   }
 
   /** The runs from which a replay of single tasks has taken over the results of the others, the nearest first. */

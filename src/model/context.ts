@@ -36,6 +36,8 @@ export interface Context<Payload = unknown, Results = Readonly<Record<string, un
   readonly refs: Refs
   readonly source: Source
   readonly occurrenceId: string
+  /** The version of the job that the occurrence belongs to; 0 where the job is not declared in its tenant. */
+  readonly version: number
   /** The id of the occurrence that this one repeats: for a replay, and for a backfill of an instant that has a record. Else null. */
   readonly replayOf: string | null
   readonly taskRunId: string
