@@ -4,6 +4,11 @@ import type { ClaimAnswer, ClaimMember, ClaimPick, ClaimRef, ClaimRequest } from
 import type { Env } from '../env.ts'
 import type { Session } from '../node/session.ts'
 
+const leastPromptMs = 20
+const mostPromptMs = 2000
+/** With each claim the promise gets shorter again. */
+const promptDecay = 0.95
+
 /** The result of one claim. */
 export interface Claimed {
   readonly claim: ClaimRef
@@ -11,6 +16,8 @@ export interface Claimed {
   readonly nextDue: number | null
   /** Whether there may have been more than was asked for. */
   readonly isFull: boolean
+  /** Until when work with a rate may start, by the monotonic clock. */
+  readonly startBy: number
 }
 
 /** A claim whose answer has not arrived. */
@@ -18,8 +25,10 @@ export interface PendingClaim {
   readonly claim: ClaimRef
   readonly session: Session
   readonly limit: number
-  /** When it was sent last, by the monotonic clock. */
+  /** When it was sent first and last, by the monotonic clock. */
+  readonly askedAt: number
   readonly sentAt: number
+  readonly promptMs: number
 }
 
 /** Asks the store for due work, one claim at a time. */
@@ -28,6 +37,8 @@ export class Claimer {
   readonly #session: () => Session
   readonly #fence: (reason: string) => void
   #pending: PendingClaim | null = null
+  /** Work with a rate is started this soon after its claim, or given back. Grows when a start was late. */
+  #promptMs = leastPromptMs
 
   constructor(env: Env, session: () => Session, fence: (reason: string) => void) {
     this.#env = env
@@ -69,15 +80,24 @@ export class Claimer {
   }
 
   /** Takes in an answer; null when the session that the claim was made under has ended. */
-  taken({ claim, session, limit, sentAt }: PendingClaim, { now, members, passed, nextDue }: ClaimAnswer): Claimed | null {
+  taken(
+    { claim, session, limit, askedAt, sentAt, promptMs }: PendingClaim,
+    { now, members, passed, nextDue }: ClaimAnswer,
+  ): Claimed | null {
     const { time, events } = this.#env
     time.observe(now, sentAt)
     for (const one of passed) events.emit('occurrence.passed', one)
     this.#pending = null
+    this.#promptMs = Math.max(leastPromptMs, this.#promptMs * promptDecay)
     if (session.isFenced) return null
     if (members.length > 0) session.hold(claim, members.length)
     session.inFlight.delete(claim.id)
-    return { claim, members, nextDue, isFull: members.length >= limit }
+    return { claim, members, nextDue, isFull: members.length >= limit, startBy: askedAt + promptMs }
+  }
+
+  /** Work with a rate came too late to start within its window. */
+  noteLate(): void {
+    this.#promptMs = Math.min(this.#promptMs * 2, mostPromptMs)
   }
 
   /** The store has left out a claim that travelled with another write. */
@@ -96,13 +116,16 @@ export class Claimer {
   /** After an unknown outcome the same claim is sent again, so its members are not left behind. */
   #begin(wanted: number): PendingClaim {
     const session = this.#session()
-    const before = this.#pending?.session === session ? this.#pending : { claim: this.#newClaim(), session, limit: wanted }
-    this.#pending = { ...before, sentAt: this.#env.clock.mono() }
+    const sentAt = this.#env.clock.mono()
+    const isAgain = this.#pending?.session === session
+    const fresh = { claim: this.#newClaim(), session, limit: wanted, askedAt: sentAt, promptMs: this.#promptMs }
+    const before = isAgain ? (this.#pending as PendingClaim) : fresh
+    this.#pending = { ...before, sentAt }
     session.inFlight.add(before.claim.id)
     return this.#pending
   }
 
-  #request({ claim, session, limit }: PendingClaim, pick: { readonly pick?: ClaimPick }, dueBy?: number): ClaimRequest {
+  #request({ claim, session, limit, promptMs }: PendingClaim, pick: { readonly pick?: ClaimPick }, dueBy?: number): ClaimRequest {
     const { options, registry } = this.#env
     const { clusterLimit } = options
     return {
@@ -110,6 +133,7 @@ export class Claimer {
       node: session.boot,
       kinds: registry.kinds(),
       limit,
+      promptMs,
       ...(clusterLimit !== null && { clusterLimit }),
       ...(dueBy !== undefined && { dueBy }),
       ...pick,

@@ -103,10 +103,10 @@ export class Dispatcher implements TurnHost, RideSource {
     return this.#claims.claim(room, dueBy, (claimed) => this.#enqueue(claimed, isAhead))
   }
 
-  #enqueue({ claim, members, isFull }: Claimed, isAhead: boolean): void {
+  #enqueue({ claim, members, isFull, startBy }: Claimed, isAhead: boolean): void {
     this.#mayBeMore = isFull
     const last = members.findLast((member) => !isSuspect({ member }))
-    const batch: Batch = { claim, queuedAt: this.env.clock.mono(), isAhead, last }
+    const batch: Batch = { claim, queuedAt: this.env.clock.mono(), startBy, isAhead, last }
     for (const member of members) this.#queue.push(new Turn(this, batch, member, this.#settings.of(member)))
     this.#watchQueue()
   }
@@ -236,8 +236,16 @@ export class Dispatcher implements TurnHost, RideSource {
     while (this.#running < concurrency) {
       const turn = this.#queue.shift()
       if (!turn) return
-      this.#start(turn)
+      if (this.isTooLate(turn)) this.#release(turn)
+      else this.#start(turn)
     }
+  }
+
+  /** Windows of rates are counted from the claim: a start that comes much later would make one too short. */
+  isTooLate({ record, batch }: Turn): boolean {
+    const isLate = this.env.clock.mono() > batch.startBy && record.limits?.some(({ kind }) => kind === 'rate') === true
+    if (isLate) this.#claimer.noteLate()
+    return isLate
   }
 
   #start(turn: Turn): void {

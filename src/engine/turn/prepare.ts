@@ -13,13 +13,17 @@ export function needsPreparation({ member, record, shared }: Turn): boolean {
 }
 
 /** Returns how the turn ends when it cannot begin. */
-export async function prepare(turn: Turn): Promise<'abandoned' | 'failed' | null> {
+export async function prepare(turn: Turn): Promise<'abandoned' | 'failed' | 'released' | null> {
   const { member, record, shared } = turn
   const { payload: schema, onStart } = shared.runnable.definition.options
   // Should it take this node down too, it is known which one has run.
   if (member.recoveries > 0) {
     const start = { startedAt: turn.startedAt as number, deadlineAt: turn.deadlineAt }
     if ((await turn.checkpoint({ attempts: [], start })) === 'lost') return 'abandoned'
+    if (turn.host.isTooLate(turn)) {
+      turn.startedAt = null
+      return 'released'
+    }
   }
   if (record.replay?.tasks) await takeOver(turn, record.replay.origin, record.replay.tasks)
   if (schema) {

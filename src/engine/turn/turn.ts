@@ -27,6 +27,8 @@ export interface TurnHost {
   /** The handlers have ended and the slot is free. `isSettled`: the end is about to be written. */
   handlersEnded(isSettled: boolean): void
   turnEnded(turn: Turn, result: TurnResult): void
+  /** Whether the turn must be given back, since its rate was counted too long ago. */
+  isTooLate(turn: Turn): boolean
   /** The store refused to record what the turn did. */
   turnRefused(turn: Turn, error: unknown): void
 }
@@ -35,6 +37,8 @@ export interface TurnHost {
 export interface Batch {
   readonly claim: ClaimRef
   readonly queuedAt: number
+  /** Until when work with a rate may start. */
+  readonly startBy: number
   /** Taken in the hope of a slot, not by a pass by hand, which waits for this node to run it. */
   readonly isAhead: boolean
   readonly last: ClaimMember | undefined

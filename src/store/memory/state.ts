@@ -5,7 +5,7 @@ import type { Limit } from '../../model/limit.ts'
 import type { OccurrenceRecord, TurnRecord, WaitRecord } from '../../model/occurrence.ts'
 import type { PauseRecord } from '../../model/pause.ts'
 import { mayHaveBegun } from '../../model/turn.ts'
-import { givenUp, keptBetweenTurns, type Release } from '../rules/door.ts'
+import { givenUp, keptBetweenTurns, type Release, releasesAtClaim } from '../rules/door.ts'
 import type { Due, Hint, NodeRecord, RangeRecord } from '../store.ts'
 import { Entry } from './entry.ts'
 import { Lines } from './lines.ts'
@@ -235,6 +235,14 @@ export class State {
   release(key: string, slots: 0 | 1): void {
     this.releases.push({ key, slots, freeAt: this.now, ref: null })
     if (this.lines.first(key)) this.hint({ kind: 'due', at: this.now })
+  }
+
+  /** Claimed work takes part in its rates until their windows have passed, or until it is given back without a start. */
+  countRates({ ref, record, turn }: Entry, promptMs: number | undefined): void {
+    const starts = releasesAtClaim(record.limits, this.now, promptMs)
+    // Starts of earlier turns have happened.
+    if (turn > 1 && starts.length > 0) this.releases = this.releases.map((one) => (one.ref === ref ? { ...one, ref: null } : one))
+    for (const start of starts) this.releases.push({ ...start, ref })
   }
 
   /** A start that did not happen takes no part in its rates. */

@@ -17,6 +17,8 @@ export interface ClaimRequest extends ClaimRef {
   readonly dueBy?: number
   /** The most occurrences that may run at once in the whole cluster. */
   readonly clusterLimit?: number
+  /** Work with a rate starts within this time after the claim, or is given back: its windows are longer by as much. Default 20. */
+  readonly promptMs?: number
   /** The order in which due work is taken. Default: by priority, then due, then age. */
   readonly pick?: ClaimPick
 }

@@ -1,5 +1,4 @@
 import { bareEnd } from '../../model/turn.ts'
-import { nodeColumns, nodeValues } from '../rows/node-row.ts'
 import type { Beat, BeatAnswer, CancelNotice, Hint, NodeInfo } from '../store.ts'
 import { loseServers, noteServed } from './beat/served.ts'
 import { Changes } from './changes/changes.ts'
@@ -9,6 +8,7 @@ import type { Session } from './connection/session.ts'
 import { type Context, storeNow } from './context.ts'
 import { readRunning } from './occurrence/claimed.ts'
 import { takeIdleWhere } from './occurrence/idle.ts'
+import { nodeColumns, nodeValues } from './rows/node-row.ts'
 
 interface Beaten {
   readonly answer: BeatAnswer
@@ -25,9 +25,19 @@ export async function beat(context: Context, one: Beat): Promise<Beaten> {
   const { db, names } = context
   if (one.phase === 'pulse') return { answer: await pulse(context, one), hints: [] }
   await names.addKinds(one.node.kinds)
+  if (one.phase === 'join' && one.node.picks) await addPickIndex(context)
   const quiet = one.phase === 'stay' ? await beatAlone(context, one) : null
   if (quiet) return { answer: quiet, hints: [] }
   return db.transaction((session) => beatWithCare(session, context, one))
+}
+
+/** Nodes that pick read the first rows of each job: they need an index by job, which others need not pay for. */
+async function addPickIndex({ db }: Context): Promise<void> {
+  try {
+    await db.all('CREATE INDEX IF NOT EXISTS ready_pick ON punctual.ready (kind, priority, series, due_at, ref) WHERE NOT gate')
+  } catch {
+    // It is only about speed: the role may lack the right, or another node makes it at the same moment.
+  }
 }
 
 type AloneRow = [now: number, aliveSince: number, standing: string[] | null, cancels: string | null]
@@ -95,7 +105,7 @@ function noticesOf(text: string | null): CancelNotice[] {
   return rows.map(([ref, turn, reason]) => ({ ref, turn, reason }))
 }
 
-/** Joins, leaves, gives back claims whose answer never arrived, and notes that nobody was there. The door is locked first. */
+/** Joins, leaves, gives back claims whose answer never arrived, and notes a time without nodes. The door is locked first. */
 async function beatWithCare(session: Session, context: Context, one: Beat): Promise<Beaten> {
   const { node, claims, inFlight, phase } = one
   await session.all('SELECT one FROM punctual.door FOR UPDATE')
@@ -117,10 +127,10 @@ async function beatWithCare(session: Session, context: Context, one: Beat): Prom
   const isGone = phase === 'leave' && held.length === 0
   if (isGone) hints.push(...(await removeNode(context, session, node.boot, now)))
   else await putNode(context, session, node, now, held.length)
-  await session.all('UPDATE punctual.life SET last_alive_at = $1, alive_since = CASE WHEN $2::boolean THEN $1 ELSE alive_since END', [
-    now,
-    isBreak,
-  ])
+  await session.all(
+    'UPDATE punctual.life SET last_alive_at = $1, alive_since = CASE WHEN $2::boolean THEN $1 ELSE alive_since END',
+    [now, isBreak],
+  )
   const left = new Set(standing)
   const lost = claims.filter((id) => !left.has(id))
   const cancels = await cancelsOf(session, held)
@@ -135,15 +145,17 @@ async function noteBreak(context: Context, session: Session, lastAliveAt: number
   const changes = new Changes(now)
   for (const idle of stranded) changes.setAside(idle, 'stranded', idle.isRetrying)
   await changes.write(session)
-  await session.all('UPDATE punctual.job SET next_at = least(coalesce(next_at, $2::float8), $2::float8) WHERE series = ANY($1::int[])', [
-    column([...new Set(stranded.map(({ series }) => series))]),
-    now,
-  ])
+  await session.all(
+    'UPDATE punctual.job SET next_at = least(coalesce(next_at, $2::float8), $2::float8) WHERE series = ANY($1::int[])',
+    [column([...new Set(stranded.map(({ series }) => series))]), now],
+  )
 }
 
 /** The claims of the node, the oldest first, locked. */
 async function claimsOf(session: Session, boot: string): Promise<readonly string[]> {
-  const rows = await session.all<[string, number]>('SELECT id, seq FROM punctual.claim WHERE node = $1 ORDER BY id FOR UPDATE', [boot])
+  const rows = await session.all<[string, number]>('SELECT id, seq FROM punctual.claim WHERE node = $1 ORDER BY id FOR UPDATE', [
+    boot,
+  ])
   return rows.sort((a, b) => a[1] - b[1]).map(([id]) => id)
 }
 

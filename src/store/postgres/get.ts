@@ -1,7 +1,7 @@
 import type { OccurrenceState } from '../../model/lifecycle.ts'
 import type { OccurrenceHistory, Progress, WaitRecord } from '../../model/occurrence.ts'
 import type { Which } from '../store.ts'
-import { endOf, lacks } from './connection/by-key.ts'
+import { each, endOf, lacks } from './connection/by-key.ts'
 import type { Session } from './connection/session.ts'
 import type { Context } from './context.ts'
 import { findRef } from './find.ts'
@@ -89,10 +89,10 @@ const selectBlockers = `SELECT o.id FROM (
     ${granted('ready')} UNION ALL ${granted('waiting')}
     UNION ALL
     SELECT m.ref FROM punctual.claim c CROSS JOIN LATERAL unnest(c.refs, c.turns) m (ref, turn)
-      JOIN punctual.occurrence i ON i.ref = m.ref JOIN punctual.form f ON f.ref = i.form
+      CROSS JOIN ${each('occurrence e', 'e.ref = m.ref')} i JOIN punctual.form f ON f.ref = i.form
       WHERE ${lacks('turn', endOf('m'))}
         AND coalesce(i.extra::jsonb -> 'limits', f.limits::jsonb) @> jsonb_build_array(jsonb_build_object('key', $1::text))
-  ) b JOIN punctual.occurrence o ON o.ref = b.ref ORDER BY o.ref LIMIT ${mostBlockers}`
+  ) b CROSS JOIN ${each('occurrence e', 'e.ref = b.ref')} o ORDER BY o.ref LIMIT ${mostBlockers}`
 
 async function readBlockers(session: Session, key: string): Promise<readonly string[]> {
   return (await session.all<[string]>(selectBlockers, [key])).map(([id]) => id)

@@ -5,8 +5,8 @@ import { PostgresStore } from './postgres-store.ts'
 
 export type { Queryable } from '../store.ts'
 export { fromDrizzle, fromKysely, fromPrisma } from './connection/adapters.ts'
-export { type Migrated, migrate } from './schema/migrate.ts'
 export type { PostgresOptions } from './options.ts'
+export { type Migrated, migrate } from './schema/migrate.ts'
 
 /**
  * A store in PostgreSQL 13 or newer, shared by any number of processes and machines.

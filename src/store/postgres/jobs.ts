@@ -1,13 +1,13 @@
 import { type JobRecord, specText, type VersionRecord } from '../../model/job.ts'
 import { isWithdrawn, putJobRule } from '../rules/put-job.ts'
-import { type JobRow, jobColumns, jobRecord, type VersionRow, versionColumns, versionRecord } from '../rows/job-row.ts'
-import { toJson } from '../rows/json.ts'
 import type { Hint, JobPut, JobPutAnswer, JobQuery } from '../store.ts'
 import { Changes } from './changes/changes.ts'
 import type { Session } from './connection/session.ts'
 import { type Context, storeNow } from './context.ts'
 import { askedSeries } from './names/series-filter.ts'
 import { takeIdleWhere } from './occurrence/idle.ts'
+import { type JobRow, jobColumns, jobRecord, type VersionRow, versionColumns, versionRecord } from './rows/job-row.ts'
+import { toJson } from './rows/json.ts'
 
 export async function putJob(
   context: Context,
@@ -31,14 +31,14 @@ export async function putJob(
     const told: Hint[] = [{ kind: 'job' }, ...(isLine ? [{ kind: 'due' as const, at: now }] : [])]
     return { answer: { outcome, job }, hints: told, isNew: true }
   })
-  // A job that was just put is used next. What cannot be read now is read then.
+  // A job that was just put is used next. After an error it is read then.
   if (isNew) await versions.refresh(db, [series]).catch(() => {})
   return { answer, hints }
 }
 
 /** Takes back what older versions have planned from then on. */
 async function withdraw(context: Context, session: Session, series: number, effectiveAt: number, now: number): Promise<boolean> {
-  const where = `p.series = $1 AND p.planned AND NOT p.begun
+  const where = `p.series = $1 AND p.planned AND NOT p.begun AND NOT p.recovery
     AND (SELECT o.scheduled_at FROM punctual.occurrence o WHERE o.ref = p.ref) >= $2::float8`
   const changes = new Changes(now)
   for (const idle of await takeIdleWhere(context, session, where, [series, effectiveAt])) {
@@ -68,7 +68,11 @@ async function writeJob(session: Session, series: number, job: JobRecord): Promi
   )
 }
 
-async function addVersion(session: Session, series: number, { version, spec, effectiveAt, createdAt, by }: VersionRecord): Promise<void> {
+async function addVersion(
+  session: Session,
+  series: number,
+  { version, spec, effectiveAt, createdAt, by }: VersionRecord,
+): Promise<void> {
   await session.all(
     'INSERT INTO punctual.job_version (series, version, spec, effective_at, created_at, by_whom) VALUES ($1, $2, $3, $4, $5, $6)',
     [series, version, specText(spec), effectiveAt, createdAt, by],
@@ -102,4 +106,3 @@ export async function readVersions(
   )
   return rows.map(versionRecord)
 }
-

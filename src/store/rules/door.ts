@@ -20,8 +20,6 @@ export interface AtDoor {
   readonly limits: readonly Limit[]
   /** So many of its limits have been granted. */
   readonly granted: number
-  /** It has ended since it arrived: a later one has canceled it. */
-  readonly isOver: boolean
 }
 
 /** The fate of due work that may not ask for a key: it ends, or waits for something else than a key. */
@@ -104,7 +102,7 @@ function visit<Row extends AtDoor>(door: Door<Row>, arrivals: Arrivals<Row>, key
   const line = new Line(newcomers.sort(inLine), door.line(key))
   for (let next = line.next(isOpen); next; next = line.next(isOpen)) {
     const { row, isNew } = next
-    if (isNew ? row.isOver : !door.isServed(row.kind)) continue
+    if (!isNew && !door.isServed(row.kind)) continue
     const verdict = isNew ? null : door.verdict(row)
     isOpen &&= verdict !== null || used < limitOf(row).limit
     if (!isNew && (verdict || isOpen)) door.leaveLine(row)
@@ -216,13 +214,13 @@ export interface Release {
   readonly freeAt: number
 }
 
-/** Windows are longer by this much, since a handler starts a little later than its claim. */
-export const rateSlackMs = 20
+/** A claimer that promises nothing starts rated work within this time. */
+export const defaultPromptMs = 20
 
-/** The releases that a claim appends: the slots of rates, for the end of their windows. */
-export function releasesAtClaim(limits: readonly Limit[] | null, now: number): readonly Release[] {
+/** The releases that a claim appends: the slots of rates, for the end of their windows. `promptMs`: how late its work may start. */
+export function releasesAtClaim(limits: readonly Limit[] | null, now: number, promptMs = defaultPromptMs): readonly Release[] {
   if (limits === null) return []
-  return limits.flatMap(({ key, perMs }) => (perMs === undefined ? [] : [{ key, slots: 1, freeAt: now + perMs + rateSlackMs }]))
+  return limits.flatMap(({ key, perMs }) => (perMs === undefined ? [] : [{ key, slots: 1, freeAt: now + perMs + promptMs }]))
 }
 
 /** How many of its limits an occurrence keeps between two turns: once it has begun all but its rates, before that none. */

@@ -101,7 +101,7 @@ function look(tx: Transaction, node: string): Look {
   }
 }
 
-function take(tx: Transaction, { kinds, pick, dueBy = tx.now }: ClaimRequest, state: Look, room: number) {
+function take(tx: Transaction, { kinds, pick, dueBy = tx.now, promptMs }: ClaimRequest, state: Look, room: number) {
   const until = Math.min(tx.now, dueBy)
   const door = new SqliteDoor(tx, until, pausesOf(tx, state.pauseRevision))
   const woken = state.wakeAt !== null && state.wakeAt <= tx.now ? wakePaused(tx) : 0
@@ -115,7 +115,7 @@ function take(tx: Transaction, { kinds, pick, dueBy = tx.now }: ClaimRequest, st
       door.pass(entry, verdict)
       moved += 1
     } else {
-      door.claim(entry)
+      door.claim(entry, promptMs)
       taken.push(entry)
     }
   }

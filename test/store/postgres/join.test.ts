@@ -74,7 +74,11 @@ describe.each(Object.entries(libraries))('in a transaction of %s', (_, connect) 
     const { id: before } = await punctual.enqueue('mail', 'old', { idempotencyKey: 'before', delay: '2h' })
     await transact(async ({ tx }) => {
       const { id } = await punctual.enqueue('mail', 'first', { tx, ...live, delay: '1h' })
-      expect(await punctual.enqueue('mail', 'second', { tx, ...live })).toMatchObject({ id, outcome: 'existing', payloadDiffers: true })
+      expect(await punctual.enqueue('mail', 'second', { tx, ...live })).toMatchObject({
+        id,
+        outcome: 'existing',
+        payloadDiffers: true,
+      })
       const moved = await punctual.enqueue('mail', 'first', { tx, ...live, onConflict: 'reschedule', delay: '3h' })
       expect(moved).toMatchObject({ id, outcome: 'moved', payloadDiffers: false })
       const replaced = await punctual.enqueue('mail', 'new', { tx, idempotencyKey: 'before', onConflict: 'replace', delay: '4h' })

@@ -1,16 +1,15 @@
 // The moves of occurrences from one place to another, as rows to write: what memory/state.ts does on maps.
 import { isEnd, type OccurrenceState, stateAfter } from '../../../model/lifecycle.ts'
 import type { Limit } from '../../../model/limit.ts'
-import type { AttemptRecord, TurnRecord } from '../../../model/occurrence.ts'
+import type { AttemptRecord, OccurrenceRecord, TurnRecord } from '../../../model/occurrence.ts'
 import { mayHaveBegun } from '../../../model/turn.ts'
 import { givenUp, keptBetweenTurns } from '../../rules/door.ts'
 import { isPlanned } from '../../rules/verdict.ts'
-import type { OccurrenceRecord } from '../../../model/occurrence.ts'
+import type { Due } from '../../store.ts'
 import { column } from '../connection/arrays.ts'
 import type { Session } from '../connection/session.ts'
-import type { Due } from '../../store.ts'
 import { CountDeltas } from './counts.ts'
-import { type Batch, changeStatement, type ChangeStatement, type Guard, type PartName, type Value } from './parts.ts'
+import { type Batch, type ChangeStatement, changeStatement, type Guard, type PartName, type Value } from './parts.ts'
 
 /** An occurrence on the move. Rows that it had in `ready` or `waiting` have been deleted. */
 export interface Moving {
@@ -29,7 +28,7 @@ export interface Moving {
   readonly line: string | null
 }
 
-/** What a commit changes. */
+/** The changes of one commit. */
 export class Changes {
   /** The store's time; null where the server reads its clock with the statement. */
   readonly now: number | null
@@ -95,10 +94,11 @@ export class Changes {
     this.#add('waiting', [...placeValues({ ...moving, granted: 0 }, isRetrying, moving.dueAt).slice(0, -1), reason, null, wakeAt])
   }
 
-  /** Puts an occurrence back where it was: it was only locked. */
+  /** Puts an occurrence back that was only locked. One that waited for a pause comes to the door again: the pause may be over. */
   putBack(moving: Moving, isRetrying: boolean, wait: { readonly reason: string; readonly wakeAt: number | null } | null): void {
     const values = placeValues(moving, isRetrying, moving.dueAt)
-    if (wait === null) this.#add('ready', values)
+    if (wait?.reason === 'pause') this.takeGrantBack(moving, isRetrying)
+    else if (wait === null) this.#add('ready', values)
     else this.#add('waiting', [...values.slice(0, -1), wait.reason, moving.line, wait.wakeAt])
   }
 
@@ -156,10 +156,6 @@ export class Changes {
     return [...this.#released]
   }
 
-  get isEmpty(): boolean {
-    return this.#batch().size === 0
-  }
-
   #batch(): Batch {
     const deltas = this.counts.rows()
     return new Map([...this.#rows, ...(deltas.length > 0 ? [['deltas', deltas] as const] : [])])
@@ -212,7 +208,9 @@ function placeValues({ ref, series, kind, record, turn, hasBegun, granted }: Mov
 
 function turnValues({ ref, series, dueAt }: Moving, end: TurnRecord): Value[] {
   const { node, startedAt, endedAt, attempt, reason, result } = end
-  const [settings, tasks, error] = [end.settings, end.tasks, end.error].map((value) => (value === null ? null : JSON.stringify(value)))
+  const [settings, tasks, error] = [end.settings, end.tasks, end.error].map((value) =>
+    value === null ? null : JSON.stringify(value),
+  )
   return [
     ...[ref, end.turn, series, dueAt, end.end, node, startedAt, endedAt, attempt],
     ...([settings, tasks, reason, error, result] as Value[]),

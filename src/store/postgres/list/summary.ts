@@ -1,11 +1,11 @@
 // Lines of lists.
 import { isEnd, type OccurrenceState } from '../../../model/lifecycle.ts'
 import type { OccurrenceSummary } from '../../../model/occurrence.ts'
-import { fromJson } from '../../rows/json.ts'
 import { column } from '../connection/arrays.ts'
 import type { Session } from '../connection/session.ts'
 import type { Names } from '../names/names.ts'
 import { standing, stateOfStanding } from '../occurrence/standing.ts'
+import { fromJson } from '../rows/json.ts'
 
 type SummaryRow = [
   ref: number,
@@ -35,11 +35,7 @@ const selectDues = `SELECT m.ref, m.due_at FROM punctual.claim c CROSS JOIN LATE
   WHERE m.ref = ANY($1::bigint[]) ORDER BY c.seq`
 
 /** The lines of these handles, the newest first. */
-export async function readSummaries(
-  session: Session,
-  names: Names,
-  refs: readonly number[],
-): Promise<OccurrenceSummary[]> {
+export async function readSummaries(session: Session, names: Names, refs: readonly number[]): Promise<OccurrenceSummary[]> {
   if (refs.length === 0) return []
   const rows = await session.all<SummaryRow>(selectSummaries, [column(refs)])
   const running = rows.filter(({ 8: state }) => state === 'running').map(([ref]) => ref)

@@ -1,5 +1,5 @@
 // Lists by time. Occurrences lie in the table by their age, and an index knows of each part of the table which instants and which
-// handles it has: so that parts with nothing in the window are passed over, however many there are.
+// handles it has: parts with nothing in the window are passed over, however many there are.
 import { systemClock } from '../../../time/clock.ts'
 import type { OccurrenceFilter } from '../../query.ts'
 import type { Session } from '../connection/session.ts'

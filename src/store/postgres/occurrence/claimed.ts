@@ -54,7 +54,18 @@ export async function readRunning(
     rows.map((row) => row[0]),
   )
   return rows.map((row) => {
-    const { 0: ref, 2: series, 3: form, 10: turn, 11: dueAt, 12: claim, 13: node, 14: startedAt, 15: isCanceled, 16: reason } = row
+    const {
+      0: ref,
+      2: series,
+      3: form,
+      10: turn,
+      11: dueAt,
+      12: claim,
+      13: node,
+      14: startedAt,
+      15: isCanceled,
+      16: reason,
+    } = row
     const record = occurrenceRecord(names, row)
     const { turns } = histories.get(ref) ?? noHistory
     return {

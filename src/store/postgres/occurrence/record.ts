@@ -1,7 +1,8 @@
 // An occurrence as a row: the one place that knows which of its fields are in the form, in columns and in `extra`.
+
+import { definitionOf } from '../../../model/job.ts'
 import type { Limit } from '../../../model/limit.ts'
 import type { OccurrenceRecord } from '../../../model/occurrence.ts'
-import { definitionOf } from '../../../model/job.ts'
 import type { FormFields, Names } from '../names/names.ts'
 
 export const occurrenceColumns =
@@ -20,7 +21,7 @@ export type OccurrenceRow = [
   payload: string | null,
 ]
 
-/** The rare fields. Work with settings of its own has its limits here: their keys may be as many as there are rows. */
+/** The rare fields. Work with own settings has its limits here: their keys may be as many as there are rows. */
 interface Extra {
   readonly settings?: OccurrenceRecord['settings']
   readonly limits?: readonly Limit[] | null

@@ -1,5 +1,5 @@
 // Releases of limit keys. Only a claim grants them: see claim/door.ts.
-import { givenUp } from '../../rules/door.ts'
+import { givenUp, releasesAtClaim } from '../../rules/door.ts'
 import type { Transaction } from '../connection/transaction.ts'
 import type { Entry } from './entry.ts'
 
@@ -18,6 +18,14 @@ export function knock(tx: Transaction, { place, wait }: Entry): void {
 
 function release(tx: Transaction, key: string, slots: 0 | 1): void {
   tx.releases.push({ key, slots, freeAt: tx.now, ref: null })
+}
+
+/** Claimed work takes part in its rates until their windows have passed, or until it is given back without a start. */
+export function countRates(tx: Transaction, { ref, record, turn }: Entry, promptMs: number | undefined): void {
+  const starts = releasesAtClaim(record.limits, tx.now, promptMs)
+  // Starts of earlier turns have happened.
+  if (turn > 1 && starts.length > 0) tx.run('UPDATE punctual_release SET ref = NULL WHERE ref = ?', ref)
+  for (const start of starts) tx.releases.push({ ...start, ref })
 }
 
 /** A start that did not happen takes no part in its rates. */
