@@ -28,17 +28,20 @@ import { unknownJob } from './unknown-job.ts'
 import { UntoldEnds } from './untold-ends.ts'
 import { parseWhen, type When } from './when.ts'
 
+/** The options of `trigger`. */
 export interface TriggerOptions<Payload = unknown> extends KeyOptions {
   /** Default: the job's own payload. */
   payload?: Payload
   tenant?: string
 }
 
+/** The options of `cancel`. */
 export interface CancelOptions {
   reason?: string
   /** A transaction of the caller's: the work is canceled when it commits. Needs a store with the ability `join`; see also `wake`. */
   tx?: Queryable | undefined
 }
+/** `canceled`: it has ended. `canceling`: it runs, and was signaled. `ended`: there was nothing left to cancel. */
 export type CancelOutcome = 'canceled' | 'canceling' | 'ended' | 'unknown'
 export class Commands {
   readonly #engine: Engine

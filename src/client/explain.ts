@@ -17,6 +17,7 @@ import { isKeyed, type OccurrenceTarget, unknownOccurrence, whichOf } from './oc
 import { type Reason, reason } from './reason.ts'
 import { loopReasons, runningReason } from './running-reasons.ts'
 
+/** The answer of `explain`. */
 export interface Explanation {
   readonly subject: 'job' | 'occurrence' | 'store'
   readonly id: string
@@ -24,6 +25,7 @@ export interface Explanation {
   readonly reasons: readonly Reason[]
 }
 
+/** A job or an occurrence that `explain` is about. */
 export type ExplainTarget = AnyDefinition | OccurrenceTarget | { tenant?: string; job: AnyDefinition | string }
 
 const rankedStates = ['pending', 'retrying'] as const

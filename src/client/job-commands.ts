@@ -35,6 +35,7 @@ import { acceptedPayload } from './new-occurrence.ts'
 import { storable } from './storable.ts'
 import { unknownJob } from './unknown-job.ts'
 
+/** The options of `schedule`. */
 export interface ScheduleOptions<Input = unknown> extends SettingsOptions, UpdateOptions {
   /** The job's name. Default: the definition's. */
   name?: string
@@ -44,6 +45,7 @@ export interface ScheduleOptions<Input = unknown> extends SettingsOptions, Updat
   timezone?: string
 }
 
+/** When a change of a job takes hold, and which version it expects. */
 export interface UpdateOptions {
   /** When the change takes hold. Default: as the scheduler says, `immediate`. */
   update?: UpdatePolicy
@@ -51,6 +53,7 @@ export interface UpdateOptions {
   expectedVersion?: number
 }
 
+/** The answer of `schedule`. */
 export interface ScheduleResult {
   readonly id: string
   readonly job: string
@@ -62,6 +65,7 @@ export interface ScheduleResult {
   readonly difference: ScheduleDifference | null
 }
 
+/** The answer of `update`, `reset`, `rollback` and `retire`. */
 export interface UpdateResult {
   readonly version: number
   /** Of a `windowed` change: the instants that differ within the window. */
@@ -75,6 +79,7 @@ export interface JobPatch<Input = unknown> extends SettingsOptions {
   enabled?: boolean
 }
 
+/** A field of a job that a person may change. */
 export type OverridableField = 'schedule' | 'payload' | 'settings' | 'enabled'
 
 export interface JobTarget {

@@ -27,6 +27,7 @@ import { type KeyOptions, storedKey } from './keys.ts'
 import { storable } from './storable.ts'
 import { parseWhen, type When } from './when.ts'
 
+/** The options of `enqueue`. */
 export interface EnqueueOptions
   extends TaskSettingsOptions,
     When,

@@ -70,6 +70,7 @@ export interface Occurrence<Result = unknown, Payload = unknown> extends KeyView
 /** What an occurrence can wait for; `recovery` is the planner's word on an instant that came due while no node was there. */
 export const waitReasons = ['overlap', 'concurrency', 'rate', 'catch-up', 'pause', 'recovery'] as const
 
+/** Why due work does not run. */
 export interface WaitView {
   readonly reason: (typeof waitReasons)[number]
   /** When it is looked at again by itself. */
@@ -78,6 +79,7 @@ export interface WaitView {
   readonly blockers: readonly string[]
 }
 
+/** One task of an occurrence. */
 export interface TaskView {
   /** The same as `ctx.taskRunId`. */
   readonly id: string
@@ -91,6 +93,7 @@ export interface TaskView {
   readonly attempts: readonly AttemptView[]
 }
 
+/** One try of a task. */
 export interface AttemptView {
   /** The same as `ctx.attemptId`. */
   readonly id: string
@@ -104,6 +107,7 @@ export interface AttemptView {
   readonly error: ErrorRecord | null
 }
 
+/** One stay of an occurrence on a node. */
 export interface TurnView {
   readonly turn: number
   readonly end: TurnEnd
@@ -145,6 +149,7 @@ export function occurrenceView(history: OccurrenceHistory, { spec, scheduler, or
   const { id, tenant, job, definition, version, entity, refs, source, priority, replay } = record
   const last = turns.at(-1)
   const starts = [...turns, ...attempts].flatMap(({ startedAt }) => startedAt ?? []).concat(history.runningSince ?? [])
+  const ends = [...turns, ...attempts].map(({ endedAt }) => endedAt)
   const frozen = turns.find((turn) => turn.attempt !== null || turn.tasks !== null)
   const isFirst = state === 'running' && !frozen
   const settings = frozen
@@ -176,9 +181,7 @@ export function occurrenceView(history: OccurrenceHistory, { spec, scheduler, or
     createdAt: new Date(record.createdAt),
     startedAt: starts.length === 0 ? null : new Date(Math.min(...starts)),
     endedAt: hasEnded ? date(last?.endedAt) : null,
-    updatedAt: new Date(
-      Math.max(record.createdAt, ...starts, ...[...turns, ...attempts].map(({ endedAt }) => endedAt), progress?.at ?? 0),
-    ),
+    updatedAt: new Date(Math.max(record.createdAt, ...starts, ...ends, progress?.at ?? 0)),
     payload: decodePayload(record.payload),
     result: state === 'completed' ? resultOf(graph, history, origins) : undefined,
     error: state === 'completed' ? null : (last?.error ?? null),

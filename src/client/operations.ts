@@ -26,6 +26,7 @@ export const backfillModes = ['missing', 'failed', 'all'] as const
 /** Which instants of the range are run: those without a run, those that failed, or every one. */
 export type BackfillMode = (typeof backfillModes)[number]
 
+/** The range of a backfill, and how it runs. */
 export interface BackfillOptions {
   /** Inclusive. */
   from: InstantInput
@@ -49,6 +50,7 @@ export interface BackfillPreview {
   readonly existing: Readonly<Partial<Record<OccurrenceState, number>>>
 }
 
+/** The options of `replay`. */
 export interface ReplayOptions {
   /** Why: kept with the replay. */
   reason: string

@@ -57,6 +57,7 @@ export interface PunctualOptions extends Omit<SettingsOptions, 'concurrency'> {
   random?: () => number
 }
 
+/** The times of a node. */
 export interface NodeOptions {
   /** How often the node sends a heartbeat. Default 5 s. */
   heartbeat?: DurationInput

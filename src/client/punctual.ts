@@ -227,6 +227,7 @@ export class Punctual implements AsyncDisposable {
     return this.#pauses.pause(target, options)
   }
 
+  /** Ends the pause of exactly this target. */
   async resume(target?: PauseTarget): Promise<'resumed' | 'unchanged'> {
     this.#checkOpen()
     return this.#pauses.resume(target)
@@ -334,11 +335,13 @@ export class Punctual implements AsyncDisposable {
     return this.#reads.list(filter)
   }
 
+  /** The number of occurrences in each state: of all, of a tenant or of a job. */
   async counts(filter?: { tenant?: string; job?: AnyDefinition | string }): Promise<Counts> {
     this.#checkOpen()
     return this.#reads.counts(filter)
   }
 
+  /** Where a job stands: whether it is active, paused or running, and its next and last run. */
   async status(job: AnyDefinition | string, options?: { tenant?: string }): Promise<JobStatus> {
     this.#checkOpen()
     return this.#reads.status(job, options)
@@ -393,6 +396,7 @@ export class Punctual implements AsyncDisposable {
     return this.#reads.jobs(filter)
   }
 
+  /** The nodes that the store knows, with their heartbeats. */
   async nodes(): Promise<readonly NodeRecord[]> {
     this.#checkOpen()
     return this.#reads.nodes()
@@ -450,6 +454,7 @@ export class Punctual implements AsyncDisposable {
     return this.#engine.env.events.on(event, listener)
   }
 
+  /** Whether this node does its work, and why not. */
   get health(): Health {
     return this.#engine.health
   }

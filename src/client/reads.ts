@@ -20,6 +20,7 @@ import { type OccurrenceTarget, tenantOf, whichOf } from './occurrence-target.ts
 import { type Occurrence, type OccurrenceLine, occurrenceLine, occurrenceView } from './occurrence-view.ts'
 import { unknownJob } from './unknown-job.ts'
 
+/** Where a job stands. */
 export interface JobStatus {
   /** Now lies within the window of its schedule, which has instants left, and the job is neither disabled nor retired. */
   readonly active: boolean
@@ -34,6 +35,7 @@ export interface JobStatus {
   readonly lastResult: LastResult | null
 }
 
+/** The newest ended run of a job. */
 export interface LastResult {
   readonly id: string
   readonly state: OccurrenceState
@@ -46,6 +48,7 @@ export type EffectiveSettings = Settings
 
 const ranStates: readonly OccurrenceState[] = ['completed', 'failed', 'dead']
 
+/** Many passed-over instants of a job in one record. */
 export interface RangeView {
   readonly tenant: string
   readonly job: string
@@ -56,6 +59,7 @@ export interface RangeView {
   readonly count: number
 }
 
+/** Which jobs to list. */
 export interface JobFilter {
   tenant?: string
   /** Exactly this one. */
@@ -66,6 +70,7 @@ export interface JobFilter {
   limit?: number
 }
 
+/** The number of occurrences in each state. */
 export type Counts = Readonly<Record<OccurrenceState, number>>
 
 export class Reads {

@@ -24,8 +24,10 @@ export const reasonCodes = [
   'next-run',
   'store-unreachable',
 ] as const
+/** The code of a reason. */
 export type ReasonCode = (typeof reasonCodes)[number]
 
+/** One reason of an explanation. */
 export interface Reason {
   readonly code: ReasonCode
   readonly message: string

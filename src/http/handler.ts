@@ -14,6 +14,7 @@ import { occurrenceRoutes } from './routes/occurrences.ts'
 import { statusPageRoutes } from './routes/status-page.ts'
 import { securityHeaders } from './security-headers.ts'
 
+/** The options of `createHandler`. */
 export interface HandlerOptions {
   /** Who may read: false is answered with 401. `/healthz` and `/readyz` tell their bare state to everyone. Default: everyone may. */
   authenticate?: (request: Request) => boolean | Promise<boolean>
