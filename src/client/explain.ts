@@ -216,7 +216,7 @@ function scheduleReason(
   try {
     const schedule = bind(restoreSchedule(job.spec.schedule), job.createdAt)
     if (neverFires(schedule)) return reason('never-fires', `Its schedule never fires: ${schedule.describe()}`)
-    // What code or a person has changed may hold only from later on: until then the version before it has the say.
+    // A change may hold only from a later instant on: until then the version before it is in force.
     const next = isPlannable(job.spec) ? (new Timeline(job, versions).next(now)?.at ?? null) : nextMs(schedule, now)
     if (next === null) return reason('window-over', 'Its schedule has no further instant: its window or its count is over')
     const { start } = job.spec.schedule as { start?: unknown }

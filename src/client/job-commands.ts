@@ -1,4 +1,4 @@
-// What changes jobs: code declares, a person overrides, pauses and rolls back.
+// The calls that change jobs: code declares, a person overrides, pauses and rolls back.
 import { announceVersion, declareJob, effectiveInstant } from '../engine/loops/declaration.ts'
 import { Timeline } from '../engine/loops/timeline.ts'
 import type { Engine } from '../engine/node/engine.ts'
@@ -72,7 +72,7 @@ export interface UpdateResult {
   readonly difference: ScheduleDifference | null
 }
 
-/** What a person may change of a job. */
+/** The fields of a job that a person may change. */
 export interface JobPatch<Input = unknown> extends SettingsOptions {
   schedule?: Schedule | null
   payload?: Input
@@ -179,7 +179,7 @@ export class JobCommands {
     }))
   }
 
-  /** Ends a job that nobody declares any more: its history stays, and declaring it again continues its versions. */
+  /** Ends a job that no code declares any more: its history stays, and declaring it again continues its versions. */
   async retire(job: AnyDefinition | string, options: JobTarget & { by?: string } = {}): Promise<UpdateResult> {
     checkOptions(options, ['tenant', 'by'], 'options of retire')
     const known = await this.#known(job, options.tenant)
@@ -248,7 +248,7 @@ export class JobCommands {
     return new Timeline(job, await this.#engine.env.store.readVersions(job))
   }
 
-  /** What a windowed change has made different; null for other changes. */
+  /** The difference that a windowed change makes; null for other changes. */
   async #difference({ window }: ParsedUpdatePolicy, before: Timeline | null, job: JobRecord): Promise<ScheduleDifference | null> {
     if (window === null || before === null) return null
     const after = await this.#timeline(job)

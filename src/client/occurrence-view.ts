@@ -55,7 +55,7 @@ export interface Occurrence<Result = unknown, Payload = unknown> extends KeyView
   readonly reason: string | null
   /** Why it does not run although it is due; null unless it is `waiting`. */
   readonly wait: WaitView | null
-  /** What it repeats and why, when it is a replay or fills in for another. */
+  /** The run that it repeats, and why: of a replay, and of a backfill of a recorded instant. */
   readonly replay: Replay | null
   /** Of a compressed recovery: the instants this one run stands for. */
   readonly span: { readonly from: Date; readonly to: Date; readonly count: number } | null
@@ -67,7 +67,7 @@ export interface Occurrence<Result = unknown, Payload = unknown> extends KeyView
   readonly turns: readonly TurnView[]
 }
 
-/** What an occurrence can wait for; `recovery` is the planner's word on an instant that came due while no node was there. */
+/** Reasons for waiting. `recovery`: it came due while no node ran, and the planner has not decided yet. */
 export const waitReasons = ['overlap', 'concurrency', 'rate', 'catch-up', 'pause', 'recovery'] as const
 
 /** Why due work does not run. */
@@ -212,7 +212,7 @@ function waitView({ state, wait, blockers }: OccurrenceHistory): WaitView | null
   return { reason: shownReason(wait.reason), until: date(wait.wakeAt), blockers }
 }
 
-/** Whether the job's own catch-up or that of all jobs is in the way is told by `explain`. */
+/** `explain` tells the catch-up of the job from that of all jobs. */
 function shownReason(reason: WaitRecord['reason']): WaitView['reason'] {
   if (reason === 'stranded') return 'recovery'
   return reason === 'catch-up-total' ? 'catch-up' : reason
@@ -236,7 +236,7 @@ function turnView({ turn, end, node, startedAt, endedAt, error, reason }: TurnRe
   return { turn, end, node, startedAt: date(startedAt), endedAt: new Date(endedAt), error, reason }
 }
 
-/** Whatever may start is started at once, so that on a node it runs. */
+/** A node starts every task that may start: it runs. */
 function mayRun({ task, state }: TaskHistory, graph: TaskGraph, all: readonly TaskHistory[]): boolean {
   return (
     state === 'pending' &&

@@ -10,10 +10,10 @@ import { type InstantInput, parseInstant } from '../time/instant.ts'
 import { nameOf } from './job-name.ts'
 import { unknownJob } from './unknown-job.ts'
 
-/** What to pause: a job, a tenant or everything. */
+/** The target of a pause: a job, a tenant or everything. */
 export type PauseTarget = AnyDefinition | string | { tenant?: string; job?: AnyDefinition | string }
 
-/** How long a pause lasts, why, and who asked for it. */
+/** The end of a pause, its reason and its author. */
 export interface PauseOptions {
   reason?: string
   /** The instant at which it ends by itself. */

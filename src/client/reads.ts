@@ -1,4 +1,4 @@
-// What only reads. Lists are the truth; events are hints.
+// The calls that only read. Lists are the truth; events are hints.
 import type { Engine } from '../engine/node/engine.ts'
 import { builtInPrefix } from '../engine/node/registry.ts'
 import { PunctualError } from '../errors.ts'
@@ -254,7 +254,7 @@ export class Reads {
     return (await this.#engine.env.store.readJobs({ tenant, name, limit: 1 }))[0]
   }
 
-  /** Those in force. A pause begins when it is asked for, which may be a moment ahead of this process's idea of now; so may its end. */
+  /** The pauses in force. A pause begins by the store's clock, which may be a moment ahead of this process; so may its end. */
   #pauses(now: number): Promise<readonly PauseRecord[]> {
     return this.#engine.env.store.readPauses({ since: now + 1 })
   }
@@ -276,7 +276,7 @@ function fail(error: Error): never {
   throw error
 }
 
-/** What a node can run, by the names of definitions: built-in ones left out, and each once, in whichever editions. */
+/** The names of the definitions that a node can run, each once, without the built-in ones. */
 function definitionsIn(kinds: readonly string[]): readonly string[] {
   return [...new Set(kinds.map(definitionOf))].filter((name) => !name.startsWith(builtInPrefix))
 }

@@ -1,4 +1,4 @@
-// What becomes of work that has begun: it runs, for long or not, or fails again and again.
+// Reasons for work that has begun: it runs, for long or not, or fails again and again.
 import type { OccurrenceHistory } from '../model/occurrence.ts'
 import { isoText } from '../time/instant.ts'
 import { type Reason, reason } from './reason.ts'

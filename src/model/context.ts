@@ -37,11 +37,11 @@ export interface Context<Payload = unknown, Results = Readonly<Record<string, un
   readonly task: string
   /** The `key` or `idempotencyKey` that it was created under. */
   readonly key: string | null
-  /** What the work is about. */
+  /** The record that the work is about. */
   readonly entity: string | null
   /** Ids of related records. */
   readonly refs: Refs
-  /** What created the occurrence: a schedule, a call, a replay and so on. */
+  /** The origin of the occurrence: a schedule, a call, a replay and so on. */
   readonly source: Source
   /** The id of the occurrence. */
   readonly occurrenceId: string

@@ -76,5 +76,5 @@ export type AttemptState = (typeof attemptStates)[number]
 
 /** What brought an occurrence into being. */
 export const sources = ['schedule', 'manual', 'deferred', 'timer', 'replay', 'recovery', 'backfill'] as const
-/** What created an occurrence. */
+/** The origin of an occurrence. */
 export type Source = (typeof sources)[number]

@@ -20,7 +20,7 @@ import { memory } from '../store/memory/index.ts'
 import type { InstantInput } from '../time/instant.ts'
 import { type ManualClock, manualClock } from './manual-clock.ts'
 
-/** What a test may change of a run. */
+/** Changes that a test makes to a run. */
 export interface RunJobOverrides<Job extends AnyDefinition = AnyDefinition> {
   /** Handlers in place of those of the definition, by task: fakes for what must not run in a test. */
   handlers?: {
@@ -53,7 +53,7 @@ type RunArguments<Job extends AnyDefinition> =
     : [payload: InputOf<Job>, overrides?: RunJobOverrides<Job>]
 
 /**
- * Runs one occurrence of a job to its end, in memory and on a clock of its own: waits between retries and timeouts take no real time.
+ * Runs one occurrence of a job to its end, in memory and on a manual clock: waits between retries and timeouts take no real time.
  * A run that fails resolves too. The job's schedule is left out.
  * @example const { state, results } = await runJob(invoice, { customer: 'acme' })
  */
