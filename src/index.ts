@@ -1,7 +1,7 @@
 import './node-version.ts'
 
 export type { CancelOptions, CancelOutcome, TriggerOptions } from './client/commands.ts'
-export type { ExplainTarget, Explanation, Reason, ReasonCode } from './client/explain.ts'
+export type { ExplainTarget, Explanation } from './client/explain.ts'
 export type { Handle, ResultOptions } from './client/handle.ts'
 export type {
   JobPatch,
@@ -30,6 +30,7 @@ export type { NodeOptions, PunctualOptions } from './client/options.ts'
 export type { PauseOptions, PauseTarget, PauseView } from './client/pauses.ts'
 export { createPunctual, type Punctual } from './client/punctual.ts'
 export type { Counts, EffectiveSettings, JobFilter, JobStatus, LastResult, RangeView } from './client/reads.ts'
+export type { Reason, ReasonCode } from './client/reason.ts'
 export type { Tenant } from './client/tenant.ts'
 export type { When } from './client/when.ts'
 export type { DueSummary } from './engine/node/due-work.ts'
@@ -51,7 +52,7 @@ export {
 export type { EventName, Events, Health, Listener, OccurrenceEvent, TaskEvent } from './model/events.ts'
 export type { AttemptState, OccurrenceState, Source, TaskRunState, TurnEnd } from './model/lifecycle.ts'
 export type { PayloadSchema } from './model/payload.ts'
-export type { ErrorRecord, ExecutionReport, TaskReport } from './model/report.ts'
+export type { AttemptReport, ErrorRecord, ExecutionReport, TaskReport } from './model/report.ts'
 export type { RetryFunction, RetryOptions, RetryQuestion } from './model/retry.ts'
 export type { FailureStrategy, Settings, SettingsOptions, TaskMode, TaskSettingsOptions } from './model/settings.ts'
 export type { ScheduleDifference, UpdatePolicy, UpdateStretch } from './model/update.ts'

@@ -1,4 +1,4 @@
-// What changes something: each command checks what it is given before anything is written.
+// The calls that change something. Each checks its input before anything is written.
 import type { Engine } from '../engine/node/engine.ts'
 import { isTransient } from '../engine/node/transient.ts'
 import { announceUnattendedEnd, isEndNoticed } from '../engine/turn/unattended-end.ts'
@@ -28,17 +28,20 @@ import { unknownJob } from './unknown-job.ts'
 import { UntoldEnds } from './untold-ends.ts'
 import { parseWhen, type When } from './when.ts'
 
+/** The options of `trigger`. */
 export interface TriggerOptions<Payload = unknown> extends KeyOptions {
   /** Default: the job's own payload. */
   payload?: Payload
   tenant?: string
 }
 
+/** The options of `cancel`. */
 export interface CancelOptions {
   reason?: string
-  /** A transaction of the caller's: the work is canceled when it commits. Needs a store with the ability `join`; see also `wake`. */
+  /** Your transaction: the work is canceled when it commits. Needs a store with the ability `join`; see also `wake`. */
   tx?: Queryable | undefined
 }
+/** `canceled`: it has ended. `canceling`: it runs, and was signaled. `ended`: there was nothing left to cancel. */
 export type CancelOutcome = 'canceled' | 'canceling' | 'ended' | 'unknown'
 export class Commands {
   readonly #engine: Engine
@@ -103,7 +106,7 @@ export class Commands {
     return this.#creations.add({ ...row, scheduledAt })
   }
 
-  /** Creates the runs of a backfill: under a limit of their own, each for its instant and by the version that was in force at it. */
+  /** Creates the runs of a backfill, under a separate limit. Each stands for its instant, by the version in force at it. */
   async fill(
     job: JobRecord,
     rows: readonly FillRow[],
@@ -154,7 +157,7 @@ export class Commands {
     return (['canceling', 'canceled', 'ended'] as const).find((outcome) => outcomes.includes(outcome)) ?? 'unknown'
   }
 
-  /** Tells of what was committed in transactions of the caller's. A store that is away need not be told: everybody will look. */
+  /** Announces the commit of a caller's transaction. While the store is away this is not needed: all nodes look by themselves. */
   async wake(): Promise<void> {
     try {
       await this.#engine.open()

@@ -1,6 +1,7 @@
 import type { CreatedRow } from '../store/store.ts'
 import type { DurationInput } from '../time/duration.ts'
 
+/** The options of `result`. */
 export interface ResultOptions {
   /** Rejects with `result.timeout` after this long; the work goes on. Default: waits without an end. */
   timeout?: DurationInput
@@ -10,7 +11,9 @@ export interface ResultOptions {
 
 /** One created or found occurrence. */
 export class Handle<Result = unknown> {
+  /** The id of the occurrence. */
   readonly id: string
+  /** `created`, or what the call found and did: `existing`, `moved`, `replaced`, or `tombstoned` for a key whose record is gone. */
   readonly outcome: CreatedRow['outcome']
   /** The state at the time of the call; null for a key whose record is gone. */
   readonly state: CreatedRow['state']

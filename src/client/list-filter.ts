@@ -6,6 +6,7 @@ import { type InstantInput, parseInstant } from '../time/instant.ts'
 import { nameOf } from './job-name.ts'
 import { type KeyOptions, storedKey } from './keys.ts'
 
+/** Which occurrences to list. */
 export interface ListFilter extends KeyOptions {
   tenant?: string
   job?: AnyDefinition | string

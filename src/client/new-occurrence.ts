@@ -1,4 +1,4 @@
-// What a request to enqueue makes of an occurrence. Everything is checked here, before anything is written.
+// Turns requests into new occurrences. Everything is checked here, before anything is written.
 
 import type { Env } from '../engine/env.ts'
 import { PunctualError } from '../errors.ts'
@@ -27,21 +27,22 @@ import { type KeyOptions, storedKey } from './keys.ts'
 import { storable } from './storable.ts'
 import { parseWhen, type When } from './when.ts'
 
+/** The options of `enqueue`. */
 export interface EnqueueOptions
   extends TaskSettingsOptions,
     When,
     KeyOptions,
     Pick<SettingsOptions, 'executionTimeout' | 'deadLetter' | 'concurrency' | 'rate' | 'startWithin'> {
   tenant?: string
-  /** What the work is about; `cancel({ job, entity })` finds it. The same as `refs.entity`. */
+  /** The record that the work is about; `cancel({ job, entity })` finds it. The same as `refs.entity`. */
   entity?: string
   /** Ids of related records. */
   refs?: Refs
   /** 0–9, lower first. Default 5. */
   priority?: number
-  /** What a key that is taken means: `keep` what is there (default), `reschedule` it, or `replace` its payload too. */
+  /** For a taken key: `keep` the existing work (default), `reschedule` it, or `replace` its payload too. */
   onConflict?: OnConflict
-  /** A transaction of the caller's: the work is there when it commits. Needs a store with the ability `join`; see also `wake`. */
+  /** Your transaction: the work exists when it commits. Needs a store with the ability `join`; see also `wake`. */
   tx?: Queryable | undefined
 }
 
@@ -69,7 +70,7 @@ export async function newOccurrence(env: Env, request: Request, origin?: Origin)
   return rowOf(env, common, request, payload, origin?.id)
 }
 
-/** All or none are valid. What requests one after the other have in common is looked at once. */
+/** All or none are valid. The common part of successive requests is checked once. */
 export async function newOccurrences(env: Env, requests: readonly Request[]): Promise<NewOccurrence[]> {
   const rows: NewOccurrence[] = []
   let common: Common | null = null
@@ -94,7 +95,7 @@ export async function acceptedPayload(definition: AnyDefinition | undefined, pay
   return text
 }
 
-/** What requests share that differ in nothing but key, payload and due time. */
+/** The common part of requests that differ in nothing but key, payload and due time. */
 interface Common {
   readonly definition: AnyDefinition | undefined
   /** Where a limit key is made of the payload: what holds but for that key. */

@@ -26,6 +26,7 @@ export const backfillModes = ['missing', 'failed', 'all'] as const
 /** Which instants of the range are run: those without a run, those that failed, or every one. */
 export type BackfillMode = (typeof backfillModes)[number]
 
+/** The range of a backfill, and how it runs. */
 export interface BackfillOptions {
   /** Inclusive. */
   from: InstantInput
@@ -37,7 +38,7 @@ export interface BackfillOptions {
   tenant?: string
 }
 
-/** What a backfill would do. */
+/** The preview of a backfill. */
 export interface BackfillPreview {
   /** Instants of the schedule in the range. */
   readonly instants: number
@@ -45,10 +46,11 @@ export interface BackfillPreview {
   readonly count: number
   /** The first of those that would be run. */
   readonly first: readonly Date[]
-  /** What is there already, by state. */
+  /** The number of existing runs, by state. */
   readonly existing: Readonly<Partial<Record<OccurrenceState, number>>>
 }
 
+/** The options of `replay`. */
 export interface ReplayOptions {
   /** Why: kept with the replay. */
   reason: string
@@ -149,7 +151,7 @@ export class Operations {
     }
   }
 
-  /** Creates the runs of a range; they run under a limit of their own. The id is that of the operation. */
+  /** Creates the runs of a range, under a separate limit. The id is that of the operation. */
   async backfill(job: AnyDefinition | string, options: BackfillOptions): Promise<CreatedRow & { count: number }> {
     await this.#engine.open()
     const request = parseBackfill(job, options, this.#engine.env.time.now())
@@ -160,7 +162,7 @@ export class Operations {
 
   async #runBackfill({ payload, occurrenceId, signal, progress }: Context<BackfillPayload>): Promise<OperationResult> {
     const { job, ticks, existing } = await this.#survey(payload)
-    // What an earlier turn of this operation has created is not created again.
+    // Runs that an earlier turn of this operation has created are left out.
     const isOwn = ({ at }: Tick) => existing.get(at)?.entity === occurrenceId
     const wanted = ticks.filter((tick) => !isOwn(tick) && isWanted(payload.mode, existing.get(tick.at)))
     let created = ticks.filter(isOwn).length
@@ -253,7 +255,7 @@ export interface FillRow {
   readonly id: string
   readonly at: number
   readonly version: number
-  /** What is run again; null for an instant without a record. */
+  /** The run that is repeated; null for an instant without a record. */
   readonly origin: string | null
 }
 
@@ -271,7 +273,7 @@ function fillRow(
   }
 }
 
-/** What has not come yet is the schedule's, so that the range ends with the present. */
+/** The range ends with the present: the schedule runs what follows. */
 function parseBackfill(job: AnyDefinition | string, options: BackfillOptions, now: number): BackfillPayload {
   checkOptions(options, ['from', 'to', 'mode', 'concurrency', 'tenant'], 'options of backfill')
   const { mode = 'missing', concurrency = 1, tenant = defaultTenant } = options

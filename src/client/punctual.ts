@@ -79,7 +79,7 @@ type ScheduleArguments<Input> = undefined extends Input
 /** A handler registered apart from its definition. Its results are those of earlier tasks, so each may be missing. */
 type HandlerOf<J extends Job> = Handler<PayloadOf<J>, Readonly<Partial<ResultsOf<J>>>>
 
-/** What `createPunctual` returns. */
+/** A scheduler, made by `createPunctual`. */
 export class Punctual implements AsyncDisposable {
   readonly #engine: Engine
   readonly #commands: Commands
@@ -215,7 +215,7 @@ export class Punctual implements AsyncDisposable {
     return this.#jobCommands.rollback(job, version, options)
   }
 
-  /** Ends a job that nobody declares any more; its history stays. */
+  /** Ends a job that no code declares any more; its history stays. */
   async retire(job: AnyDefinition | string, options?: { tenant?: string; by?: string }): Promise<UpdateResult> {
     this.#checkOpen()
     return this.#jobCommands.retire(job, options)
@@ -227,6 +227,7 @@ export class Punctual implements AsyncDisposable {
     return this.#pauses.pause(target, options)
   }
 
+  /** Ends the pause of exactly this target. */
   async resume(target?: PauseTarget): Promise<'resumed' | 'unchanged'> {
     this.#checkOpen()
     return this.#pauses.resume(target)
@@ -257,7 +258,7 @@ export class Punctual implements AsyncDisposable {
     return this.#handle(await this.#operations.replayAll(filter, options))
   }
 
-  /** What a backfill would do: the exact instants, the count, and what is there already. Writes nothing. */
+  /** The preview of a backfill: the exact instants, their count, and existing runs. Writes nothing. */
   async previewBackfill(job: AnyDefinition | string, options: BackfillOptions): Promise<BackfillPreview> {
     this.#checkOpen()
     return this.#operations.previewBackfill(job, options)
@@ -334,11 +335,13 @@ export class Punctual implements AsyncDisposable {
     return this.#reads.list(filter)
   }
 
+  /** The number of occurrences in each state: of all, of a tenant or of a job. */
   async counts(filter?: { tenant?: string; job?: AnyDefinition | string }): Promise<Counts> {
     this.#checkOpen()
     return this.#reads.counts(filter)
   }
 
+  /** Where a job stands: whether it is active, paused or running, and its next and last run. */
   async status(job: AnyDefinition | string, options?: { tenant?: string }): Promise<JobStatus> {
     this.#checkOpen()
     return this.#reads.status(job, options)
@@ -370,7 +373,7 @@ export class Punctual implements AsyncDisposable {
     return this.#reads.versions(job, options)
   }
 
-  /** What differs between two versions of a job, field by field. */
+  /** The differences between two versions of a job, field by field. */
   async diff(
     job: AnyDefinition | string,
     from: number,
@@ -381,7 +384,7 @@ export class Punctual implements AsyncDisposable {
     return this.#reads.diff(job, from, to, options)
   }
 
-  /** Ranges of instants that were passed over and have no records of their own, the newest first. */
+  /** Ranges of passed-over instants without single records, the newest first. */
   async ranges(filter?: { tenant?: string; job?: AnyDefinition | string; limit?: number }): Promise<readonly RangeView[]> {
     this.#checkOpen()
     return this.#reads.ranges(filter)
@@ -393,6 +396,7 @@ export class Punctual implements AsyncDisposable {
     return this.#reads.jobs(filter)
   }
 
+  /** The nodes that the store knows, with their heartbeats. */
   async nodes(): Promise<readonly NodeRecord[]> {
     this.#checkOpen()
     return this.#reads.nodes()
@@ -450,6 +454,7 @@ export class Punctual implements AsyncDisposable {
     return this.#engine.env.events.on(event, listener)
   }
 
+  /** Whether this node does its work, and why not. */
   get health(): Health {
     return this.#engine.health
   }

@@ -62,6 +62,7 @@ export type HookContext<Payload = unknown> = Pick<
   'payload' | 'tenant' | 'job' | 'key' | 'entity' | 'refs' | 'source' | 'occurrenceId' | 'scheduledAt' | 'lastRunAt' | 'log'
 >
 
+/** The options of a task. */
 export interface TaskOptions<
   After extends string = string,
   Mode extends TaskMode = TaskMode,
@@ -203,6 +204,7 @@ export class Definition<
   }
 }
 
+/** A definition of any job. */
 // biome-ignore lint/suspicious/noExplicitAny: a list of definitions holds any payload and any results
 export type AnyDefinition = Definition<any, any, any, any, any, any>
 

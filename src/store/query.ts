@@ -21,6 +21,7 @@ export interface OccurrenceFilter {
   readonly cursor?: string
 }
 
+/** One page of a list. */
 export interface Page<Item> {
   readonly items: readonly Item[]
   /** Asks for the page after this one; null at the end. */

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { defineJob } from '../../src/model/definition.ts'
+import { attemptId, taskRunId } from '../../src/model/ids.ts'
 import { cron } from '../../src/schedule/cron.ts'
 import { interval } from '../../src/schedule/interval.ts'
 import { newCluster, occurrence } from '../support/cluster.ts'
@@ -41,6 +42,7 @@ onEachStore('JS-4 reads', (newDatabase) => {
       createdAt: at,
       startedAt: at,
       endedAt: at,
+      updatedAt: at,
       payload: 'good',
       result: 'fine',
       error: null,
@@ -54,12 +56,31 @@ onEachStore('JS-4 reads', (newDatabase) => {
       settings: expect.objectContaining({ mode: 'sequential', retry: expect.objectContaining({ max: 0 }) }),
       tasks: [
         {
+          id: taskRunId(good.id, 'a'),
           name: 'a',
           state: 'succeeded',
           result: { deep: [1] },
-          attempts: [{ n: 1, state: 'succeeded', turn: 1, startedAt: at, endedAt: at, error: null }],
+          startedAt: at,
+          endedAt: at,
+          attempts: [
+            {
+              id: attemptId(taskRunId(good.id, 'a'), 1),
+              n: 1,
+              state: 'succeeded',
+              turn: 1,
+              startedAt: at,
+              endedAt: at,
+              durationMs: 0,
+              error: null,
+            },
+          ],
         },
-        { name: 'b', state: 'succeeded', result: 'fine', attempts: [expect.objectContaining({ n: 1, state: 'succeeded' })] },
+        expect.objectContaining({
+          name: 'b',
+          state: 'succeeded',
+          result: 'fine',
+          attempts: [expect.objectContaining({ n: 1, state: 'succeeded' })],
+        }),
       ],
       turns: [{ turn: 1, end: 'completed', node: boot, startedAt: at, endedAt: at, error: null, reason: null }],
     })
@@ -77,9 +98,10 @@ onEachStore('JS-4 reads', (newDatabase) => {
       state: 'pending',
       startedAt: null,
       endedAt: null,
+      updatedAt: at,
       node: null,
       settings: null,
-      tasks: [{ name: 'a', state: 'pending', attempts: [] }, {}],
+      tasks: [{ name: 'a', state: 'pending', startedAt: null, endedAt: null, attempts: [] }, {}],
     })
     expect(await reader.get('00000000-0000-0000-0000-000000000000')).toBeNull()
     expect(await reader.get({ job, key: 'k' })).toBeNull()
@@ -97,6 +119,31 @@ onEachStore('JS-4 reads', (newDatabase) => {
     const running = await occurrence(punctual, id)
     expect(running).toMatchObject({ state: 'running', endedAt: null, node: (await punctual.nodes())[0]?.boot })
     expect(running.tasks.map(({ state }) => state)).toEqual(['succeeded', 'running', 'pending'])
+  })
+
+  it('get of the first turn has its settings at once, and its start once a heartbeat or a task has recorded it', async () => {
+    const { node, client, clock } = newCluster({ connect: newDatabase(), start: '2026-03-01T12:00:00Z' })
+    const one = defineJob('one', { timeout: '1h', retry: { max: 7 } }, () => new Promise(() => {}))
+    const several = defineJob('several')
+      .task('a', () => 1)
+      .task('b', () => new Promise(() => {}))
+    const { punctual, probe } = await node({ jobs: [one, several] })
+    const { id } = await punctual.enqueue(one, undefined, { retry: { max: 8 } })
+    const other = await punctual.enqueue(several)
+    await probe.next('task.started', ({ task }) => task === 'b')
+    const at = new Date('2026-03-01T12:00:00Z')
+    const reader = client().punctual
+    const settings = { timeoutMs: 3_600_000, retry: { max: 8 } }
+    expect(await occurrence(reader, id)).toMatchObject({ state: 'running', startedAt: null, updatedAt: at, settings })
+    expect(await occurrence(reader, other.id)).toMatchObject({
+      startedAt: at,
+      tasks: [
+        { startedAt: at, endedAt: at },
+        { startedAt: null, endedAt: null },
+      ],
+    })
+    await clock.advance('20s')
+    expect(await occurrence(reader, id)).toMatchObject({ state: 'running', startedAt: at, updatedAt: at, settings })
   })
 
   it('list filters by tenant, job, state, key, entity and time, newest first, a page at a time', async () => {

@@ -2,6 +2,7 @@ import { PunctualError } from '../../errors.ts'
 import { checkOptions } from '../../model/limits.ts'
 import type { Source } from './connection/database.ts'
 
+/** The options of `postgres`. */
 export interface PostgresOptions {
   /** The schema that holds the tables; made when missing. Default `punctual`. */
   readonly schema?: string
