@@ -60,7 +60,7 @@ onEachStore('JB-11 tasks of an occurrence', (newDatabase) => {
     expect(seen).toContainEqual({ left: { side: 'left' }, right: 7 })
     expect(seen).toContainEqual(['left'])
     const { result, tasks } = await occurrence(punctual, id)
-    expect(result).toBe('LEFT 7')
+    expect(result).toMatchObject({ left: { side: 'left' }, join: 'left 7', last: 'LEFT 7' })
     expect(tasks.map((task) => task.result)).toEqual([{ side: 'left' }, 7, 'left 7', undefined, 'LEFT 7'])
   })
 
