@@ -464,8 +464,10 @@ export class Punctual implements AsyncDisposable {
     return this.#engine.depth
   }
 
+  readonly #wait = (id: string, options?: ResultOptions): Promise<unknown> => this.result(id, options)
+
   #handle<Result>(row: CreatedRow): Handle<Result> {
-    return new Handle(row, (id, options) => this.result(id, options))
+    return new Handle(row, this.#wait)
   }
 
   #declared(definition: AnyDefinition | string): AnyDefinition {
