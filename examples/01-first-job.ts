@@ -6,21 +6,19 @@ import { memory } from 'punctual/memory'
 const greet = defineJob<{ name: string }>('greet').task('say', ({ payload }) => `Hello, ${payload.name}!`)
 
 const punctual = createPunctual({ store: memory(), jobs: [greet] })
-const completed = new Promise((resolve) => punctual.on('occurrence.completed', resolve))
 await punctual.start()
 
 // From now on this process looks for work. enqueue creates an occurrence: one intended run of the job.
-const { id, outcome } = await punctual.enqueue(greet, { name: 'Ada' }, { key: 'ada' })
-console.log(`enqueue: ${outcome}`)
-await completed
+const handle = await punctual.enqueue(greet, { name: 'Ada' }, { idempotencyKey: 'ada' })
+console.log(`enqueue: ${handle.outcome}`)
+console.log(`result:  ${await handle.result()}`)
 
 // All that became of it can be read, here or from any other process on the same store.
-const occurrence = await punctual.get(id)
+const occurrence = await punctual.get(handle.id)
 console.log(`state:   ${occurrence?.state}`)
-console.log(`result:  ${occurrence?.result}`)
 
-// The same key means the same occurrence: nothing is created, nothing runs again.
-const again = await punctual.enqueue(greet, { name: 'Ada' }, { key: 'ada' })
-console.log(`enqueue: ${again.outcome}, the same one: ${again.id === id}`)
+// The same idempotency key means the same occurrence, also after its end: nothing is created, nothing runs again.
+const again = await punctual.enqueue(greet, { name: 'Ada' }, { idempotencyKey: 'ada' })
+console.log(`enqueue: ${again.outcome}, the same one: ${again.id === handle.id}`)
 
 await punctual.close()

@@ -23,6 +23,12 @@ export const errorCodes = [
   'job.conflict',
   'occurrence.unknown',
   'occurrence.conflict',
+  'occurrence.failed',
+  'occurrence.dead',
+  'occurrence.canceled',
+  'occurrence.skipped',
+  'occurrence.missed',
+  'result.timeout',
   'claim.lost',
   'transaction.unsupported',
   'transaction.invalid',
@@ -39,6 +45,7 @@ export const errorCodes = [
   'punctual.stopped',
 ] as const
 
+/** The code of a `PunctualError`. */
 export type ErrorCode = (typeof errorCodes)[number]
 
 /** What a user can act on: the field and the value given, the limits, positions. Always plain data. */

@@ -1,7 +1,8 @@
 import './node-version.ts'
 
-export type { CancelOptions, CancelOutcome, CancelTarget, EnqueueResult, OccurrenceTarget } from './client/commands.ts'
-export type { ExplainTarget, Explanation, Reason, ReasonCode } from './client/explain.ts'
+export type { CancelOptions, CancelOutcome, TriggerOptions } from './client/commands.ts'
+export type { ExplainTarget, Explanation } from './client/explain.ts'
+export type { Handle, ResultOptions } from './client/handle.ts'
 export type {
   JobPatch,
   OverridableField,
@@ -11,8 +12,10 @@ export type {
   UpdateResult,
 } from './client/job-commands.ts'
 export type { FieldChange, JobView, VersionView } from './client/job-view.ts'
+export type { KeyOptions, KeyView } from './client/keys.ts'
 export type { ListFilter } from './client/list-filter.ts'
 export type { EnqueueOptions, EnqueueRequest } from './client/new-occurrence.ts'
+export type { CancelTarget, KeyedTarget, OccurrenceTarget } from './client/occurrence-target.ts'
 export type {
   AttemptView,
   Occurrence,
@@ -22,11 +25,12 @@ export type {
   TurnView,
   WaitView,
 } from './client/occurrence-view.ts'
-export type { BackfillMode, BackfillOptions, BackfillPreview, ReplayOptions } from './client/operations.ts'
+export type { BackfillMode, BackfillOptions, BackfillPreview, OperationResult, ReplayOptions } from './client/operations.ts'
 export type { NodeOptions, PunctualOptions } from './client/options.ts'
 export type { PauseOptions, PauseTarget, PauseView } from './client/pauses.ts'
 export { createPunctual, type Punctual } from './client/punctual.ts'
 export type { Counts, EffectiveSettings, JobFilter, JobStatus, LastResult, RangeView } from './client/reads.ts'
+export type { Reason, ReasonCode } from './client/reason.ts'
 export type { Tenant } from './client/tenant.ts'
 export type { When } from './client/when.ts'
 export type { DueSummary } from './engine/node/due-work.ts'
@@ -48,7 +52,7 @@ export {
 export type { EventName, Events, Health, Listener, OccurrenceEvent, TaskEvent } from './model/events.ts'
 export type { AttemptState, OccurrenceState, Source, TaskRunState, TurnEnd } from './model/lifecycle.ts'
 export type { PayloadSchema } from './model/payload.ts'
-export type { ErrorRecord, ExecutionReport, TaskReport } from './model/report.ts'
+export type { AttemptReport, ErrorRecord, ExecutionReport, TaskReport } from './model/report.ts'
 export type { RetryFunction, RetryOptions, RetryQuestion } from './model/retry.ts'
 export type { FailureStrategy, Settings, SettingsOptions, TaskMode, TaskSettingsOptions } from './model/settings.ts'
 export type { ScheduleDifference, UpdatePolicy, UpdateStretch } from './model/update.ts'

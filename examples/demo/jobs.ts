@@ -49,11 +49,11 @@ export function setup(punctual: Punctual): void {
 }
 
 // One occurrence creates another: this places an order, and its payment may take ten seconds. The key makes it one
-// timeout for an order, however often it is asked for.
+// timeout for an order, however often it is asked for and also after it has run.
 export const order = defineJob('order', { schedule: interval('PT15S') }).task('place', async ({ scheduledAt }) => {
   const number = `order-${Math.floor(scheduledAt.getTime() / 1000)}`
   const punctual = await scheduler.promise
-  await punctual.enqueue(paymentTimeout, { order: number }, { key: number, entity: number, delay: '10s' })
+  await punctual.enqueue(paymentTimeout, { order: number }, { idempotencyKey: number, entity: number, delay: '10s' })
   return number
 })
 

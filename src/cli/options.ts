@@ -34,6 +34,11 @@ export function instantOption(flags: string, description: string): Option {
   )
 }
 
+/** The two kinds of keys, of which a command takes one. */
+export function keyOptions(key: string, idempotencyKey: string): readonly [Option, Option] {
+  return [new Option('--key <key>', key).conflicts('idempotencyKey'), new Option('--idempotency-key <key>', idempotencyKey)]
+}
+
 /** When work is to run. */
 export function whenOptions(): readonly Option[] {
   return [

@@ -1,7 +1,7 @@
 import { PunctualError } from '../errors.ts'
 import type { PostgresOptions } from '../store/postgres/index.ts'
 
-const flags = ['prepare', 'createTables', 'compat'] as const
+const flags = ['prepare', 'createTables'] as const
 const own: readonly string[] = ['schema', 'listenUrl', ...flags]
 /** The parameters that the driver knows. */
 const driverOwn: readonly string[] = [

@@ -1,5 +1,6 @@
 // All that the commands write. Colour only where a terminal shows it: `styleText` heeds NO_COLOR and the stream.
 import { styleText } from 'node:util'
+import type { KeyView } from '../client/keys.ts'
 import { PunctualError } from '../errors.ts'
 import type { OccurrenceState } from '../model/lifecycle.ts'
 
@@ -65,6 +66,11 @@ export function styled(style: Style, text: string): string {
 /** An instant in UTC, to the second. */
 export function instant(at: Date | null | undefined): string {
   return at ? `${at.toISOString().slice(0, 19).replace('T', ' ')}Z` : ''
+}
+
+/** The key of a line, and whether it is one that is remembered. */
+export function keyText({ key, idempotencyKey }: KeyView): string {
+  return key ?? (idempotencyKey === null ? '' : `${idempotencyKey} (idempotent)`)
 }
 
 type Style = 'bold' | 'green' | 'red' | 'blue' | 'yellow'

@@ -1,46 +1,48 @@
-// What changes something: each command checks what it is given before anything is written.
+// The calls that change something. Each checks its input before anything is written.
 import type { Engine } from '../engine/node/engine.ts'
 import { isTransient } from '../engine/node/transient.ts'
 import { announceUnattendedEnd, isEndNoticed } from '../engine/turn/unattended-end.ts'
 import { PunctualError } from '../errors.ts'
 import { type AnyDefinition, Definition } from '../model/definition.ts'
-import { defaultTenant, type JobRecord, type JobSpec } from '../model/job.ts'
-import { checkKey, checkName, checkObject, checkOptions } from '../model/limits.ts'
+import type { JobRecord, JobSpec } from '../model/job.ts'
+import { checkKey, checkObject, checkOptions } from '../model/limits.ts'
 import type { OccurrenceRecord, Replay } from '../model/occurrence.ts'
 import { decodePayload } from '../model/payload.ts'
-import type { CancelRequest, CreatedRow, MoveAnswer, NewOccurrence, Queryable, Which } from '../store/store.ts'
+import type { CreatedRow, MoveAnswer, NewOccurrence, Queryable } from '../store/store.ts'
 import { checkJoin } from './caller-transaction.ts'
 import { Creations } from './creations.ts'
 import { nameOf } from './job-name.ts'
+import type { KeyOptions } from './keys.ts'
 import { newOccurrence, newOccurrences, type Request } from './new-occurrence.ts'
+import {
+  type CancelTarget,
+  cancelTarget,
+  type OccurrenceTarget,
+  shownTarget,
+  tenantOf,
+  unknownOccurrence,
+  whichOf,
+} from './occurrence-target.ts'
 import type { FillRow } from './operations.ts'
 import { unknownJob } from './unknown-job.ts'
 import { UntoldEnds } from './untold-ends.ts'
 import { parseWhen, type When } from './when.ts'
 
-export interface EnqueueResult {
-  readonly id: string
-  readonly outcome: CreatedRow['outcome']
-  /** Where the occurrence stands; null for a key whose record is gone. */
-  readonly state: CreatedRow['state']
-  /** The key was taken, and what is there has another payload. */
-  readonly differs: boolean
+/** The options of `trigger`. */
+export interface TriggerOptions<Payload = unknown> extends KeyOptions {
+  /** Default: the job's own payload. */
+  payload?: Payload
+  tenant?: string
 }
 
-export type CancelTarget =
-  | string
-  | { tenant?: string; job: AnyDefinition | string; key: string }
-  | { tenant?: string; job: AnyDefinition | string; entity: string }
+/** The options of `cancel`. */
 export interface CancelOptions {
   reason?: string
-  /** A transaction of the caller's: the work is canceled when it commits. Needs a store with the ability `join`; see also `wake`. */
+  /** Your transaction: the work is canceled when it commits. Needs a store with the ability `join`; see also `wake`. */
   tx?: Queryable | undefined
 }
+/** `canceled`: it has ended. `canceling`: it runs, and was signaled. `ended`: there was nothing left to cancel. */
 export type CancelOutcome = 'canceled' | 'canceling' | 'ended' | 'unknown'
-export type OccurrenceTarget<Job extends AnyDefinition | string = AnyDefinition | string> =
-  | string
-  | { tenant?: string; job: Job; key: string }
-
 export class Commands {
   readonly #engine: Engine
   readonly #creations: Creations
@@ -52,17 +54,17 @@ export class Commands {
     this.#untold = new UntoldEnds(engine.env)
   }
 
-  async enqueue(request: Request, tx?: Queryable): Promise<EnqueueResult> {
+  async enqueue(request: Request, tx?: Queryable): Promise<CreatedRow> {
     if (tx !== undefined) checkJoin(this.#engine.env.store, tx)
     const row = await newOccurrence(this.#engine.env, request)
     await this.#engine.open()
     if (tx === undefined) return this.#creations.add(row)
     const [answer] = await this.#creations.addAll([row], tx)
-    return answer as EnqueueResult
+    return answer as CreatedRow
   }
 
   /** All or none are valid; the store takes them in as few calls as its limit allows. */
-  async enqueueAll(requests: readonly Request[], options: { tx?: Queryable | undefined } = {}): Promise<EnqueueResult[]> {
+  async enqueueAll(requests: readonly Request[], options: { tx?: Queryable | undefined } = {}): Promise<CreatedRow[]> {
     checkObject(options, 'options of enqueue')
     checkOptions(options, ['tx'], 'options of a bulk enqueue')
     const { tx } = options
@@ -74,13 +76,10 @@ export class Commands {
   }
 
   /** Runs a job once, now, whatever its schedule says. */
-  async trigger(
-    job: AnyDefinition | string,
-    options: { payload?: unknown; key?: string; tenant?: string } = {},
-  ): Promise<EnqueueResult> {
-    checkOptions(options, ['payload', 'key', 'tenant'], 'trigger')
+  async trigger(job: AnyDefinition | string, options: TriggerOptions = {}): Promise<CreatedRow> {
+    checkOptions(options, ['payload', 'key', 'idempotencyKey', 'tenant'], 'trigger')
     const name = nameOf(job)
-    const tenant = options.tenant ?? defaultTenant
+    const tenant = tenantOf(options)
     await this.#engine.open()
     const [known] = await this.#engine.env.store.readJobs({ tenant, name, limit: 1 })
     const definition =
@@ -100,19 +99,19 @@ export class Commands {
   async replay(
     record: OccurrenceRecord,
     { id, replay, spec }: { id: string; replay: Replay; spec: JobSpec | undefined },
-  ): Promise<EnqueueResult> {
+  ): Promise<CreatedRow> {
     const { job, tenant, definition, payload, refs, entity, scheduledAt } = record
     const request = { job, tenant, payload: decodePayload(payload), refs, ...(entity !== null && { entity }) }
     const row = await newOccurrence(this.#engine.env, request, { source: 'replay', definition, id, replay, spec })
     return this.#creations.add({ ...row, scheduledAt })
   }
 
-  /** Creates the runs of a backfill: under a limit of their own, each for its instant and by the version that was in force at it. */
+  /** Creates the runs of a backfill, under a separate limit. Each stands for its instant, by the version in force at it. */
   async fill(
     job: JobRecord,
     rows: readonly FillRow[],
     { operation, limit }: { operation: string; limit: number },
-  ): Promise<readonly EnqueueResult[]> {
+  ): Promise<readonly CreatedRow[]> {
     const { store } = this.#engine.env
     const versions = await store.readVersions(job)
     const created: NewOccurrence[] = []
@@ -158,7 +157,7 @@ export class Commands {
     return (['canceling', 'canceled', 'ended'] as const).find((outcome) => outcomes.includes(outcome)) ?? 'unknown'
   }
 
-  /** Tells of what was committed in transactions of the caller's. A store that is away need not be told: everybody will look. */
+  /** Announces the commit of a caller's transaction. While the store is away this is not needed: all nodes look by themselves. */
   async wake(): Promise<void> {
     try {
       await this.#engine.open()
@@ -202,24 +201,6 @@ export class Commands {
   }
 }
 
-export function whichOf(target: OccurrenceTarget): Which {
-  if (typeof target === 'string') return { id: checkKey(target, 'id') }
-  const where = 'an occurrence is named by its id, or by { tenant?, job, key }; the target'
-  checkObject(target, where)
-  checkOptions(target, ['tenant', 'job', 'key'], where)
-  return { tenant: tenantOf(target), job: nameOf(target.job), key: checkKey(target.key, 'key') }
-}
-
-export function tenantOf({ tenant = defaultTenant }: { tenant?: string }): string {
-  return checkName(tenant, 'tenant')
-}
-
-function cancelTarget(target: CancelTarget): CancelRequest['which'] {
-  if (typeof target !== 'object' || target === null || !('entity' in target)) return whichOf(target)
-  checkOptions(target, ['tenant', 'job', 'entity'], 'the target')
-  return { tenant: tenantOf(target), job: nameOf(target.job), entity: checkKey(target.entity, 'entity') }
-}
-
 function reasonOf(options: { reason?: string }, where: string): string | null {
   checkObject(options, where)
   checkOptions(options, ['reason'], where)
@@ -227,8 +208,10 @@ function reasonOf(options: { reason?: string }, where: string): string | null {
 }
 
 function moveError(answer: Exclude<MoveAnswer, 'moved'>, target: OccurrenceTarget): PunctualError {
-  const what = typeof target === 'string' ? `occurrence ${target}` : `the occurrence with key ${JSON.stringify(target.key)}`
-  if (answer === 'unknown') return new PunctualError('occurrence.unknown', `There is no ${what}`, { target })
+  if (answer === 'unknown') return unknownOccurrence(target)
   const reasons = { running: 'it is running', ended: 'it has ended', 'not-dead': 'it is not dead' } as const
-  return new PunctualError('occurrence.conflict', `Cannot move ${what}: ${reasons[answer]}`, { target, state: answer })
+  return new PunctualError('occurrence.conflict', `Cannot move the ${shownTarget(target)}: ${reasons[answer]}`, {
+    target,
+    state: answer,
+  })
 }

@@ -3,14 +3,14 @@ import { Batcher } from '../engine/record/batcher.ts'
 import { PunctualError } from '../errors.ts'
 import type { CreatedRow, NewOccurrence } from '../store/store.ts'
 
-/** So long may somebody's open transaction hold up what is created. */
+/** The longest wait for an open transaction that blocks a creation. */
 const patienceMs = 10_000
 /** So many calls of one caller are under way at once. */
 const callsAtOnce = 2
 
 /**
- * Creates occurrences, those that are asked for at the same time in one call. What somebody's open transaction holds up leaves
- * the common calls and is tried by itself, one after the other, so that nobody waits for the locks of a stranger.
+ * Creates occurrences; calls of the same moment share one call to the store. Rows that an open transaction blocks leave the shared
+ * calls and are tried alone, one after the other, so no caller waits for the locks of another.
  */
 export class Creations {
   readonly #env: Env
@@ -33,7 +33,7 @@ export class Creations {
   /** Those of one caller, in as few calls as the store's limit allows, and in the caller's transaction when there is one. */
   async addAll(rows: readonly NewOccurrence[], tx?: unknown): Promise<CreatedRow[]> {
     const { store } = this.#env
-    // Of the same key the first counts. What has none is made ready while the store takes in what came before.
+    // Of the same key the first counts. Rows without a key are prepared while the store inserts the rows before.
     const hasOrder = tx !== undefined || rows.some(({ key }) => key !== null)
     const atOnce = hasOrder ? 1 : callsAtOnce
     const chunks = chunksOf(rows, store.batchLimit, atOnce)
@@ -44,7 +44,7 @@ export class Creations {
         const at = next++
         const chunk = chunks[at] as NewOccurrence[]
         try {
-          // In a transaction of the caller's nothing may fail, so that the store waits for as long as the caller does.
+          // In the caller's transaction nothing may fail: the store waits for as long as the caller does.
           answers[at] = await (tx ? store.create(chunk, { tx }).then(({ rows }) => rows) : this.#insist(() => this.#tried(chunk)))
         } catch (error) {
           next = chunks.length
@@ -53,7 +53,7 @@ export class Creations {
       }
     }
     const turns = await Promise.allSettled(Array.from({ length: atOnce }, createInTurn))
-    // Who is told of a failure is told when nothing more comes.
+    // A failure is reported when no call is under way any more.
     const failed = turns.find((turn) => turn.status === 'rejected')
     if (failed) throw failed.reason
     return answers.flat()
@@ -82,7 +82,7 @@ export class Creations {
     }
   }
 
-  /** Null when the store did not want to wait any longer for somebody's transaction. */
+  /** Null when another transaction has blocked the store for too long. */
   async #tried(rows: readonly NewOccurrence[]): Promise<readonly CreatedRow[] | null> {
     const { store, rides } = this.#env
     const ride = rides.rideWith(rows)

@@ -13,41 +13,12 @@ import { bind } from '../schedule/interval.ts'
 import { restoreSchedule } from '../schedule/restore.ts'
 import { neverFires, nextMs } from '../schedule/schedule.ts'
 import { isoText } from '../time/instant.ts'
-import { type OccurrenceTarget, whichOf } from './commands.ts'
 import { nameOf } from './job-name.ts'
+import { isKeyed, type OccurrenceTarget, unknownOccurrence, whichOf } from './occurrence-target.ts'
+import { type Reason, reason } from './reason.ts'
+import { loopReasons, runningReason } from './running-reasons.ts'
 
-export const reasonCodes = [
-  'ended',
-  'running',
-  'not-due',
-  'retrying',
-  'overlap',
-  'concurrency',
-  'rate',
-  'catch-up',
-  'recovery',
-  'paused',
-  'disabled',
-  'retired',
-  'no-schedule',
-  'never-fires',
-  'window-ahead',
-  'window-over',
-  'unknown-schedule',
-  'no-node',
-  'no-handler',
-  'slots-full',
-  'next-run',
-  'store-unreachable',
-] as const
-export type ReasonCode = (typeof reasonCodes)[number]
-
-export interface Reason {
-  readonly code: ReasonCode
-  readonly message: string
-  readonly details: Readonly<Record<string, unknown>>
-}
-
+/** The answer of `explain`. */
 export interface Explanation {
   readonly subject: 'job' | 'occurrence' | 'store'
   readonly id: string
@@ -55,6 +26,7 @@ export interface Explanation {
   readonly reasons: readonly Reason[]
 }
 
+/** A job or an occurrence that `explain` is about. */
 export type ExplainTarget = AnyDefinition | OccurrenceTarget | { tenant?: string; job: AnyDefinition | string }
 
 const rankedStates = ['pending', 'retrying'] as const
@@ -67,7 +39,7 @@ export class Explainer {
     this.#engine = engine
   }
 
-  /** Asks the store about a job (by name, definition or `{ tenant, job }`) or an occurrence (by id or `{ job, key }`). */
+  /** Asks the store about a job (by name, definition or `{ tenant, job }`) or an occurrence (by id, `{ job, key }` or `{ job, idempotencyKey }`). */
   async explain(target: ExplainTarget): Promise<Explanation> {
     try {
       await this.#engine.open()
@@ -85,11 +57,10 @@ export class Explainer {
   async #explain(target: ExplainTarget): Promise<Explanation> {
     const { store } = this.#engine.env
     if (typeof target !== 'string') checkObject(target, 'the target of explain')
-    if (typeof target === 'string' || (!(target instanceof Definition) && 'key' in target)) {
+    if (typeof target === 'string' || (!(target instanceof Definition) && isKeyed(target))) {
       const history = await store.get(whichOf(target))
       if (history) return { subject: 'occurrence', id: history.record.id, reasons: await this.#ofOccurrence(history) }
-      if (typeof target !== 'string')
-        throw new PunctualError('occurrence.unknown', `There is no occurrence with key ${JSON.stringify(target.key)}`, { target })
+      if (typeof target !== 'string') throw unknownOccurrence(target)
     }
     const scope =
       typeof target === 'string' || target instanceof Definition
@@ -104,11 +75,11 @@ export class Explainer {
   }
 
   async #ofOccurrence(history: OccurrenceHistory): Promise<Reason[]> {
-    const { record, state, dueAt, node, turns } = history
+    const { record, state, dueAt, turns } = history
     const now = this.#engine.env.time.now()
     const last = turns.at(-1)
-    if (state === 'running') return [reason('running', `It runs on node ${node}`, { node })]
-    if (state === 'waiting') return [await this.#ofWait(history)]
+    if (state === 'running') return [...loopReasons(history), runningReason(history, now)]
+    if (state === 'waiting') return this.#ofWait(history)
     if (state !== 'pending' && state !== 'retrying') {
       const why = last?.reason ?? last?.error?.message
       return [
@@ -121,6 +92,7 @@ export class Explainer {
     }
     if (state === 'retrying' && dueAt > now)
       return [
+        ...loopReasons(history),
         reason('retrying', `Parked for its next try until ${isoText(dueAt)}${last?.error ? `: ${last.error.message}` : ''}`, {
           until: isoText(dueAt),
           error: last?.error ?? null,
@@ -133,7 +105,25 @@ export class Explainer {
     return lacking ? [lacking] : [await this.#queued(history)]
   }
 
-  async #ofWait({ record, wait, blockers }: OccurrenceHistory): Promise<Reason> {
+  /** A holder of the key may itself wait, such as for a slot: nothing goes on before that one does. */
+  async #ofWait(history: OccurrenceHistory): Promise<Reason[]> {
+    const own = await this.#waitReason(history)
+    const [blocker] = history.blockers
+    const holder = blocker === undefined ? null : await this.#engine.env.store.get({ id: blocker })
+    if (!holder || (holder.state !== 'pending' && holder.state !== 'retrying')) return [own]
+    const [theirs] = await this.#ofOccurrence(holder)
+    if (!theirs) return [own]
+    return [
+      own,
+      {
+        ...theirs,
+        message: `Of occurrence ${blocker}, which holds the key: ${theirs.message}`,
+        details: { ...theirs.details, id: blocker },
+      },
+    ]
+  }
+
+  async #waitReason({ record, wait, blockers }: OccurrenceHistory): Promise<Reason> {
     const details = { key: wait?.key ?? null, blockers, until: wait?.wakeAt == null ? null : isoText(wait.wakeAt) }
     const by = blockers.length > 0 ? ` with ${blockers.join(', ')}` : ''
     switch (wait?.reason) {
@@ -164,9 +154,14 @@ export class Explainer {
     const { items } = await this.#engine.env.store.list({ states: rankedStates, limit: rankedAtMost })
     const ahead = items.filter((other) => other.id !== record.id && other.dueAt <= dueAt).length
     const position = ahead + 1
-    return reason('slots-full', `It is due and waits for a free slot, at about position ${position}`, {
+    const { nodes } = await this.#engine.env.store.nodes()
+    const serving = nodes.filter(({ kinds }) => kinds.includes(record.kind))
+    const slots = serving.map(({ name, running, concurrency }) => ({ node: name, running, concurrency }))
+    const text = slots.map(({ node, running, concurrency }) => `${node} ${running}/${concurrency}`).join(', ')
+    return reason('slots-full', `It is due and waits for a free slot, at about position ${position}; slots in use: ${text}`, {
       position,
       dueAt: isoText(dueAt),
+      slots,
     })
   }
 
@@ -185,7 +180,14 @@ export class Explainer {
       limit: 10,
     })
     const [under] = items
-    if (under?.state === 'running') reasons.push(reason('running', `Occurrence ${under.id} runs now`, { id: under.id }))
+    const history = under && (await store.get({ id: under.id }))
+    if (history?.state === 'running') {
+      const { code, message, details } = runningReason(history, now)
+      reasons.push(
+        reason(code, `Occurrence ${history.record.id}: ${message}`, { ...details, id: history.record.id }),
+        ...loopReasons(history),
+      )
+    } else if (history?.state === 'retrying') reasons.push(...loopReasons(history))
     const lacking = await this.#withoutNode({ definition: job.spec.definition, kind: kindOf(job.spec) })
     if (lacking) reasons.push(lacking)
     reasons.push(scheduleReason(job, { versions: await store.readVersions(job), now, isPaused: pauses.length > 0 }))
@@ -216,7 +218,7 @@ function scheduleReason(
   try {
     const schedule = bind(restoreSchedule(job.spec.schedule), job.createdAt)
     if (neverFires(schedule)) return reason('never-fires', `Its schedule never fires: ${schedule.describe()}`)
-    // What code or a person has changed may hold only from later on: until then the version before it has the say.
+    // A change may hold only from a later instant on: until then the version before it is in force.
     const next = isPlannable(job.spec) ? (new Timeline(job, versions).next(now)?.at ?? null) : nextMs(schedule, now)
     if (next === null) return reason('window-over', 'Its schedule has no further instant: its window or its count is over')
     const { start } = job.spec.schedule as { start?: unknown }
@@ -246,8 +248,4 @@ function pausedReason({ tenant, job, from, to, reason: why, by }: PauseRecord): 
     reason: why,
     by,
   })
-}
-
-function reason(code: ReasonCode, message: string, details: Readonly<Record<string, unknown>> = {}): Reason {
-  return { code, message, details }
 }

@@ -1,4 +1,4 @@
-// What changes jobs: code declares, a person overrides, pauses and rolls back.
+// The calls that change jobs: code declares, a person overrides, pauses and rolls back.
 import { announceVersion, declareJob, effectiveInstant } from '../engine/loops/declaration.ts'
 import { Timeline } from '../engine/loops/timeline.ts'
 import type { Engine } from '../engine/node/engine.ts'
@@ -35,6 +35,7 @@ import { acceptedPayload } from './new-occurrence.ts'
 import { storable } from './storable.ts'
 import { unknownJob } from './unknown-job.ts'
 
+/** The options of `schedule`. */
 export interface ScheduleOptions<Input = unknown> extends SettingsOptions, UpdateOptions {
   /** The job's name. Default: the definition's. */
   name?: string
@@ -44,6 +45,7 @@ export interface ScheduleOptions<Input = unknown> extends SettingsOptions, Updat
   timezone?: string
 }
 
+/** When a change of a job takes hold, and which version it expects. */
 export interface UpdateOptions {
   /** When the change takes hold. Default: as the scheduler says, `immediate`. */
   update?: UpdatePolicy
@@ -51,6 +53,7 @@ export interface UpdateOptions {
   expectedVersion?: number
 }
 
+/** The answer of `schedule`. */
 export interface ScheduleResult {
   readonly id: string
   readonly job: string
@@ -62,19 +65,21 @@ export interface ScheduleResult {
   readonly difference: ScheduleDifference | null
 }
 
+/** The answer of `update`, `reset`, `rollback` and `retire`. */
 export interface UpdateResult {
   readonly version: number
   /** Of a `windowed` change: the instants that differ within the window. */
   readonly difference: ScheduleDifference | null
 }
 
-/** What a person may change of a job. */
+/** The fields of a job that a person may change. */
 export interface JobPatch<Input = unknown> extends SettingsOptions {
   schedule?: Schedule | null
   payload?: Input
   enabled?: boolean
 }
 
+/** A field of a job that a person may change. */
 export type OverridableField = 'schedule' | 'payload' | 'settings' | 'enabled'
 
 export interface JobTarget {
@@ -175,7 +180,7 @@ export class JobCommands {
     }))
   }
 
-  /** Ends a job that nobody declares any more: its history stays, and declaring it again continues its versions. */
+  /** Ends a job that no code declares any more: its history stays, and declaring it again continues its versions. */
   async retire(job: AnyDefinition | string, options: JobTarget & { by?: string } = {}): Promise<UpdateResult> {
     checkOptions(options, ['tenant', 'by'], 'options of retire')
     const known = await this.#known(job, options.tenant)
@@ -244,7 +249,7 @@ export class JobCommands {
     return new Timeline(job, await this.#engine.env.store.readVersions(job))
   }
 
-  /** What a windowed change has made different; null for other changes. */
+  /** The difference that a windowed change makes; null for other changes. */
   async #difference({ window }: ParsedUpdatePolicy, before: Timeline | null, job: JobRecord): Promise<ScheduleDifference | null> {
     if (window === null || before === null) return null
     const after = await this.#timeline(job)

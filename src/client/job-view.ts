@@ -26,11 +26,11 @@ export interface JobView {
   readonly tasks: readonly TaskNode[]
   readonly enabled: boolean
   readonly paused: boolean
-  /** Nobody declares it any more. */
+  /** No code declares it any more. */
   readonly retired: boolean
   /** No live node declares it: it may have been removed from the code. */
   readonly orphaned: boolean
-  /** What a person has changed of what code declares; null for nothing. */
+  /** A person's changes of the declaration; null for none. */
   readonly override: JobOverride | null
   /** The names of those fields; `reset` takes them. */
   readonly overridden: readonly OverridableField[]
@@ -58,7 +58,7 @@ export interface FieldChange {
   readonly to: unknown
 }
 
-/** What is not in the record of a job. */
+/** The parts of a view that the record of a job does not hold. */
 export interface JobFacts {
   /** The scheduler's level of the settings. */
   readonly scheduler: SettingsDiff
@@ -107,7 +107,7 @@ export function versionView({ version, effectiveAt, createdAt, by, spec }: Versi
   }
 }
 
-/** What differs, by dotted field. */
+/** The differences, by dotted field. */
 export function changes(from: unknown, to: unknown, field = ''): FieldChange[] {
   if (JSON.stringify(from) === JSON.stringify(to)) return []
   const isRecord = (value: unknown): value is Record<string, unknown> =>

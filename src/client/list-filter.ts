@@ -4,12 +4,13 @@ import { checkKey, checkName, checkOneOf, checkOptions, checkWhole } from '../mo
 import type { OccurrenceFilter } from '../store/query.ts'
 import { type InstantInput, parseInstant } from '../time/instant.ts'
 import { nameOf } from './job-name.ts'
+import { type KeyOptions, storedKey } from './keys.ts'
 
-export interface ListFilter {
+/** Which occurrences to list. */
+export interface ListFilter extends KeyOptions {
   tenant?: string
   job?: AnyDefinition | string
   state?: OccurrenceState | readonly OccurrenceState[]
-  key?: string
   entity?: string
   /** First due at or after this instant. */
   from?: InstantInput
@@ -21,20 +22,21 @@ export interface ListFilter {
   cursor?: string
 }
 
-const filterNames = ['tenant', 'job', 'state', 'key', 'entity', 'from', 'to', 'limit', 'cursor']
+const filterNames = ['tenant', 'job', 'state', 'key', 'idempotencyKey', 'entity', 'from', 'to', 'limit', 'cursor']
 
 export function parseFilter(filter: ListFilter): OccurrenceFilter {
   checkOptions(filter, filterNames, 'list')
-  const { tenant, job, state, key, entity, from, to, limit = 50, cursor } = filter
+  const { tenant, job, state, entity, from, to, limit = 50, cursor } = filter
   const states = state === undefined ? undefined : typeof state === 'string' ? [state] : state
   if (states !== undefined && !Array.isArray(states)) checkOneOf(states, 'state', occurrenceStates)
   for (const one of states ?? []) checkOneOf(one, 'state', occurrenceStates)
+  const { key, unique } = storedKey(filter)
   return {
     limit: checkWhole(limit, 'limit', 1, 500),
     ...(tenant !== undefined && { tenant: checkName(tenant, 'tenant') }),
     ...(job !== undefined && { job: nameOf(job) }),
     ...(states !== undefined && { states }),
-    ...(key !== undefined && { key: checkKey(key, 'key') }),
+    ...(key !== null && { key, unique }),
     ...(entity !== undefined && { entity: checkKey(entity, 'entity') }),
     ...(from !== undefined && { from: parseInstant(from, 'from') }),
     ...(to !== undefined && { to: parseInstant(to, 'to') }),

@@ -1,4 +1,4 @@
-// What a request to enqueue makes of an occurrence. Everything is checked here, before anything is written.
+// Turns requests into new occurrences. Everything is checked here, before anything is written.
 
 import type { Env } from '../engine/env.ts'
 import { PunctualError } from '../errors.ts'
@@ -11,7 +11,7 @@ import type { Source } from '../model/lifecycle.ts'
 import { limitsFor } from '../model/limit.ts'
 import { hasLimitKeys, limitsOf, withLimits } from '../model/limit-keys.ts'
 import { checkKey, checkName, checkObject, checkOneOf, checkOptions, checkWhole } from '../model/limits.ts'
-import { type Replay, type UniqueKind, uniqueKinds } from '../model/occurrence.ts'
+import type { Replay } from '../model/occurrence.ts'
 import { encodePayload, validatePayload } from '../model/payload.ts'
 import {
   cascade,
@@ -23,27 +23,26 @@ import {
 } from '../model/settings.ts'
 import type { NewOccurrence, OnConflict, Queryable } from '../store/store.ts'
 import { nameOf } from './job-name.ts'
+import { type KeyOptions, storedKey } from './keys.ts'
 import { storable } from './storable.ts'
 import { parseWhen, type When } from './when.ts'
 
+/** The options of `enqueue`. */
 export interface EnqueueOptions
   extends TaskSettingsOptions,
     When,
+    KeyOptions,
     Pick<SettingsOptions, 'executionTimeout' | 'deadLetter' | 'concurrency' | 'rate' | 'startWithin'> {
-  /** Under the same key the work is created once. At most 200 characters. */
-  key?: string
   tenant?: string
-  /** What the work is about; `cancel({ job, entity })` finds it. The same as `refs.entity`. */
+  /** The record that the work is about; `cancel({ job, entity })` finds it. The same as `refs.entity`. */
   entity?: string
   /** Ids of related records. */
   refs?: Refs
   /** 0–9, lower first. Default 5. */
   priority?: number
-  /** How long a key is taken: for as long as it is remembered (`ever`, default), or until its work has ended (`live`). */
-  unique?: UniqueKind
-  /** What a key that is taken means: `keep` what is there (default), `reschedule` it, or `replace` its payload too. */
+  /** For a taken key: `keep` the existing work (default), `reschedule` it, or `replace` its payload too. */
   onConflict?: OnConflict
-  /** A transaction of the caller's: the work is there when it commits. Needs a store with the ability `join`; see also `wake`. */
+  /** Your transaction: the work exists when it commits. Needs a store with the ability `join`; see also `wake`. */
   tx?: Queryable | undefined
 }
 
@@ -71,7 +70,7 @@ export async function newOccurrence(env: Env, request: Request, origin?: Origin)
   return rowOf(env, common, request, payload, origin?.id)
 }
 
-/** All or none are valid. What requests one after the other have in common is looked at once. */
+/** All or none are valid. The common part of successive requests is checked once. */
 export async function newOccurrences(env: Env, requests: readonly Request[]): Promise<NewOccurrence[]> {
   const rows: NewOccurrence[] = []
   let common: Common | null = null
@@ -96,12 +95,12 @@ export async function acceptedPayload(definition: AnyDefinition | undefined, pay
   return text
 }
 
-/** What requests share that differ in nothing but key, payload and due time. */
+/** The common part of requests that differ in nothing but key, payload and due time. */
 interface Common {
   readonly definition: AnyDefinition | undefined
   /** Where a limit key is made of the payload: what holds but for that key. */
   readonly open: Settings | null
-  readonly row: Omit<NewOccurrence, 'id' | 'key' | 'payload' | 'due'>
+  readonly row: Omit<NewOccurrence, 'id' | 'key' | 'unique' | 'payload' | 'due'>
 }
 
 function commonOf(
@@ -111,10 +110,9 @@ function commonOf(
 ): Common {
   const name = nameOf(job)
   checkOptions(options, enqueueNames, `enqueue of job ${JSON.stringify(name)}`)
-  const { tenant = defaultTenant, refs, unique = 'ever', onConflict = 'keep' } = options
+  const { tenant = defaultTenant, refs, onConflict = 'keep' } = options
   checkName(name, 'job')
   checkName(tenant, 'tenant')
-  checkOneOf(unique, 'unique', uniqueKinds)
   checkOneOf(onConflict, 'onConflict', ['keep', 'reschedule', 'replace'])
   const entity = options.entity ?? refs?.entity
   const definition = job instanceof Definition ? job : registry.definition(from.definition)
@@ -127,7 +125,6 @@ function commonOf(
     job: name,
     definition: from.definition,
     source: from.source,
-    unique,
     entity: entity === undefined ? null : checkKey(entity, 'entity'),
     refs: checkRefs(refs),
     settings: own,
@@ -146,19 +143,19 @@ function commonOf(
 function rowOf(
   { clock, randomBytes }: Env,
   { row, definition, open }: Common,
-  { key, delay, runAt, payload: given }: Request,
+  { key, idempotencyKey, delay, runAt, payload: given }: Request,
   payload: string | null,
   id?: string,
 ): NewOccurrence {
-  if (key !== undefined) checkKey(key, 'key')
-  const isDeterministic = key !== undefined && row.unique === 'ever'
-  const ownId = () => (isDeterministic ? keyedId(row.tenant, row.job, key) : uuidV7(Math.floor(clock.wall()), randomBytes))
-  const created = { ...row, id: id ?? ownId(), key: key ?? null, payload, due: parseWhen({ delay, runAt } as When) }
+  const stored = storedKey({ key, idempotencyKey } as KeyOptions)
+  const ownId = () =>
+    idempotencyKey === undefined ? uuidV7(Math.floor(clock.wall()), randomBytes) : keyedId(row.tenant, row.job, idempotencyKey)
+  const created = { ...row, ...stored, id: id ?? ownId(), payload, due: parseWhen({ delay, runAt } as When) }
   if (!open || !definition) return created
   return { ...created, limits: limitsFor({ ...row, settings: withLimits(open, limitsOf(definition, given)) }) }
 }
 
-const ownNames: readonly (keyof Request)[] = ['payload', 'key', 'delay', 'runAt']
+const ownNames: readonly (keyof Request)[] = ['payload', 'key', 'idempotencyKey', 'delay', 'runAt']
 
 /** Whether two requests have the same options in the same order, each with the same value but for those of a row's own. */
 function isAlike(one: Request, other: Request): boolean {
@@ -185,13 +182,13 @@ const occurrenceSettingNames = [
 ] as const
 const enqueueNames = [
   'key',
+  'idempotencyKey',
   'delay',
   'runAt',
   'tenant',
   'entity',
   'refs',
   'priority',
-  'unique',
   'onConflict',
   ...occurrenceSettingNames,
 ]

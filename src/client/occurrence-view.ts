@@ -3,6 +3,7 @@
 import type { Refs } from '../model/context.ts'
 import type { AnyDefinition, InputOf, ResultOf } from '../model/definition.ts'
 import { type AttemptHistory, type TaskHistory, taskHistories } from '../model/history.ts'
+import { attemptId, taskRunId } from '../model/ids.ts'
 import type { JobSpec } from '../model/job.ts'
 import {
   type AttemptState,
@@ -12,25 +13,23 @@ import {
   type TaskRunState,
   type TurnEnd,
 } from '../model/lifecycle.ts'
-import type { OccurrenceHistory, OccurrenceSummary, Replay, TurnRecord, UniqueKind, WaitRecord } from '../model/occurrence.ts'
+import type { OccurrenceHistory, OccurrenceSummary, Replay, TurnRecord, WaitRecord } from '../model/occurrence.ts'
 import { decodePayload } from '../model/payload.ts'
 import type { ErrorRecord } from '../model/report.ts'
-import { cascade, type Settings } from '../model/settings.ts'
-import { type TaskGraph, taskGraph } from '../model/task-graph.ts'
+import { cascade, type Settings, type SettingsDiff } from '../model/settings.ts'
+import { endsOf, type TaskGraph, taskGraph } from '../model/task-graph.ts'
+import { type KeyView, keyView } from './keys.ts'
 
 /** An occurrence of a job that is known to the compiler. */
 export type OccurrenceOf<Job extends AnyDefinition | string> = Occurrence<ResultOf<Job>, InputOf<Job>>
 
 /** One intended run of a job, with all that became of it. */
-export interface Occurrence<Result = unknown, Payload = unknown> {
+export interface Occurrence<Result = unknown, Payload = unknown> extends KeyView {
   readonly id: string
   readonly tenant: string
   readonly job: string
   readonly definition: string
   readonly version: number
-  readonly key: string | null
-  /** How long its key is taken. */
-  readonly unique: UniqueKind
   readonly entity: string | null
   readonly refs: Refs
   readonly state: OccurrenceState
@@ -41,11 +40,14 @@ export interface Occurrence<Result = unknown, Payload = unknown> {
   /** When it is due next, or was last. */
   readonly dueAt: Date
   readonly createdAt: Date
+  /** When it first began. During its first turn it is known once a heartbeat or a finished task has recorded it. */
   readonly startedAt: Date | null
   readonly endedAt: Date | null
+  /** The newest instant that is on record: its creation, a start, the end of an attempt or turn, progress. */
+  readonly updatedAt: Date
   /** As it was given. */
   readonly payload: Payload
-  /** The result of its last task; undefined unless it has completed. */
+  /** The value of its last task, or where it has several last ones the values of all by name; undefined unless it has completed. */
   readonly result: Result | undefined
   readonly error: ErrorRecord | null
   /** The boot id of the node that runs it, or ran it last. */
@@ -53,21 +55,22 @@ export interface Occurrence<Result = unknown, Payload = unknown> {
   readonly reason: string | null
   /** Why it does not run although it is due; null unless it is `waiting`. */
   readonly wait: WaitView | null
-  /** What it repeats and why, when it is a replay or fills in for another. */
+  /** The run that it repeats, and why: of a replay, and of a backfill of a recorded instant. */
   readonly replay: Replay | null
   /** Of a compressed recovery: the instants this one run stands for. */
   readonly span: { readonly from: Date; readonly to: Date; readonly count: number } | null
   readonly failedTasks: number
   readonly progress: { readonly task: string; readonly done: number; readonly message: string | null; readonly at: Date } | null
-  /** What held at its first start; null before it. */
+  /** Those of its first start; null before it. During its first turn they are computed with the settings of this scheduler. */
   readonly settings: Settings | null
   readonly tasks: readonly TaskView[]
   readonly turns: readonly TurnView[]
 }
 
-/** What an occurrence can wait for; `recovery` is the planner's word on an instant that came due while no node was there. */
+/** Reasons for waiting. `recovery`: it came due while no node ran, and the planner has not decided yet. */
 export const waitReasons = ['overlap', 'concurrency', 'rate', 'catch-up', 'pause', 'recovery'] as const
 
+/** Why due work does not run. */
 export interface WaitView {
   readonly reason: (typeof waitReasons)[number]
   /** When it is looked at again by itself. */
@@ -76,22 +79,35 @@ export interface WaitView {
   readonly blockers: readonly string[]
 }
 
+/** One task of an occurrence. */
 export interface TaskView {
+  /** The same as `ctx.taskRunId`. */
+  readonly id: string
   readonly name: string
   readonly state: TaskRunState
   readonly result: unknown
+  /** The start of its first attempt. */
+  readonly startedAt: Date | null
+  /** The end of its last attempt, once no other follows. */
+  readonly endedAt: Date | null
   readonly attempts: readonly AttemptView[]
 }
 
+/** One try of a task. */
 export interface AttemptView {
+  /** The same as `ctx.attemptId`. */
+  readonly id: string
+  /** 1 for the first try of the task. */
   readonly n: number
   readonly state: AttemptState
   readonly turn: number
   readonly startedAt: Date | null
   readonly endedAt: Date | null
+  readonly durationMs: number | null
   readonly error: ErrorRecord | null
 }
 
+/** One stay of an occurrence on a node. */
 export interface TurnView {
   readonly turn: number
   readonly end: TurnEnd
@@ -103,11 +119,10 @@ export interface TurnView {
 }
 
 /** One line of a list. */
-export interface OccurrenceLine {
+export interface OccurrenceLine extends KeyView {
   readonly id: string
   readonly tenant: string
   readonly job: string
-  readonly key: string | null
   readonly entity: string | null
   readonly state: OccurrenceState
   readonly source: Source
@@ -120,13 +135,28 @@ export interface OccurrenceLine {
   readonly error: ErrorRecord | null
 }
 
-export function occurrenceView(history: OccurrenceHistory, spec: Pick<JobSpec, 'tasks'> | null): Occurrence {
+/** The parts of a view that the history does not hold. */
+export interface ViewFacts {
+  readonly spec: Pick<JobSpec, 'tasks' | 'defaults' | 'settings'> | null
+  /** The settings of this scheduler. */
+  readonly scheduler: SettingsDiff
+  /** The runs from which a replay has taken over results, the nearest first. */
+  readonly origins: readonly OccurrenceHistory[]
+}
+
+export function occurrenceView(history: OccurrenceHistory, { spec, scheduler, origins }: ViewFacts): Occurrence {
   const { record, state, dueAt, node, turns, attempts, progress } = history
-  const { id, tenant, job, definition, version, key, unique, entity, refs, source, priority, replay } = record
+  const { id, tenant, job, definition, version, entity, refs, source, priority, replay } = record
   const last = turns.at(-1)
-  const started = turns.find((turn) => turn.startedAt !== null)
+  const starts = [...turns, ...attempts].flatMap(({ startedAt }) => startedAt ?? []).concat(history.runningSince ?? [])
+  const ends = [...turns, ...attempts].map(({ endedAt }) => endedAt)
   const frozen = turns.find((turn) => turn.attempt !== null || turn.tasks !== null)
-  const settings = frozen ? cascade(frozen.settings) : null
+  const isFirst = state === 'running' && !frozen
+  const settings = frozen
+    ? cascade(frozen.settings)
+    : isFirst
+      ? cascade(scheduler, spec?.defaults, spec?.settings, record.settings)
+      : null
   const graph = taskGraph(spec?.tasks ?? [], settings?.mode ?? 'sequential')
   const hasEnded = isEnd(state) || state === 'dead'
   const tasks = taskHistories(graph, turns, attempts, !hasEnded).map((task, _, all) => {
@@ -140,8 +170,7 @@ export function occurrenceView(history: OccurrenceHistory, spec: Pick<JobSpec, '
     job,
     definition,
     version,
-    key,
-    unique,
+    ...keyView(record),
     entity,
     refs,
     source,
@@ -150,10 +179,11 @@ export function occurrenceView(history: OccurrenceHistory, spec: Pick<JobSpec, '
     dueAt: new Date(dueAt),
     scheduledAt: new Date(record.scheduledAt),
     createdAt: new Date(record.createdAt),
-    startedAt: date(started?.startedAt),
+    startedAt: starts.length === 0 ? null : new Date(Math.min(...starts)),
     endedAt: hasEnded ? date(last?.endedAt) : null,
+    updatedAt: new Date(Math.max(record.createdAt, ...starts, ...ends, progress?.at ?? 0)),
     payload: decodePayload(record.payload),
-    result: decodePayload(last?.result ?? null),
+    result: state === 'completed' ? resultOf(graph, history, origins) : undefined,
     error: state === 'completed' ? null : (last?.error ?? null),
     node: node ?? last?.node ?? null,
     reason: last?.reason ?? null,
@@ -163,9 +193,18 @@ export function occurrenceView(history: OccurrenceHistory, spec: Pick<JobSpec, '
     failedTasks: tasks.filter((task) => task.state === 'failed' || task.state === 'timeout').length,
     progress: progress && { ...progress, at: new Date(progress.at) },
     settings,
-    tasks: tasks.map(taskView),
+    tasks: tasks.map((task) => taskView(id, task)),
     turns: turns.map(turnView),
   }
+}
+
+/** The value of the last task; of a graph with several last tasks the values of all tasks, by name. */
+function resultOf(graph: TaskGraph, history: OccurrenceHistory, origins: readonly OccurrenceHistory[]): unknown {
+  if (endsOf(graph).length < 2) return decodePayload(history.turns.at(-1)?.result ?? null)
+  const runs = [history, ...origins].map(({ turns, attempts }) => taskHistories(graph, turns, attempts))
+  const resultIn = (task: string) =>
+    runs.map((tasks) => tasks.find((one) => one.task === task)?.result ?? null).find((result) => result !== null)
+  return Object.fromEntries([...graph.keys()].map((task) => [task, decodePayload(resultIn(task) ?? null)]))
 }
 
 function waitView({ state, wait, blockers }: OccurrenceHistory): WaitView | null {
@@ -173,21 +212,31 @@ function waitView({ state, wait, blockers }: OccurrenceHistory): WaitView | null
   return { reason: shownReason(wait.reason), until: date(wait.wakeAt), blockers }
 }
 
-/** Whether the job's own catch-up or that of all jobs is in the way is told by `explain`. */
+/** `explain` tells the catch-up of the job from that of all jobs. */
 function shownReason(reason: WaitRecord['reason']): WaitView['reason'] {
   if (reason === 'stranded') return 'recovery'
   return reason === 'catch-up-total' ? 'catch-up' : reason
 }
 
-function taskView({ task, state, result, attempts }: TaskHistory): TaskView {
-  return { name: task, state, result: decodePayload(result), attempts: attempts.map(attemptView) }
+function taskView(occurrence: string, { task, state, result, attempts }: TaskHistory): TaskView {
+  const id = taskRunId(occurrence, task)
+  const isOver = state !== 'pending' && state !== 'running'
+  return {
+    id,
+    name: task,
+    state,
+    result: decodePayload(result),
+    startedAt: date(attempts.find(({ startedAt }) => startedAt !== null)?.startedAt),
+    endedAt: isOver ? date(attempts.at(-1)?.endedAt) : null,
+    attempts: attempts.map((attempt) => attemptView(id, attempt)),
+  }
 }
 
 function turnView({ turn, end, node, startedAt, endedAt, error, reason }: TurnRecord): TurnView {
   return { turn, end, node, startedAt: date(startedAt), endedAt: new Date(endedAt), error, reason }
 }
 
-/** Whatever may start is started at once, so that on a node it runs. */
+/** A node starts every task that may start: it runs. */
 function mayRun({ task, state }: TaskHistory, graph: TaskGraph, all: readonly TaskHistory[]): boolean {
   return (
     state === 'pending' &&
@@ -195,9 +244,10 @@ function mayRun({ task, state }: TaskHistory, graph: TaskGraph, all: readonly Ta
   )
 }
 
-export function occurrenceLine(line: OccurrenceSummary): OccurrenceLine {
+export function occurrenceLine({ key, unique, ...line }: OccurrenceSummary): OccurrenceLine {
   return {
     ...line,
+    ...keyView({ key, unique }),
     scheduledAt: new Date(line.scheduledAt),
     dueAt: new Date(line.dueAt),
     createdAt: new Date(line.createdAt),
@@ -206,8 +256,17 @@ export function occurrenceLine(line: OccurrenceSummary): OccurrenceLine {
   }
 }
 
-function attemptView({ n, state, turn, startedAt, endedAt, error }: AttemptHistory): AttemptView {
-  return { n, state, turn, startedAt: date(startedAt), endedAt: date(endedAt), error }
+function attemptView(run: string, { n, state, turn, startedAt, endedAt, error }: AttemptHistory): AttemptView {
+  return {
+    id: attemptId(run, n),
+    n,
+    state,
+    turn,
+    startedAt: date(startedAt),
+    endedAt: date(endedAt),
+    durationMs: startedAt === null || endedAt === null ? null : endedAt - startedAt,
+    error,
+  }
 }
 
 function date(ms: number | null | undefined): Date | null {

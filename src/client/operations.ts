@@ -13,17 +13,20 @@ import type { OccurrenceState } from '../model/lifecycle.ts'
 import { checkKey, checkObject, checkOneOf, checkOptions, checkWhole } from '../model/limits.ts'
 import type { OccurrenceSummary } from '../model/occurrence.ts'
 import type { OccurrenceFilter } from '../store/query.ts'
+import type { CreatedRow } from '../store/store.ts'
 import { type InstantInput, parseInstant } from '../time/instant.ts'
-import { type Commands, type EnqueueResult, type OccurrenceTarget, whichOf } from './commands.ts'
+import type { Commands } from './commands.ts'
 import { hasSucceededSince, type InstantRun, instantRuns } from './instant-runs.ts'
 import { nameOf } from './job-name.ts'
 import { type ListFilter, parseFilter } from './list-filter.ts'
+import { type OccurrenceTarget, unknownOccurrence, whichOf } from './occurrence-target.ts'
 import { unknownJob } from './unknown-job.ts'
 
 export const backfillModes = ['missing', 'failed', 'all'] as const
 /** Which instants of the range are run: those without a run, those that failed, or every one. */
 export type BackfillMode = (typeof backfillModes)[number]
 
+/** The range of a backfill, and how it runs. */
 export interface BackfillOptions {
   /** Inclusive. */
   from: InstantInput
@@ -35,7 +38,7 @@ export interface BackfillOptions {
   tenant?: string
 }
 
-/** What a backfill would do. */
+/** The preview of a backfill. */
 export interface BackfillPreview {
   /** Instants of the schedule in the range. */
   readonly instants: number
@@ -43,10 +46,11 @@ export interface BackfillPreview {
   readonly count: number
   /** The first of those that would be run. */
   readonly first: readonly Date[]
-  /** What is there already, by state. */
+  /** The number of existing runs, by state. */
   readonly existing: Readonly<Partial<Record<OccurrenceState, number>>>
 }
 
+/** The options of `replay`. */
 export interface ReplayOptions {
   /** Why: kept with the replay. */
   reason: string
@@ -54,6 +58,12 @@ export interface ReplayOptions {
   tasks?: readonly string[]
   /** Saying the same again under the same request creates nothing more. */
   request?: string
+}
+
+/** The result of a backfill or of `replayAll`. */
+export interface OperationResult {
+  /** How many runs it has created. */
+  readonly created: number
 }
 
 export const mostInstants = 100_000
@@ -88,13 +98,13 @@ export class Operations {
   }
 
   /** Runs an ended occurrence again, as a new one that is linked to it. */
-  async replay(target: OccurrenceTarget, options: ReplayOptions): Promise<EnqueueResult> {
+  async replay(target: OccurrenceTarget, options: ReplayOptions): Promise<CreatedRow> {
     checkOptions(options, ['reason', 'tasks', 'request'], 'options of replay')
     const reason = checkKey(options?.reason, 'reason')
     const which = whichOf(target)
     await this.#engine.open()
     const history = await this.#engine.env.store.get(which)
-    if (!history) throw new PunctualError('occurrence.unknown', 'There is no such occurrence to replay', { target })
+    if (!history) throw unknownOccurrence(target)
     const { record, state } = history
     if (['pending', 'waiting', 'running', 'retrying'].includes(state)) {
       throw new PunctualError(
@@ -117,7 +127,7 @@ export class Operations {
   }
 
   /** Runs again whatever a filter finds, under one reason. */
-  async replayAll(filter: ListFilter, { reason }: { reason: string }): Promise<EnqueueResult> {
+  async replayAll(filter: ListFilter, { reason }: { reason: string }): Promise<CreatedRow> {
     const parsed = parseFilter({ ...filter, limit: pageSize })
     return this.#commands.enqueue({
       job: `${builtInPrefix}replay`,
@@ -141,8 +151,8 @@ export class Operations {
     }
   }
 
-  /** Creates the runs of a range; they run under a limit of their own. The id is that of the operation. */
-  async backfill(job: AnyDefinition | string, options: BackfillOptions): Promise<EnqueueResult & { count: number }> {
+  /** Creates the runs of a range, under a separate limit. The id is that of the operation. */
+  async backfill(job: AnyDefinition | string, options: BackfillOptions): Promise<CreatedRow & { count: number }> {
     await this.#engine.open()
     const request = parseBackfill(job, options, this.#engine.env.time.now())
     const { count } = await this.previewBackfill(job, options)
@@ -150,9 +160,9 @@ export class Operations {
     return { ...created, count }
   }
 
-  async #runBackfill({ payload, occurrenceId, signal, progress }: Context<BackfillPayload>): Promise<{ created: number }> {
+  async #runBackfill({ payload, occurrenceId, signal, progress }: Context<BackfillPayload>): Promise<OperationResult> {
     const { job, ticks, existing } = await this.#survey(payload)
-    // What an earlier turn of this operation has created is not created again.
+    // Runs that an earlier turn of this operation has created are left out.
     const isOwn = ({ at }: Tick) => existing.get(at)?.entity === occurrenceId
     const wanted = ticks.filter((tick) => !isOwn(tick) && isWanted(payload.mode, existing.get(tick.at)))
     let created = ticks.filter(isOwn).length
@@ -173,7 +183,7 @@ export class Operations {
     return { created }
   }
 
-  async #runReplay({ payload, occurrenceId, signal, progress }: Context<ReplayPayload>): Promise<{ created: number }> {
+  async #runReplay({ payload, occurrenceId, signal, progress }: Context<ReplayPayload>): Promise<OperationResult> {
     let created = 0
     for (let cursor: string | null = null; ; ) {
       signal.throwIfAborted()
@@ -245,7 +255,7 @@ export interface FillRow {
   readonly id: string
   readonly at: number
   readonly version: number
-  /** What is run again; null for an instant without a record. */
+  /** The run that is repeated; null for an instant without a record. */
   readonly origin: string | null
 }
 
@@ -263,7 +273,7 @@ function fillRow(
   }
 }
 
-/** What has not come yet is the schedule's, so that the range ends with the present. */
+/** The range ends with the present: the schedule runs what follows. */
 function parseBackfill(job: AnyDefinition | string, options: BackfillOptions, now: number): BackfillPayload {
   checkObject(options, 'options of backfill')
   checkOptions(options, ['from', 'to', 'mode', 'concurrency', 'tenant'], 'options of backfill')

@@ -12,7 +12,7 @@ import type { Clock } from '../time/clock.ts'
 import { type DurationInput, parseDuration } from '../time/duration.ts'
 import { zoneNamed } from '../time/zone.ts'
 
-/** What `createPunctual` takes. Settings given here are the defaults of every job. */
+/** The options of `createPunctual`. Settings given here are the defaults of every job. */
 export interface PunctualOptions extends Omit<SettingsOptions, 'concurrency'> {
   store: Store
   /** The jobs this process declares. */
@@ -26,7 +26,7 @@ export interface PunctualOptions extends Omit<SettingsOptions, 'concurrency'> {
   /** Occurrences that run at once in the whole cluster. Default: no limit. */
   clusterConcurrency?: number
   /**
-   * What is claimed first of all that is due: by `priority` (default), `fair` across tenants, or by quotas that a function makes of what
+   * The order in which due work is claimed: by `priority` (default), `fair` across tenants, or by quotas that a function makes of what
    * waits. One that throws, or returns none, claims nothing until the next look.
    */
   pick?: 'priority' | 'fair' | ((waiting: readonly BacklogGroup[]) => readonly Quota[])
@@ -48,7 +48,7 @@ export interface PunctualOptions extends Omit<SettingsOptions, 'concurrency'> {
   grace?: DurationInput
   /** How long ended occurrences are kept. Default 30 days. */
   retention?: DurationInput
-  /** How long the ids of pruned occurrences stay taken: what "ever" means for a key. Default 90 days. */
+  /** How long the ids of pruned occurrences stay taken: an `idempotencyKey` is remembered for so long. Default 90 days. */
   keyRetention?: DurationInput
   log?: Logger
   /** For tests: see `manualClock` of `punctual/testing`. */
@@ -57,6 +57,7 @@ export interface PunctualOptions extends Omit<SettingsOptions, 'concurrency'> {
   random?: () => number
 }
 
+/** The times of a node. */
 export interface NodeOptions {
   /** How often the node sends a heartbeat. Default 5 s. */
   heartbeat?: DurationInput

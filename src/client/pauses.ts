@@ -10,8 +10,10 @@ import { type InstantInput, parseInstant } from '../time/instant.ts'
 import { nameOf } from './job-name.ts'
 import { unknownJob } from './unknown-job.ts'
 
+/** The target of a pause: a job, a tenant or everything. */
 export type PauseTarget = AnyDefinition | string | { tenant?: string; job?: AnyDefinition | string }
 
+/** The end of a pause, its reason and its author. */
 export interface PauseOptions {
   reason?: string
   /** The instant at which it ends by itself. */
@@ -21,6 +23,7 @@ export interface PauseOptions {
   by?: string
 }
 
+/** One pause. */
 export interface PauseView {
   readonly tenant: string | null
   readonly job: string | null

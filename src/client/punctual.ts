@@ -8,27 +8,27 @@ import { Rides } from '../engine/record/rides.ts'
 import { Timeouts } from '../engine/turn/timeouts.ts'
 import { PunctualError, shown } from '../errors.ts'
 import type { Handler } from '../model/context.ts'
-import { type AnyDefinition, Definition, type InputOf, type PayloadOf, type ResultsOf } from '../model/definition.ts'
+import {
+  type AnyDefinition,
+  Definition,
+  type InputOf,
+  type PayloadOf,
+  type ResultOf,
+  type ResultsOf,
+} from '../model/definition.ts'
 import { errorText } from '../model/error-record.ts'
 import { Emitter, type EventName, eventNames, type Health, type Listener } from '../model/events.ts'
 import { checkName, checkObject, checkOneOf, checkOptions, checkWhole } from '../model/limits.ts'
 import type { ExecutionReport } from '../model/report.ts'
 import type { Schedule } from '../schedule/schedule.ts'
 import type { Page } from '../store/query.ts'
-import type { NodeRecord, Queryable } from '../store/store.ts'
+import type { CreatedRow, NodeRecord, Queryable } from '../store/store.ts'
 import { systemClock } from '../time/clock.ts'
 import { type DurationInput, parseDuration } from '../time/duration.ts'
 import { type InstantInput, parseInstant } from '../time/instant.ts'
-import {
-  type CancelOptions,
-  type CancelOutcome,
-  type CancelTarget,
-  Commands,
-  type EnqueueResult,
-  type OccurrenceTarget,
-  tenantOf,
-} from './commands.ts'
+import { type CancelOptions, type CancelOutcome, Commands, type TriggerOptions } from './commands.ts'
 import { Explainer, type ExplainTarget, type Explanation } from './explain.ts'
+import { Handle, type ResultOptions } from './handle.ts'
 import {
   JobCommands,
   type JobPatch,
@@ -43,13 +43,15 @@ import type { FieldChange, JobView, VersionView } from './job-view.ts'
 import type { ListFilter } from './list-filter.ts'
 import { guarded, stderrLogger } from './logger.ts'
 import type { EnqueueOptions, EnqueueRequest, Request } from './new-occurrence.ts'
+import { type CancelTarget, type OccurrenceTarget, tenantOf } from './occurrence-target.ts'
 import type { Occurrence, OccurrenceLine, OccurrenceOf } from './occurrence-view.ts'
-import { type BackfillOptions, type BackfillPreview, Operations, type ReplayOptions } from './operations.ts'
+import { type BackfillOptions, type BackfillPreview, type OperationResult, Operations, type ReplayOptions } from './operations.ts'
 import { type PunctualOptions, parseOptions } from './options.ts'
 import { type PauseOptions, Pauses, type PauseTarget, type PauseView } from './pauses.ts'
 import { random, randomBytes } from './random.ts'
 import { type Counts, type EffectiveSettings, type JobFilter, type JobStatus, type RangeView, Reads } from './reads.ts'
 import { Recent } from './recent.ts'
+import { Results } from './results.ts'
 import { Tenant } from './tenant.ts'
 import type { When } from './when.ts'
 
@@ -77,7 +79,7 @@ type ScheduleArguments<Input> = undefined extends Input
 /** A handler registered apart from its definition. Its results are those of earlier tasks, so each may be missing. */
 type HandlerOf<J extends Job> = Handler<PayloadOf<J>, Readonly<Partial<ResultsOf<J>>>>
 
-/** What `createPunctual` returns. */
+/** A scheduler, made by `createPunctual`. */
 export class Punctual implements AsyncDisposable {
   readonly #engine: Engine
   readonly #commands: Commands
@@ -87,6 +89,7 @@ export class Punctual implements AsyncDisposable {
   readonly #explainer: Explainer
   readonly #reads: Reads
   readonly #recent: Recent
+  readonly #results: Results
   #isClosed = false
 
   constructor(given: PunctualOptions) {
@@ -117,6 +120,7 @@ export class Punctual implements AsyncDisposable {
     this.#explainer = new Explainer(this.#engine)
     this.#reads = new Reads(this.#engine)
     this.#recent = new Recent(events)
+    this.#results = new Results(this.#engine, this.#reads)
   }
 
   /** Makes this process a node. Resolves while the store is down, too: `health` tells. */
@@ -136,6 +140,7 @@ export class Punctual implements AsyncDisposable {
   /** Stops, and lets go of the store. */
   async close(): Promise<void> {
     this.#isClosed = true
+    this.#results.close()
     await this.#engine.close()
   }
 
@@ -144,19 +149,22 @@ export class Punctual implements AsyncDisposable {
   }
 
   /** Creates work, once or later. The payload is checked against the job's schema where this process knows it. */
-  async enqueue<const J extends Job>(job: J, ...[payload, options = {}]: EnqueueArguments<InputOf<J>>): Promise<EnqueueResult> {
+  async enqueue<const J extends Job>(
+    job: J,
+    ...[payload, options = {}]: EnqueueArguments<InputOf<J>>
+  ): Promise<Handle<ResultOf<J>>> {
     this.#checkOpen()
     ownNameOf(job)
     checkOptions(options, Object.keys(options ?? {}), 'options of enqueue')
     const { tx, ...rest } = options
-    return this.#commands.enqueue({ ...rest, job, payload }, tx)
+    return this.#handle(await this.#commands.enqueue({ ...rest, job, payload }, tx))
   }
 
   /** Creates many at once: all of them, or none where one is not valid. */
   async enqueueMany<const Jobs extends readonly Job[]>(
     requests: readonly [...{ [At in keyof Jobs]: EnqueueRequest<Jobs[At]> }],
     options?: { tx?: Queryable | undefined },
-  ): Promise<EnqueueResult[]> {
+  ): Promise<{ -readonly [At in keyof Jobs]: Handle<ResultOf<Jobs[At]>> }> {
     this.#checkOpen()
     const given = requests as readonly Request[]
     if (!Array.isArray(given))
@@ -164,7 +172,8 @@ export class Punctual implements AsyncDisposable {
         field: 'requests',
       })
     for (const request of given) if (request?.job !== undefined) ownNameOf(request.job)
-    return this.#commands.enqueueAll(given, options)
+    const rows = await this.#commands.enqueueAll(given, options)
+    return rows.map((row) => this.#handle(row)) as { -readonly [At in keyof Jobs]: Handle<ResultOf<Jobs[At]>> }
   }
 
   /** Gives a job its schedule. Saying the same again writes nothing. */
@@ -206,7 +215,7 @@ export class Punctual implements AsyncDisposable {
     return this.#jobCommands.rollback(job, version, options)
   }
 
-  /** Ends a job that nobody declares any more; its history stays. */
+  /** Ends a job that no code declares any more; its history stays. */
   async retire(job: AnyDefinition | string, options?: { tenant?: string; by?: string }): Promise<UpdateResult> {
     this.#checkOpen()
     return this.#jobCommands.retire(job, options)
@@ -218,6 +227,7 @@ export class Punctual implements AsyncDisposable {
     return this.#pauses.pause(target, options)
   }
 
+  /** Ends the pause of exactly this target. */
   async resume(target?: PauseTarget): Promise<'resumed' | 'unchanged'> {
     this.#checkOpen()
     return this.#pauses.resume(target)
@@ -230,37 +240,35 @@ export class Punctual implements AsyncDisposable {
   }
 
   /** Runs a job now, once, beside its schedule. */
-  async trigger<const J extends Job>(
-    job: J,
-    options?: { payload?: InputOf<J>; key?: string; tenant?: string },
-  ): Promise<EnqueueResult> {
+  async trigger<const J extends Job>(job: J, options?: TriggerOptions<InputOf<J>>): Promise<Handle<ResultOf<J>>> {
     this.#checkOpen()
     ownNameOf(job)
-    return this.#commands.trigger(job, options)
+    return this.#handle(await this.#commands.trigger(job, options))
   }
 
   /** Runs an ended occurrence again, as a new one linked to it: all of it, or some of its tasks. */
-  async replay(target: OccurrenceTarget, options: ReplayOptions): Promise<EnqueueResult> {
+  async replay<const J extends Job = string>(target: OccurrenceTarget<J>, options: ReplayOptions): Promise<Handle<ResultOf<J>>> {
     this.#checkOpen()
-    return this.#operations.replay(target, options)
+    return this.#handle(await this.#operations.replay(target, options))
   }
 
   /** Runs again whatever a filter finds. The id is that of the operation, which shows its progress and can be canceled. */
-  async replayAll(filter: ListFilter, options: { reason: string }): Promise<EnqueueResult> {
+  async replayAll(filter: ListFilter, options: { reason: string }): Promise<Handle<OperationResult>> {
     this.#checkOpen()
-    return this.#operations.replayAll(filter, options)
+    return this.#handle(await this.#operations.replayAll(filter, options))
   }
 
-  /** What a backfill would do: the exact instants, the count, and what is there already. Writes nothing. */
+  /** The preview of a backfill: the exact instants, their count, and existing runs. Writes nothing. */
   async previewBackfill(job: AnyDefinition | string, options: BackfillOptions): Promise<BackfillPreview> {
     this.#checkOpen()
     return this.#operations.previewBackfill(job, options)
   }
 
   /** Creates runs for a range of a job's schedule. The id is that of the operation, which shows its progress and can be canceled. */
-  async backfill(job: AnyDefinition | string, options: BackfillOptions): Promise<EnqueueResult & { count: number }> {
+  async backfill(job: AnyDefinition | string, options: BackfillOptions): Promise<Handle<OperationResult> & { count: number }> {
     this.#checkOpen()
-    return this.#operations.backfill(job, options)
+    const { count, ...row } = await this.#operations.backfill(job, options)
+    return Object.assign(this.#handle<OperationResult>(row), { count })
   }
 
   /** Cancels pending work at once and signals running work (`canceling`). */
@@ -312,17 +320,28 @@ export class Punctual implements AsyncDisposable {
     return found?.definition === first.name ? found : null
   }
 
+  /**
+   * The result of an occurrence, as the `result` of a handle: for an id or a key alone, also in another process.
+   * @example const pdf = await punctual.result({ job: render, idempotencyKey: 'order-42' }, { timeout: '1m' })
+   */
+  async result<const J extends Job = string>(target: OccurrenceTarget<J>, options?: ResultOptions): Promise<ResultOf<J>> {
+    this.#checkOpen()
+    return this.#results.of(target, options) as Promise<ResultOf<J>>
+  }
+
   /** The newest first, a page at a time. */
   async list(filter?: ListFilter): Promise<Page<OccurrenceLine>> {
     this.#checkOpen()
     return this.#reads.list(filter)
   }
 
+  /** The number of occurrences in each state: of all, of a tenant or of a job. */
   async counts(filter?: { tenant?: string; job?: AnyDefinition | string }): Promise<Counts> {
     this.#checkOpen()
     return this.#reads.counts(filter)
   }
 
+  /** Where a job stands: whether it is active, paused or running, and its next and last run. */
   async status(job: AnyDefinition | string, options?: { tenant?: string }): Promise<JobStatus> {
     this.#checkOpen()
     return this.#reads.status(job, options)
@@ -354,7 +373,7 @@ export class Punctual implements AsyncDisposable {
     return this.#reads.versions(job, options)
   }
 
-  /** What differs between two versions of a job, field by field. */
+  /** The differences between two versions of a job, field by field. */
   async diff(
     job: AnyDefinition | string,
     from: number,
@@ -365,7 +384,7 @@ export class Punctual implements AsyncDisposable {
     return this.#reads.diff(job, from, to, options)
   }
 
-  /** Ranges of instants that were passed over and have no records of their own, the newest first. */
+  /** Ranges of passed-over instants without single records, the newest first. */
   async ranges(filter?: { tenant?: string; job?: AnyDefinition | string; limit?: number }): Promise<readonly RangeView[]> {
     this.#checkOpen()
     return this.#reads.ranges(filter)
@@ -377,6 +396,7 @@ export class Punctual implements AsyncDisposable {
     return this.#reads.jobs(filter)
   }
 
+  /** The nodes that the store knows, with their heartbeats. */
   async nodes(): Promise<readonly NodeRecord[]> {
     this.#checkOpen()
     return this.#reads.nodes()
@@ -434,6 +454,7 @@ export class Punctual implements AsyncDisposable {
     return this.#engine.env.events.on(event, listener)
   }
 
+  /** Whether this node does its work, and why not. */
   get health(): Health {
     return this.#engine.health
   }
@@ -441,6 +462,10 @@ export class Punctual implements AsyncDisposable {
   /** How many occurrences run here, and how many claimed ones wait for a slot. */
   get depth(): { running: number; queued: number } {
     return this.#engine.depth
+  }
+
+  #handle<Result>(row: CreatedRow): Handle<Result> {
+    return new Handle(row, (id, options) => this.result(id, options))
   }
 
   #declared(definition: AnyDefinition | string): AnyDefinition {

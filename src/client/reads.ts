@@ -1,4 +1,4 @@
-// What only reads. Lists are the truth; events are hints.
+// The calls that only read. Lists are the truth; events are hints.
 import type { Engine } from '../engine/node/engine.ts'
 import { builtInPrefix } from '../engine/node/registry.ts'
 import { PunctualError } from '../errors.ts'
@@ -6,19 +6,21 @@ import type { AnyDefinition } from '../model/definition.ts'
 import { defaultTenant, definitionOf, isPlannable, type JobRecord, type JobSpec } from '../model/job.ts'
 import type { OccurrenceState } from '../model/lifecycle.ts'
 import { checkName, checkOptions, checkWhole } from '../model/limits.ts'
+import type { OccurrenceHistory } from '../model/occurrence.ts'
 import { covers, type PauseRecord } from '../model/pause.ts'
 import type { ErrorRecord } from '../model/report.ts'
 import { cascade, type Settings } from '../model/settings.ts'
 import type { Page } from '../store/query.ts'
 import type { JobQuery, NodeRecord } from '../store/store.ts'
-import { type OccurrenceTarget, tenantOf, whichOf } from './commands.ts'
 import { decodePlace, encodePlace } from './job-cursor.ts'
 import { nameOf } from './job-name.ts'
 import { changes, type FieldChange, type JobView, jobView, nextRun, type VersionView, versionView } from './job-view.ts'
 import { type ListFilter, parseFilter } from './list-filter.ts'
+import { type OccurrenceTarget, tenantOf, whichOf } from './occurrence-target.ts'
 import { type Occurrence, type OccurrenceLine, occurrenceLine, occurrenceView } from './occurrence-view.ts'
 import { unknownJob } from './unknown-job.ts'
 
+/** Where a job stands. */
 export interface JobStatus {
   /** Now lies within the window of its schedule, which has instants left, and the job is neither disabled nor retired. */
   readonly active: boolean
@@ -33,6 +35,7 @@ export interface JobStatus {
   readonly lastResult: LastResult | null
 }
 
+/** The newest ended run of a job. */
 export interface LastResult {
   readonly id: string
   readonly state: OccurrenceState
@@ -45,6 +48,7 @@ export type EffectiveSettings = Settings
 
 const ranStates: readonly OccurrenceState[] = ['completed', 'failed', 'dead']
 
+/** Many passed-over instants of a job in one record. */
 export interface RangeView {
   readonly tenant: string
   readonly job: string
@@ -55,6 +59,7 @@ export interface RangeView {
   readonly count: number
 }
 
+/** Which jobs to list. */
 export interface JobFilter {
   tenant?: string
   /** Exactly this one. */
@@ -65,6 +70,7 @@ export interface JobFilter {
   limit?: number
 }
 
+/** The number of occurrences in each state. */
 export type Counts = Readonly<Record<OccurrenceState, number>>
 
 export class Reads {
@@ -78,12 +84,26 @@ export class Reads {
     const which = whichOf(target)
     await this.#engine.open()
     const history = await this.#engine.env.store.get(which)
-    if (!history) return null
+    return history && this.view(history)
+  }
+
+  async view(history: OccurrenceHistory): Promise<Occurrence> {
     const { tenant, job, definition } = history.record
-    return occurrenceView(
-      history,
-      (await this.#find(tenant, job))?.spec ?? (await this.#find(defaultTenant, definition))?.spec ?? null,
-    )
+    const spec = (await this.#find(tenant, job))?.spec ?? (await this.#find(defaultTenant, definition))?.spec ?? null
+    const { settings: scheduler } = this.#engine.env.options
+    return occurrenceView(history, { spec, scheduler, origins: await this.#origins(history) })
+  }
+
+  /** The runs from which a replay of single tasks has taken over the results of the others, the nearest first. */
+  async #origins({ record, state }: OccurrenceHistory): Promise<readonly OccurrenceHistory[]> {
+    const origins: OccurrenceHistory[] = []
+    for (let { replay } = record; state === 'completed' && replay?.tasks; ) {
+      const origin: OccurrenceHistory | null = await this.#engine.env.store.get({ id: replay.origin })
+      if (!origin) break
+      origins.push(origin)
+      replay = origin.record.replay
+    }
+    return origins
   }
 
   async list(filter: ListFilter = {}): Promise<Page<OccurrenceLine>> {
@@ -234,7 +254,7 @@ export class Reads {
     return (await this.#engine.env.store.readJobs({ tenant, name, limit: 1 }))[0]
   }
 
-  /** Those in force. A pause begins when it is asked for, which may be a moment ahead of this process's idea of now; so may its end. */
+  /** The pauses in force. A pause begins by the store's clock, which may be a moment ahead of this process; so may its end. */
   #pauses(now: number): Promise<readonly PauseRecord[]> {
     return this.#engine.env.store.readPauses({ since: now + 1 })
   }
@@ -256,7 +276,7 @@ function fail(error: Error): never {
   throw error
 }
 
-/** What a node can run, by the names of definitions: built-in ones left out, and each once, in whichever editions. */
+/** The names of the definitions that a node can run, each once, without the built-in ones. */
 function definitionsIn(kinds: readonly string[]): readonly string[] {
   return [...new Set(kinds.map(definitionOf))].filter((name) => !name.startsWith(builtInPrefix))
 }

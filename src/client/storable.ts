@@ -2,7 +2,7 @@ import { PunctualError } from '../errors.ts'
 import { retryStrategies } from '../model/retry.ts'
 import type { SettingsOptions } from '../model/settings.ts'
 
-/** Settings that go to the store; a function of one's own can only be kept by code. */
+/** Settings that go to the store; a function can only be kept by code. */
 export function storable<Given extends SettingsOptions>(settings: Given, where: string): Given {
   for (const name of ['concurrency', 'rate'] as const) {
     if (typeof (settings[name] as { key?: unknown } | undefined)?.key === 'function')

@@ -1,26 +1,29 @@
 import { PunctualError } from '../errors.ts'
-import type { AnyDefinition, InputOf } from '../model/definition.ts'
+import type { AnyDefinition, InputOf, ResultOf } from '../model/definition.ts'
 import type { ExecutionReport } from '../model/report.ts'
 import type { Schedule } from '../schedule/schedule.ts'
 import type { Page } from '../store/query.ts'
 import type { Queryable } from '../store/store.ts'
-import type { CancelOptions, CancelOutcome, EnqueueResult } from './commands.ts'
+import type { CancelOptions, CancelOutcome, TriggerOptions } from './commands.ts'
 import type { Explanation } from './explain.ts'
+import type { Handle, ResultOptions } from './handle.ts'
 import type { JobPatch, OverridableField, ScheduleOptions, ScheduleResult, UpdateOptions } from './job-commands.ts'
 import type { FieldChange, JobView, VersionView } from './job-view.ts'
 import type { ListFilter } from './list-filter.ts'
 import type { EnqueueOptions, EnqueueRequest } from './new-occurrence.ts'
+import type { CancelTarget, KeyedTarget, OccurrenceTarget } from './occurrence-target.ts'
 import type { Occurrence, OccurrenceLine, OccurrenceOf } from './occurrence-view.ts'
-import type { BackfillOptions, BackfillPreview, ReplayOptions } from './operations.ts'
+import type { BackfillOptions, BackfillPreview, OperationResult, ReplayOptions } from './operations.ts'
 import type { PauseOptions } from './pauses.ts'
 import type { Punctual } from './punctual.ts'
 import type { Counts, EffectiveSettings, JobFilter, JobStatus, RangeView } from './reads.ts'
 import type { When } from './when.ts'
 
 type Job = AnyDefinition | string
-type Bound<Options> = Omit<Options, 'tenant'>
+/** The options of a call without the tenant, which is given. */
+type Bound<Options> = Options extends unknown ? Omit<Options, 'tenant'> : never
 /** An occurrence by its id, or by its job and key. */
-type Target = string | { job: Job; key: string }
+type Target<J extends Job = Job> = string | Bound<KeyedTarget<J>>
 
 /** The API of a scheduler for one tenant. Occurrences and jobs of other tenants do not exist for it. */
 export class Tenant {
@@ -37,17 +40,17 @@ export class Tenant {
     ...[payload, options]: undefined extends InputOf<J>
       ? [payload?: InputOf<J>, options?: Bound<EnqueueOptions>]
       : [payload: InputOf<J>, options?: Bound<EnqueueOptions>]
-  ): Promise<EnqueueResult> {
-    const enqueue = this.#punctual.enqueue as (job: Job, payload: unknown, options: EnqueueOptions) => Promise<EnqueueResult>
+  ): Promise<Handle<ResultOf<J>>> {
+    const enqueue = this.#punctual.enqueue as (job: J, payload: unknown, options: EnqueueOptions) => Promise<Handle<ResultOf<J>>>
     return enqueue.call(this.#punctual, job, payload, this.#bound(options))
   }
 
   async enqueueMany<const Jobs extends readonly Job[]>(
     requests: readonly [...{ [At in keyof Jobs]: Bound<EnqueueRequest<Jobs[At]>> }],
     options?: { tx?: Queryable | undefined },
-  ): Promise<EnqueueResult[]> {
+  ): Promise<{ -readonly [At in keyof Jobs]: Handle<ResultOf<Jobs[At]>> }> {
     const own = (requests as readonly Bound<EnqueueRequest>[]).map((request) => this.#bound(request) as EnqueueRequest)
-    return this.#punctual.enqueueMany(own, options)
+    return this.#punctual.enqueueMany(own, options) as never
   }
 
   async schedule<const J extends Job>(
@@ -85,15 +88,15 @@ export class Tenant {
     return this.#punctual.resume({ tenant: this.name, ...(job !== undefined && { job }) })
   }
 
-  async trigger<const J extends Job>(job: J, options?: { payload?: InputOf<J>; key?: string }): Promise<EnqueueResult> {
+  async trigger<const J extends Job>(job: J, options?: Bound<TriggerOptions<InputOf<J>>>): Promise<Handle<ResultOf<J>>> {
     return this.#punctual.trigger<J>(job, this.#bound(options))
   }
 
-  async replay(target: Target, options: ReplayOptions): Promise<EnqueueResult> {
+  async replay<const J extends Job = string>(target: Target<J>, options: ReplayOptions): Promise<Handle<ResultOf<J>>> {
     return this.#punctual.replay(await this.#own(target), options)
   }
 
-  async replayAll(filter: Bound<ListFilter>, options: { reason: string }): Promise<EnqueueResult> {
+  async replayAll(filter: Bound<ListFilter>, options: { reason: string }): Promise<Handle<OperationResult>> {
     return this.#punctual.replayAll(this.#bound(filter), options)
   }
 
@@ -101,12 +104,12 @@ export class Tenant {
     return this.#punctual.previewBackfill(job, this.#bound(options) as BackfillOptions)
   }
 
-  async backfill(job: Job, options: Bound<BackfillOptions>): Promise<EnqueueResult & { count: number }> {
+  async backfill(job: Job, options: Bound<BackfillOptions>): Promise<Handle<OperationResult> & { count: number }> {
     return this.#punctual.backfill(job, this.#bound(options) as BackfillOptions)
   }
 
   async cancel(target: Target | { job: Job; entity: string }, options?: CancelOptions): Promise<CancelOutcome> {
-    if (typeof target !== 'string') return this.#punctual.cancel(this.#bound(target), options)
+    if (typeof target !== 'string') return this.#punctual.cancel(this.#bound(target) as CancelTarget, options)
     return (await this.get(target)) ? this.#punctual.cancel(target, options) : 'unknown'
   }
 
@@ -123,13 +126,17 @@ export class Tenant {
   }
 
   async get<const J extends AnyDefinition>(job: J, id: string): Promise<OccurrenceOf<J> | null>
-  async get<const J extends Job = string>(target: string | { job: J; key: string }): Promise<OccurrenceOf<J> | null>
+  async get<const J extends Job = string>(target: Target<J>): Promise<OccurrenceOf<J> | null>
   async get(first: Target | AnyDefinition, id?: string): Promise<Occurrence | null> {
     const found =
       id !== undefined
         ? await this.#punctual.get(first as AnyDefinition, id)
-        : await this.#punctual.get(typeof first === 'string' ? first : this.#bound(first as { job: Job; key: string }))
+        : await this.#punctual.get(typeof first === 'string' ? first : (this.#bound(first as Bound<KeyedTarget>) as KeyedTarget))
     return found?.tenant === this.name ? found : null
+  }
+
+  async result<const J extends Job = string>(target: Target<J>, options?: ResultOptions): Promise<ResultOf<J>> {
+    return this.#punctual.result(await this.#own(target), options)
   }
 
   async list(filter?: Bound<ListFilter>): Promise<Page<OccurrenceLine>> {
@@ -148,7 +155,7 @@ export class Tenant {
     return this.#punctual.settings(job, task, { tenant: this.name })
   }
 
-  async explain(target: string | { job: Job; key?: string }): Promise<Explanation> {
+  async explain(target: Target | { job: Job }): Promise<Explanation> {
     if (typeof target !== 'string') return this.#punctual.explain(this.#bound(target) as Parameters<Punctual['explain']>[0])
     return (await this.get(target)) ? this.#punctual.explain(target) : this.#punctual.explain({ tenant: this.name, job: target })
   }
@@ -187,8 +194,8 @@ export class Tenant {
   }
 
   /** The target, which must be of this tenant. */
-  async #own(target: Target) {
-    if (typeof target !== 'string') return this.#bound(target)
+  async #own<J extends Job>(target: Target<J>): Promise<OccurrenceTarget<J>> {
+    if (typeof target !== 'string') return this.#bound(target) as unknown as KeyedTarget<J>
     if (await this.get(target)) return target
     throw new PunctualError('occurrence.unknown', `There is no occurrence ${target} in tenant ${JSON.stringify(this.name)}`, {
       target,

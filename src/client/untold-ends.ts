@@ -4,7 +4,7 @@ import { announceUnattendedEnd, isEndNoticed } from '../engine/turn/unattended-e
 /** A transaction that is open for longer, or was rolled back, is not looked for any more. */
 const keptMs = 60_000
 
-/** Pending work that was canceled in transactions of the caller's: whether it has ended is seen after the commit. */
+/** Pending work that was canceled in a caller's transaction. Its end is visible after the commit. */
 export class UntoldEnds {
   readonly #env: Env
   /** When each was canceled, by its id, the oldest first. */
@@ -20,11 +20,11 @@ export class UntoldEnds {
     for (const id of ids) this.#canceledAt.set(id, this.#env.clock.mono())
   }
 
-  /** Runs the hooks and tells of those that have ended. The others may be in a transaction that is still open, and are kept. */
+  /** Runs the hooks and emits the events of ended work. The rest may be in an open transaction, and is kept. */
   async announce(): Promise<void> {
     this.#forget()
     for (const [id, at] of [...this.#canceledAt]) {
-      // Taken out first, so that no other call tells of the same.
+      // Taken out first: no other call may announce the same.
       if (!this.#canceledAt.delete(id)) continue
       let isTold = false
       try {

@@ -2,7 +2,7 @@ import type { Context } from 'hono'
 import { type ErrorCode, type ErrorDetails, PunctualError } from '../errors.ts'
 import type { Logger } from '../model/context.ts'
 
-/** What only a request can get wrong, or a response must not tell. */
+/** Codes that only HTTP has. */
 type HttpErrorCode = 'route.unknown' | 'method.unsupported' | 'access.refused' | 'request.failed'
 type RefusalStatus = 400 | 401 | 404 | 405 | 409 | 413 | 500 | 503
 

@@ -14,8 +14,9 @@ import { occurrenceRoutes } from './routes/occurrences.ts'
 import { statusPageRoutes } from './routes/status-page.ts'
 import { securityHeaders } from './security-headers.ts'
 
+/** The options of `createHandler`. */
 export interface HandlerOptions {
-  /** Who may read: false is answered with 401. `/healthz` and `/readyz` tell their bare state to everyone. Default: everyone may. */
+  /** Decides whether a request may read: anything but true is answered with 401. `/healthz` and `/readyz` show their bare state to everyone. Default: all may read. */
   authenticate?: (request: Request) => boolean | Promise<boolean>
   /** Where the handler is mounted, such as `/punctual`. Default: the root. */
   basePath?: string

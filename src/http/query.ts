@@ -1,6 +1,6 @@
 import { PunctualError } from '../errors.ts'
 
-/** The parameters of a request. Unknown and repeated ones are refused, so that a mistyped filter never means "everything". */
+/** The parameters of a request. Unknown and repeated ones are refused: a mistyped filter must not mean "everything". */
 export function readQuery<const Name extends string>(url: string, allowed: readonly Name[]): Partial<Record<Name, string>> {
   const query: Partial<Record<Name, string>> = {}
   for (const [name, value] of new URL(url).searchParams) {

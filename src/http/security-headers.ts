@@ -9,7 +9,7 @@ const headers: Readonly<Record<string, string>> = {
   'Cache-Control': 'no-store',
 }
 
-/** Set before anything else, so that refusals and failures carry them too. */
+/** Set first: refusals and failures need them too. */
 export const securityHeaders: MiddlewareHandler = async (c, next) => {
   for (const [name, value] of Object.entries(headers)) c.header(name, value)
   await next()

@@ -1,4 +1,4 @@
-/** The style of the status page. It is served as a file, so that the page needs no inline style. */
+/** The style of the status page. It is served as a file: the page needs no inline style. */
 export const statusStyle = `:root { color-scheme: light dark; --line: light-dark(#ddd, #3a3a3a); --soft: light-dark(#f3f3f3, #262626); }
 body { font: 15px/1.5 system-ui, sans-serif; max-width: 72rem; margin: 0 auto; padding: 1rem; }
 header { display: flex; align-items: baseline; gap: 1rem; flex-wrap: wrap; }

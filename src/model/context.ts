@@ -15,6 +15,7 @@ export interface Logger {
 /** Why `ctx.signal` was aborted. */
 export type AbortReason = 'timeout' | 'cancel' | 'shutdown' | 'lost' | 'peer-failed'
 
+/** The options of `ctx.fail`. */
 export interface FailOptions {
   /** False: this failure is final, whatever retries are left. */
   retryable?: boolean
@@ -24,20 +25,33 @@ export interface FailOptions {
 
 /** What a task's handler is given. */
 export interface Context<Payload = unknown, Results = Readonly<Record<string, unknown>>> {
+  /** The payload, as the schema of the job returns it. */
   readonly payload: Payload
   /** The results of the tasks named in `after`; undefined for one that failed under `continue`. */
   readonly results: Results
+  /** The tenant of the job. */
   readonly tenant: string
+  /** The name of the job. */
   readonly job: string
+  /** The name of the task. */
   readonly task: string
+  /** The `key` or `idempotencyKey` that it was created under. */
   readonly key: string | null
+  /** The record that the work is about. */
   readonly entity: string | null
+  /** Ids of related records. */
   readonly refs: Refs
+  /** The origin of the occurrence: a schedule, a call, a replay and so on. */
   readonly source: Source
+  /** The id of the occurrence. */
   readonly occurrenceId: string
+  /** The version of the job that the occurrence belongs to; 0 where the job is not declared in its tenant. */
+  readonly version: number
   /** The id of the occurrence that this one repeats: for a replay, and for a backfill of an instant that has a record. Else null. */
   readonly replayOf: string | null
+  /** The id of this task in this occurrence, the same for all its attempts. */
   readonly taskRunId: string
+  /** The id of this attempt. */
   readonly attemptId: string
   /** The same for every attempt of this task run: hand it to systems that drop duplicates. */
   readonly idempotencyKey: string
@@ -57,6 +71,7 @@ export interface Context<Payload = unknown, Results = Readonly<Record<string, un
   readonly lastRunAt: Date | null
   /** Aborts with an `AbortReason` as its `reason.code`; a handler that goes on regardless is written off. */
   readonly signal: AbortSignal
+  /** The logger of the scheduler, with the ids of the run added to each line. */
   readonly log: Logger
   /** Records how far the task has come, from 0 to 1, with an optional message. */
   progress(done: number, message?: string): void
@@ -70,6 +85,7 @@ export interface Context<Payload = unknown, Results = Readonly<Record<string, un
   transaction<Tx, Value>(work: (tx: Tx) => Value | Promise<Value>): Promise<Value>
 }
 
+/** The code of a task. */
 export type Handler<Payload = unknown, Results = Readonly<Record<string, unknown>>, Result = unknown> = (
   ctx: Context<Payload, Results>,
 ) => Result | Promise<Result>

@@ -62,6 +62,7 @@ export type HookContext<Payload = unknown> = Pick<
   'payload' | 'tenant' | 'job' | 'key' | 'entity' | 'refs' | 'source' | 'occurrenceId' | 'scheduledAt' | 'lastRunAt' | 'log'
 >
 
+/** The options of a task. */
 export interface TaskOptions<
   After extends string = string,
   Mode extends TaskMode = TaskMode,
@@ -104,6 +105,21 @@ type Kept<Result, OnFailure> = [OnFailure] extends ['continue']
   ? Jsonified<Awaited<Result>> | undefined
   : Jsonified<Awaited<Result>>
 type With<Known, Name extends string, Result, OnFailure> = Flat<Known & Record<Name, Kept<Result, OnFailure>>>
+/** The tasks that no other follows, with a task added: in a sequence the newest, side by side all, in a graph those not in `after`. */
+type EndsWith<Ends extends string, Mode, Name extends string, After> = Mode extends 'graph'
+  ? Exclude<Ends, After> | Name
+  : Mode extends 'parallel'
+    ? Ends | Name
+    : Name
+/** The value of the last task, or of all tasks where several are last. Nothing is known of a job without tasks. */
+type Outcome<Known, Ends extends string> = string extends Ends
+  ? unknown
+  : [Ends] extends [never]
+    ? unknown
+    : IsUnion<Ends> extends true
+      ? Readonly<Known>
+      : Known[Ends & keyof Known]
+type IsUnion<Type, All = Type> = Type extends unknown ? ([All] extends [Type] ? false : true) : never
 /** Written out: the compiler then shows names and types instead of this alias. */
 type Flat<Type> = Type extends infer Own ? { [Key in keyof Own]: Own[Key] } : never
 
@@ -114,14 +130,14 @@ export class Definition<
   Known extends Results = Results,
   Mode extends TaskMode = TaskMode,
   OnFailure extends FailureStrategy = FailureStrategy,
-  Result = unknown,
+  Ends extends string = string,
 > {
   /** Only for the compiler: there is no such field. */
   declare readonly '~types'?: {
     readonly input: Input
     readonly payload: Payload
     readonly results: Known
-    readonly result: Result
+    readonly result: Outcome<Known, Ends>
   }
   readonly name: string
   readonly options: DefinitionOptions<Input, Payload>
@@ -146,7 +162,7 @@ export class Definition<
   task<const Name extends string, Own = unknown>(
     name: NewName<Name, Known>,
     handler?: Handler<Payload, Seen<Known, Mode, never>, Own>,
-  ): Definition<Input, Payload, With<Known, Name, Own, OnFailure>, Mode, OnFailure, Kept<Own, OnFailure>>
+  ): Definition<Input, Payload, With<Known, Name, Own, OnFailure>, Mode, OnFailure, EndsWith<Ends, Mode, Name, never>>
   task<
     const Name extends string,
     const After extends keyof Known & string = never,
@@ -156,7 +172,7 @@ export class Definition<
     name: NewName<Name, Known>,
     options: TaskOptions<After, Mode, Failing>,
     handler?: Handler<Payload, Seen<Known, Mode, After>, Own>,
-  ): Definition<Input, Payload, With<Known, Name, Own, Failing>, Mode, OnFailure, Kept<Own, Failing>>
+  ): Definition<Input, Payload, With<Known, Name, Own, Failing>, Mode, OnFailure, EndsWith<Ends, Mode, Name, After>>
   task(name: string, second?: TaskOptions | Handler<Payload, never>, third?: Handler<Payload, never>): AnyDefinition {
     const options = typeof second === 'function' ? {} : (second ?? {})
     const handler = typeof second === 'function' ? second : third
@@ -188,6 +204,7 @@ export class Definition<
   }
 }
 
+/** A definition of any job. */
 // biome-ignore lint/suspicious/noExplicitAny: a list of definitions holds any payload and any results
 export type AnyDefinition = Definition<any, any, any, any, any, any>
 
@@ -198,7 +215,7 @@ export type InputOf<Job extends AnyDefinition | string> = Job extends AnyDefinit
 export type PayloadOf<Job extends AnyDefinition | string> = Job extends AnyDefinition ? TypesOf<Job>['payload'] : unknown
 /** The results of a job's tasks, by name. */
 export type ResultsOf<Job extends AnyDefinition | string> = Job extends AnyDefinition ? TypesOf<Job>['results'] : Results
-/** The result of a job: that of its last task. */
+/** The result of a job: that of its last task, or those of all tasks by name where several are last. */
 export type ResultOf<Job extends AnyDefinition | string> = Job extends AnyDefinition ? TypesOf<Job>['result'] : unknown
 
 const optionNames = [...settingNames, 'payload', 'schedule', 'timezone', 'onStart', 'onComplete']
@@ -212,7 +229,7 @@ const optionNames = [...settingNames, 'payload', 'schedule', 'timezone', 'onStar
 export function defineJob<Payload = unknown, Own = unknown>(
   name: string,
   handler: Handler<Payload, {}, Own>,
-): Definition<Payload, Payload, { run: Kept<Own, never> }, 'sequential', FailureStrategy, Kept<Own, 'fail-fast'>>
+): Definition<Payload, Payload, { run: Kept<Own, 'fail-fast'> }, 'sequential', FailureStrategy, 'run'>
 export function defineJob<
   Payload = unknown,
   const Mode extends TaskMode = 'sequential',
@@ -223,7 +240,7 @@ export function defineJob<
   name: string,
   options: DefinitionOptions<Input, Payload, Mode, OnFailure>,
   handler: Handler<Payload, {}, Own>,
-): Definition<Input, Payload, With<{}, 'run', Own, OnFailure>, Mode, OnFailure, Kept<Own, OnFailure>>
+): Definition<Input, Payload, With<{}, 'run', Own, OnFailure>, Mode, OnFailure, 'run'>
 export function defineJob<
   Payload = unknown,
   const Mode extends TaskMode = 'sequential',
@@ -232,7 +249,7 @@ export function defineJob<
 >(
   name: string,
   options?: DefinitionOptions<Input, Payload, Mode, OnFailure>,
-): Definition<Input, Payload, {}, Mode, OnFailure, undefined>
+): Definition<Input, Payload, {}, Mode, OnFailure, never>
 export function defineJob(
   name: string,
   // biome-ignore lint/suspicious/noExplicitAny: the overloads above say what goes together

@@ -25,6 +25,12 @@ export function withoutStack({ stack: _, cause, errors, ...rest }: ErrorRecord):
   }
 }
 
+/** An error with the text of a record, for a `cause`. */
+export function restoredError({ message, cause, errors, ...own }: ErrorRecord): Error {
+  const error = new Error(message, cause && { cause: restoredError(cause) })
+  return Object.assign(error, own, errors && { errors: errors.map(restoredError) })
+}
+
 function recordOf(thrown: unknown, max: number, nested: { left: number }): ErrorRecord {
   if (!isError(thrown)) return { message: clip(textOf(thrown), max) }
   const [message, name, code, stack] = ['message', 'name', 'code', 'stack'].map((key) => read(thrown, key))

@@ -6,6 +6,7 @@ export interface OccurrenceEvent {
   readonly id: string
   readonly tenant: string
   readonly job: string
+  /** The `key` or `idempotencyKey` that it was created under. */
   readonly key: string | null
   readonly source: Source
   readonly turn: number
@@ -26,11 +27,13 @@ export interface PassedEvent {
   readonly reason: string
 }
 
+/** An event about a task. */
 export interface TaskEvent extends OccurrenceEvent {
   readonly task: string
   readonly attempt: number
 }
 
+/** The health of a node, with the reasons where it is degraded. */
 export type Health = { readonly state: 'ok' | 'degraded' | 'stopped'; readonly reasons: readonly string[] }
 
 /** All events, by name. An event is a hint about what this process saw; the store is the truth. */
@@ -65,6 +68,7 @@ export interface Events {
   'loop.error': { readonly loop: string; readonly error: Error; readonly retryInMs: number }
 }
 
+/** The name of an event. */
 export type EventName = keyof Events
 
 /** Each event's name once, so that none can be forgotten. */
@@ -94,6 +98,7 @@ const named: Readonly<Record<EventName, true>> = {
 }
 export const eventNames = Object.keys(named) as readonly EventName[]
 
+/** A function that gets the events of one name. */
 export type Listener<Name extends EventName> = (event: Events[Name]) => void
 
 /** A typed emitter whose listeners cannot hurt the emitting side. `All` may hold more than what users can listen to. */

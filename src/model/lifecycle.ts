@@ -12,6 +12,7 @@ export const occurrenceStates = [
   'skipped',
   'missed',
 ] as const
+/** The states of an occurrence. */
 export type OccurrenceState = (typeof occurrenceStates)[number]
 
 /** From each state, the states an occurrence may go to next. */
@@ -48,6 +49,7 @@ export const turnEnds = [
   'stale',
   'lost',
 ] as const
+/** How a turn can end. */
 export type TurnEnd = (typeof turnEnds)[number]
 
 /** Where the occurrence stands after a turn has ended so, unless a later turn begins. */
@@ -65,11 +67,14 @@ export const stateAfter: Readonly<Record<TurnEnd, OccurrenceState>> = {
 }
 
 export const taskRunStates = ['pending', 'running', 'succeeded', 'failed', 'timeout', 'canceled'] as const
+/** The states of a task run. */
 export type TaskRunState = (typeof taskRunStates)[number]
 
 export const attemptStates = ['pending', 'running', 'succeeded', 'failed', 'timeout', 'canceled', 'stale', 'lost'] as const
+/** The states of an attempt. */
 export type AttemptState = (typeof attemptStates)[number]
 
 /** What brought an occurrence into being. */
 export const sources = ['schedule', 'manual', 'deferred', 'timer', 'replay', 'recovery', 'backfill'] as const
+/** The origin of an occurrence. */
 export type Source = (typeof sources)[number]

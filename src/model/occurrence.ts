@@ -108,6 +108,8 @@ export interface OccurrenceHistory {
   readonly dueAt: number
   /** The boot id of the node that runs it. */
   readonly node: string | null
+  /** The start of the turn under way, once a heartbeat has recorded it; null before that, and while it does not run. */
+  readonly runningSince: number | null
   readonly turns: readonly TurnRecord[]
   readonly attempts: readonly AttemptRecord[]
   readonly progress: Progress | null
@@ -122,6 +124,7 @@ export interface OccurrenceSummary {
   readonly tenant: string
   readonly job: string
   readonly key: string | null
+  readonly unique: UniqueKind
   readonly entity: string | null
   readonly source: Source
   readonly state: OccurrenceState

@@ -1,4 +1,4 @@
-import type { Source, TaskRunState, TurnEnd } from './lifecycle.ts'
+import type { AttemptState, Source, TaskRunState, TurnEnd } from './lifecycle.ts'
 import type { FailureStrategy, TaskMode } from './settings.ts'
 
 /** A failure as it is recorded: never the error object itself. */
@@ -23,6 +23,19 @@ export interface TaskReport {
   readonly error?: ErrorRecord
 }
 
+/** One try of a task. */
+export interface AttemptReport {
+  readonly task: string
+  /** 1 for the first try of the task. */
+  readonly n: number
+  readonly state: AttemptState
+  /** Null for a try that was cut with its node before its start was recorded. */
+  readonly startedAt: Date | null
+  readonly endedAt: Date | null
+  readonly durationMs: number
+  readonly error: ErrorRecord | null
+}
+
 /** How a turn of an occurrence went, task by task: given to `onComplete` and kept with the turn. */
 export interface ExecutionReport {
   readonly occurrenceId: string
@@ -37,4 +50,6 @@ export interface ExecutionReport {
   readonly endedAt: Date
   readonly durationMs: number
   readonly tasks: readonly TaskReport[]
+  /** Every attempt of the occurrence, those of earlier turns included, task by task. */
+  readonly attempts: readonly AttemptReport[]
 }

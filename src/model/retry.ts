@@ -17,6 +17,7 @@ export interface RetryQuestion {
 /** A strategy of your own: the wait before this retry, or `false` for no retry. */
 export type RetryFunction = (question: RetryQuestion) => DurationInput | false
 
+/** How often a failed task is tried again, and after which waits. */
 export interface RetryOptions {
   /** Retries beyond the first attempt. Default 3. */
   max?: number

@@ -20,7 +20,9 @@ export const jobModes = ['sequential', 'parallel'] as const
 export const taskModes = [...jobModes, 'graph'] as const
 export const failureStrategies = ['fail-fast', 'continue', 'hold'] as const
 export type JobMode = (typeof jobModes)[number]
+/** The order of the tasks of a job. */
 export type TaskMode = (typeof taskModes)[number]
+/** The effect of a failed task on the other tasks. */
 export type FailureStrategy = (typeof failureStrategies)[number]
 
 /** What may be set for a single task; at a higher level it is the default of every task below. */
@@ -65,6 +67,7 @@ export interface TaskSettings {
   readonly onFailure: FailureStrategy
 }
 
+/** The settings of a run, all of them. */
 export interface Settings extends TaskSettings {
   readonly executionTimeoutMs: number
   readonly mode: TaskMode

@@ -21,6 +21,12 @@ export function taskGraph(tasks: readonly TaskNode[], mode: TaskMode): TaskGraph
   return graph
 }
 
+/** The tasks that no other follows. */
+export function endsOf(graph: TaskGraph): readonly string[] {
+  const followed = new Set([...graph.values()].flat())
+  return [...graph.keys()].filter((task) => !followed.has(task))
+}
+
 /** Refuses a repeated name and predecessors that are not declared before the task: reaching only back, no cycle can be written. */
 export function checkNextTask(earlier: readonly TaskNode[], { name, after }: TaskNode, job: string): void {
   const names = earlier.map((task) => task.name)

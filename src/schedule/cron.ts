@@ -8,6 +8,7 @@ import { InstantSet } from './instant-set.ts'
 import type { ScheduleJson } from './schedule.ts'
 import { checkChoice, checkOptions } from './schedule-options.ts'
 
+/** The options of `cron`. */
 export interface CronOptions extends BoundsOptions {
   /** IANA name or `UTC`, the default. */
   readonly timezone?: string

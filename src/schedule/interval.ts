@@ -9,6 +9,7 @@ import { type IntervalText, parseInterval } from './interval-text.ts'
 import type { Schedule, ScheduleJson } from './schedule.ts'
 import { checkOptions } from './schedule-options.ts'
 
+/** The options of `interval`. */
 export interface IntervalOptions extends BoundsOptions {
   /** IANA name or `UTC`, the default: the calendar by which years, months, weeks and days are counted. */
   readonly timezone?: string

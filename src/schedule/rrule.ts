@@ -9,6 +9,7 @@ import { parseRRule, type RRuleText } from './rrule-text.ts'
 import type { ScheduleJson } from './schedule.ts'
 import { checkOptions } from './schedule-options.ts'
 
+/** The options of `rrule`. */
 export interface RRuleOptions extends BoundsOptions {
   /** Where DTSTART is read when it has neither `TZID` nor `Z`. IANA name or `UTC`, the default. */
   readonly timezone?: string

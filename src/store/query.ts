@@ -1,5 +1,6 @@
 import { PunctualError } from '../errors.ts'
 import type { OccurrenceState } from '../model/lifecycle.ts'
+import type { UniqueKind } from '../model/occurrence.ts'
 
 /** Which occurrences to list; the newest created come first. */
 export interface OccurrenceFilter {
@@ -7,6 +8,8 @@ export interface OccurrenceFilter {
   readonly job?: string
   readonly states?: readonly OccurrenceState[]
   readonly key?: string
+  /** Keeps `key` to keys of this kind. */
+  readonly unique?: UniqueKind
   readonly entity?: string
   /** First due at or after this instant. */
   readonly from?: number
@@ -18,6 +21,7 @@ export interface OccurrenceFilter {
   readonly cursor?: string
 }
 
+/** One page of a list. */
 export interface Page<Item> {
   readonly items: readonly Item[]
   /** Asks for the page after this one; null at the end. */

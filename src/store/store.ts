@@ -39,6 +39,7 @@ export type * from './messages/plan.ts'
 export type * from './messages/read.ts'
 export type * from './messages/transaction.ts'
 
+/** The contract of every store. */
 export interface Store {
   readonly name: string
   readonly abilities: ReadonlySet<Ability>

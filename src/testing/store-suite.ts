@@ -31,6 +31,7 @@ import { strandedCases } from './store-suite/stranded.ts'
 import type { Draft } from './store-suite/topic.ts'
 import { versionCases } from './store-suite/versions.ts'
 
+/** The options of `storeSuite`. */
 export interface StoreSuiteOptions {
   /** The store's name, which begins every title. */
   readonly name: string

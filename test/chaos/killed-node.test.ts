@@ -5,7 +5,7 @@ import { newCluster, occurrence } from '../support/cluster.ts'
 import { onEachStore } from '../support/each-store.ts'
 
 /** Times of one's own, as docs/guides/postgres.md gives them. */
-const tuned = { node: { heartbeat: '300ms', timeout: '1200ms', checkInterval: '200ms' } } as const
+const tuned = { node: { heartbeat: '300ms', timeout: '1200ms', checkInterval: '200ms' }, retry: { interval: '500ms' } } as const
 
 onEachStore('F11, F23 a killed node', (newDatabase) => {
   it.each([

@@ -41,7 +41,7 @@ describe.skipIf(isLeftOut(needed))('a failover', () => {
     let [isPromoted, afterwards] = [false, 0]
     const enqueueing = (async () => {
       for (let n = 0; afterwards < 20; n++) {
-        const { id } = await insist(() => punctual.enqueue(job, n, { key: `${n}` }))
+        const { id } = await insist(() => punctual.enqueue(job, n, { idempotencyKey: `${n}` }))
         acknowledged.push(id)
         if (isPromoted) afterwards++
       }
@@ -83,7 +83,7 @@ describe.skipIf(isLeftOut(needed))('a failover', () => {
     const quick = { node: { heartbeat: 100, timeout: 1500, checkInterval: 100 } }
     const first = node({ jobs: [job('first', () => late.promise)], node: { ...quick.node, abandonAfter: '1h' } })
     await first.punctual.start()
-    const { id } = await first.punctual.enqueue('work', undefined, { key: 'a' })
+    const { id } = await first.punctual.enqueue('work', undefined, { idempotencyKey: 'a' })
     await first.events.next('task.started')
     await caughtUp(primary, standby)
 
@@ -105,7 +105,11 @@ describe.skipIf(isLeftOut(needed))('a failover', () => {
       turns: [{ end: 'lost' }, { turn: 2 }],
     })
     await vi.waitFor(async () => expect(await second.punctual.nodes()).toHaveLength(2), patiently)
-    expect(await first.punctual.enqueue('work', undefined, { key: 'a' })).toEqual({ id, outcome: 'existing', differs: false })
+    expect(await first.punctual.enqueue('work', undefined, { idempotencyKey: 'a' })).toMatchObject({
+      id,
+      outcome: 'existing',
+      payloadDiffers: false,
+    })
   })
 
   it('to a standby that was behind: what it does not know is gone, and the node goes on with all it has', async () => {
@@ -120,7 +124,7 @@ describe.skipIf(isLeftOut(needed))('a failover', () => {
     }
     const { punctual, events } = node({ jobs: [defineJob('old').task('only', handler)], node: { heartbeat: 100, timeout: '1h' } })
     await punctual.start()
-    await punctual.enqueue('old', 'before', { key: 'before' })
+    await punctual.enqueue('old', 'before', { idempotencyKey: 'before' })
     await events.next('occurrence.completed')
     await caughtUp(primary, standby)
     await standby.stop()
@@ -128,10 +132,10 @@ describe.skipIf(isLeftOut(needed))('a failover', () => {
     // All of this is lost: a job that is new to the database, what is done, and what is claimed and runs.
     punctual.define(defineJob('new').task('only', handler))
     for (const name of ['old', 'new']) {
-      await punctual.enqueue(name, 'lost', { key: 'lost' })
+      await punctual.enqueue(name, 'lost', { idempotencyKey: 'lost' })
       await events.next('occurrence.completed')
     }
-    await punctual.enqueue('new', 'held', { key: 'held' })
+    await punctual.enqueue('new', 'held', { idempotencyKey: 'held' })
     await isHeld.promise
     await primary.kill()
     await standby.restart()
@@ -139,13 +143,13 @@ describe.skipIf(isLeftOut(needed))('a failover', () => {
     await standby.promote()
 
     for (const name of ['old', 'new']) {
-      const { outcome, id } = await insist(() => punctual.enqueue(name, 'again', { key: 'lost' }))
+      const { outcome, id } = await insist(() => punctual.enqueue(name, 'again', { idempotencyKey: 'lost' }))
       expect(outcome).toBe('created')
       await events.next('occurrence.completed', (event) => event.id === id)
     }
     held.resolve()
     await events.next('occurrence.lost')
-    expect(await punctual.enqueue('old', 'before', { key: 'before' })).toMatchObject({ outcome: 'existing' })
+    expect(await punctual.enqueue('old', 'before', { idempotencyKey: 'before' })).toMatchObject({ outcome: 'existing' })
     await vi.waitFor(() => expect(punctual.health.state).toBe('ok'), patiently)
     expect(runs).toEqual(['before', 'lost', 'lost', 'held', 'again', 'again'])
     await punctual.close()

@@ -1,4 +1,4 @@
-// A node that starts before its server lets it in: it says why, keeps trying, and works as soon as it can.
+// A node that starts before its server is there waits for it. One that the server refuses says so at once.
 import { Client } from 'pg'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { createPunctual } from '../../src/client/punctual.ts'
@@ -42,19 +42,28 @@ describe.skipIf(isLeftOut(needed))('a node starts', () => {
     await node.works(100)
   })
 
-  it('28P01 with a password that is not yet the right one', async () => {
+  it('28P01 not with a wrong password: waiting would not help, and a later start works', async () => {
     await server.query(`CREATE ROLE app LOGIN SUPERUSER PASSWORD 'before'`)
     const url = new URL(server.url)
     Object.assign(url, { username: 'app', password: 'after' })
-    const node = await startDegraded(url.href, 'PostgreSQL refuses: password authentication failed', '28P01')
+    const node = newNode(url.href)
+    const refusal = { code: 'store.refused', message: expect.stringContaining('password authentication failed') }
+    await expect(node.punctual.start()).rejects.toMatchObject(refusal)
+    await expect(node.punctual.counts()).rejects.toMatchObject(refusal)
     expect(JSON.stringify(node.punctual.health)).not.toContain('after')
     await server.query(`ALTER ROLE app PASSWORD 'after'`)
+    await node.punctual.start()
     await node.works(1)
   })
 
-  it('3D000 in a database that is made later', async () => {
-    const node = await startDegraded(server.urlOf('later'), 'database "later" does not exist', '3D000')
+  it('3D000 not without its database, and once that is made', async () => {
+    const node = newNode(server.urlOf('later'))
+    await expect(node.punctual.start()).rejects.toMatchObject({
+      code: 'store.refused',
+      message: expect.stringContaining('database "later" does not exist'),
+    })
     await server.query('CREATE DATABASE later')
+    await node.punctual.start()
     await node.works(1)
   })
 })

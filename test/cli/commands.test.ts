@@ -151,7 +151,7 @@ describe('exit codes', () => {
     [['enqueue', 'report', '--ref', 'INV-7'], 'It must be name=id'],
     [['occurrences', '--state', 'happy'], 'Allowed choices are pending, waiting'],
     [['occurrences', '--limit', '1e3'], 'It must be a whole number from 1 to 500'],
-    [['cancel'], 'name the work by its id, by --job and --key, or by --job and --entity'],
+    [['cancel'], 'name the work by its id, by --job and --key or --idempotency-key, or by --job and --entity'],
     [['cancel', 'id', '--job', 'report'], 'name the work by its id'],
     [['cancel', '--job', 'report', '--key', 'k', '--entity', 'e'], 'cannot be used with option'],
     [['serve', '--jobs', 'x.ts', '--port', '70000'], 'It must be a whole number from 0 to 65535'],

@@ -76,7 +76,7 @@ describe('punctual on postgres://', () => {
     url.password = 'hunter2'
     const { code, stderr } = await punctual(['jobs', '--store', url.href])
     expect(code).toBe(1)
-    expect(stderr).toMatch(/PostgreSQL refuses: .*\(store\.unreachable\)/)
+    expect(stderr).toMatch(/PostgreSQL refuses: .*\(store\.refused\)/)
     expect(stderr).not.toContain('hunter2')
   })
 })
@@ -131,10 +131,10 @@ describe('punctual migrate', () => {
 describe('a postgres:// URL', () => {
   test('carries options of the store, which the driver does not see', () => {
     const listenUrl = 'postgres://ada@db:5433/app'
-    const url = `postgres://ada:p%40ss@db:6432/app?schema=jobs&sslmode=require&prepare=false&compat=true&listenUrl=${encodeURIComponent(listenUrl)}`
+    const url = `postgres://ada:p%40ss@db:6432/app?schema=jobs&sslmode=require&prepare=false&listenUrl=${encodeURIComponent(listenUrl)}`
     expect(splitPostgresUrl(url)).toEqual({
       url: 'postgres://ada:p%40ss@db:6432/app?sslmode=require',
-      options: { schema: 'jobs', prepare: false, compat: true, listenUrl },
+      options: { schema: 'jobs', prepare: false, listenUrl },
     })
     expect(splitPostgresUrl('postgres://db/app?listenUrl=false&createTables=false')).toEqual({
       url: 'postgres://db/app',

@@ -68,7 +68,10 @@ const enqueueRefusals: Refusal[] = [
   ['priority', 'a priority below 0', enqueue(1, { priority: -1 })],
   ['priority', 'half a priority', enqueue(1, { priority: 1.5 })],
   ['priority', 'a text for a priority', enqueue(1, { priority: 'high' })],
-  ['unique', 'an unknown uniqueness', enqueue(1, { key: 'k', unique: 'forever' })],
+  ['unique', 'a kind of key by another option', enqueue(1, { key: 'k', unique: 'live' })],
+  ['idempotencyKey', 'an empty idempotency key', enqueue(1, { idempotencyKey: '' })],
+  ['idempotencyKey', 'an idempotency key that is no text', enqueue(1, { idempotencyKey: 7 })],
+  ['key', 'keys of both kinds', enqueue(1, { key: 'k', idempotencyKey: 'k' })],
   ['onConflict', 'an unknown answer to conflicts', enqueue(1, { key: 'k', onConflict: 'explode' })],
   ['retry.max', 'a negative number of retries', enqueue(1, { retry: { max: -1 } })],
   ['retry', 'an unknown option of retry', enqueue(1, { retry: { maximum: 1 } })],
@@ -158,6 +161,7 @@ const targetRefusals: Refusal[] = (['get', 'cancel', 'retry', 'discard'] as cons
     ['key', `${verb} without a key`, call({ job: 'known' })],
     ['job', `${verb} without a job`, call({ key: 'k' })],
     ['tenant', `${verb} with a wrong tenant`, call({ job: 'known', key: 'k', tenant: '' })],
+    ['key', `${verb} with keys of both kinds`, call({ job: 'known', key: 'k', idempotencyKey: 'k' })],
     ['id', `${verb} with an unknown field`, call({ job: 'known', key: 'k', id: 'x' })],
   ]
 })

@@ -90,3 +90,40 @@ const byKey: number | undefined = (await punctual.get({ job: invoice, key: 'k' }
 const unknown: number | undefined = (await punctual.get('id'))?.result
 
 export { byKey, customer, result, unknown }
+
+// A handle has the result type of its job, each item of a list its own.
+const handle = await punctual.enqueue(invoice, { customer: 'acme' })
+const total: number = await handle.result({ timeout: '1m', signal: AbortSignal.timeout(1) })
+const list = await punctual.enqueueMany([{ job: invoice, payload: { customer: 'acme' } }, { job: defineJob('text', () => 'x') }])
+const both: [number, string] = [await list[0].result(), await list[1].result()]
+const totals: number[] = await Promise.all(
+  (await punctual.enqueueMany([1, 2].map((net) => ({ job: invoice, payload: { customer: 'acme', net } })))).map((one) =>
+    one.result(),
+  ),
+)
+const keyed: number = await punctual.result({ job: invoice, idempotencyKey: 'k' })
+const replayed: number = await (await punctual.replay({ job: invoice, key: 'k' }, { reason: 'x' })).result()
+// @ts-expect-error nothing is known of the result
+const byId: number = await punctual.result('id')
+const known: number = await punctual.result<typeof invoice>('id')
+// @ts-expect-error one of the two keys
+punctual.get({ job: invoice, key: 'k', idempotencyKey: 'k' })
+
+const forked = defineJob('forked', { mode: 'graph' })
+  .task('read', () => 1)
+  .task('left', { after: ['read'] }, () => 'l')
+  .task('right', { after: ['read'] }, () => true)
+const ends: { readonly read: number; readonly left: string; readonly right: boolean } = await (
+  await punctual.enqueue(forked)
+).result()
+const joined: boolean = await (await punctual.enqueue(forked.task('end', { after: ['left', 'right'] }, () => false))).result()
+const side: { readonly a: number; readonly b: string } = await (
+  await punctual.enqueue(
+    defineJob('side', { mode: 'parallel' })
+      .task('a', () => 1)
+      .task('b', () => 'b'),
+  )
+).result()
+const alone: number = await (await punctual.enqueue(defineJob('alone', { mode: 'parallel' }).task('a', () => 1))).result()
+
+export { alone, both, byId, ends, joined, keyed, known, replayed, side, total, totals }

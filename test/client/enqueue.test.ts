@@ -9,24 +9,31 @@ import { onEachStore } from '../support/each-store.ts'
 const job = defineJob('remind').task('only', ({ payload }) => payload)
 
 onEachStore('BL-1 enqueue', (newDatabase) => {
-  it('under a key creates once: the second call is told of the first, and whether it differs', async () => {
+  it('under an idempotency key creates once: the second call is told of the first, and whether it differs', async () => {
     const { node } = newCluster({ connect: newDatabase() })
     const { punctual, probe } = await node({ jobs: [job] })
-    const first = await punctual.enqueue(job, { n: 1 }, { key: 'order-1', delay: '1h' })
-    expect(first).toEqual({ id: keyedId('default', 'remind', 'order-1'), outcome: 'created', state: 'pending', differs: false })
-    expect(await punctual.enqueue(job, { n: 1 }, { key: 'order-1', delay: '2h' })).toEqual({
+    const first = await punctual.enqueue(job, { n: 1 }, { idempotencyKey: 'order-1', delay: '1h' })
+    expect(first).toEqual({
+      id: keyedId('default', 'remind', 'order-1'),
+      outcome: 'created',
+      state: 'pending',
+      payloadDiffers: false,
+    })
+    expect(await punctual.enqueue(job, { n: 1 }, { idempotencyKey: 'order-1', delay: '2h' })).toEqual({
       id: first.id,
       outcome: 'existing',
       state: 'pending',
-      differs: false,
+      payloadDiffers: false,
     })
-    expect(await punctual.enqueue(job, { n: 2 }, { key: 'order-1' })).toEqual({
+    expect(await punctual.enqueue(job, { n: 2 }, { idempotencyKey: 'order-1' })).toEqual({
       id: first.id,
       outcome: 'existing',
       state: 'pending',
-      differs: true,
+      payloadDiffers: true,
     })
-    expect(await punctual.enqueue(job, { n: 1 }, { key: 'order-1', tenant: 'acme' })).toMatchObject({ outcome: 'created' })
+    expect(await punctual.enqueue(job, { n: 1 }, { idempotencyKey: 'order-1', tenant: 'acme' })).toMatchObject({
+      outcome: 'created',
+    })
     await probe.next('occurrence.completed')
     expect(await occurrence(punctual, first.id)).toMatchObject({ state: 'pending', payload: { n: 1 } })
   })
@@ -36,7 +43,9 @@ onEachStore('BL-1 enqueue', (newDatabase) => {
     const one = client({ jobs: [job] })
     const two = client({ jobs: [job] })
     const answers = await Promise.all(
-      Array.from({ length: 20 }, (_, at) => (at % 2 ? one : two).punctual.enqueue(job, at, { key: 'same', delay: '1h' })),
+      Array.from({ length: 20 }, (_, at) =>
+        (at % 2 ? one : two).punctual.enqueue(job, at, { idempotencyKey: 'same', delay: '1h' }),
+      ),
     )
     expect(answers.filter(({ outcome }) => outcome === 'created')).toHaveLength(1)
     expect(new Set(answers.map(({ id }) => id)).size).toBe(1)
@@ -46,52 +55,109 @@ onEachStore('BL-1 enqueue', (newDatabase) => {
   it('TS-2 reschedule moves what is pending, replace also its payload, and what has run is left alone', async () => {
     const { node, clock } = newCluster({ connect: newDatabase() })
     const { punctual, probe } = await node({ jobs: [job] })
-    const { id, outcome } = await punctual.enqueue(job, 1, { key: 'k', delay: '1h' })
+    const { id, outcome } = await punctual.enqueue(job, 1, { idempotencyKey: 'k', delay: '1h' })
     expect(outcome).toBe('created')
-    expect(await punctual.enqueue(job, 2, { key: 'k', delay: '2h', onConflict: 'reschedule' })).toMatchObject({
+    expect(await punctual.enqueue(job, 2, { idempotencyKey: 'k', delay: '2h', onConflict: 'reschedule' })).toMatchObject({
       id,
       outcome: 'moved',
     })
     expect(await occurrence(punctual, id)).toMatchObject({ payload: 1, dueAt: new Date(clock.wall() + 7_200_000) })
-    expect(await punctual.enqueue(job, 3, { key: 'k', delay: '1m', onConflict: 'replace' })).toMatchObject({
+    expect(await punctual.enqueue(job, 3, { idempotencyKey: 'k', delay: '1m', onConflict: 'replace' })).toMatchObject({
       id,
       outcome: 'replaced',
     })
     await clock.advance('1m')
     await probe.next('occurrence.completed')
-    expect(await punctual.enqueue(job, 4, { key: 'k', onConflict: 'replace' })).toMatchObject({
+    expect(await punctual.enqueue(job, 4, { idempotencyKey: 'k', onConflict: 'replace' })).toMatchObject({
       id,
       outcome: 'existing',
       state: 'completed',
-      differs: true,
+      payloadDiffers: true,
     })
     expect(await occurrence(punctual, id)).toMatchObject({ state: 'completed', result: 3 })
   })
 
-  it('unique live frees the key when the work has ended', async () => {
+  it('a key is free when the work has ended', async () => {
     const { node } = newCluster({ connect: newDatabase() })
     const { punctual, probe } = await node({ jobs: [job] })
-    const first = await punctual.enqueue(job, 1, { key: 'k', unique: 'live', delay: '1h' })
-    expect(await punctual.enqueue(job, 1, { key: 'k', unique: 'live' })).toMatchObject({ id: first.id, outcome: 'existing' })
+    const first = await punctual.enqueue(job, 1, { key: 'k', delay: '1h' })
+    expect(await punctual.enqueue(job, 1, { key: 'k' })).toMatchObject({ id: first.id, outcome: 'existing' })
     await punctual.reschedule({ job, key: 'k' }, { delay: 0 })
     await probe.next('occurrence.completed')
-    const second = await punctual.enqueue(job, 2, { key: 'k', unique: 'live' })
+    const second = await punctual.enqueue(job, 2, { key: 'k' })
     expect(second).toMatchObject({ outcome: 'created' })
     expect(second.id).not.toBe(first.id)
     await probe.next('occurrence.completed')
     expect((await occurrence(punctual, { job, key: 'k' })).id).toBe(second.id)
   })
 
-  it('a key outlives its record: after retention it is still taken, for keyRetention', async () => {
+  it('the two kinds of keys do not meet, and lists and targets tell them apart', async () => {
+    const { node } = newCluster({ connect: newDatabase() })
+    const { punctual } = await node({ jobs: [job] })
+    const live = await punctual.enqueue(job, 1, { key: 'k', delay: '1h' })
+    const ever = await punctual.enqueue(job, 2, { idempotencyKey: 'k', delay: '1h' })
+    expect(ever).toMatchObject({ outcome: 'created' })
+    expect(await occurrence(punctual, { job, key: 'k' })).toMatchObject({ id: live.id, key: 'k', idempotencyKey: null })
+    expect(await occurrence(punctual, { job, idempotencyKey: 'k' })).toMatchObject({
+      id: ever.id,
+      key: null,
+      idempotencyKey: 'k',
+    })
+    const ids = async (filter: object) => (await punctual.list(filter)).items.map(({ id }) => id)
+    expect(await ids({ key: 'k' })).toEqual([live.id])
+    expect(await ids({ idempotencyKey: 'k' })).toEqual([ever.id])
+    expect((await punctual.list()).items).toMatchObject([
+      { id: ever.id, key: null, idempotencyKey: 'k' },
+      { id: live.id, key: 'k', idempotencyKey: null },
+    ])
+    expect((await punctual.explain({ job, idempotencyKey: 'k' })).id).toBe(ever.id)
+    await punctual.reschedule({ job, idempotencyKey: 'k' }, { delay: '2h' })
+    expect(await punctual.cancel({ job, key: 'k' })).toBe('canceled')
+    expect((await occurrence(punctual, ever.id)).state).toBe('pending')
+    expect(await punctual.cancel({ job, idempotencyKey: 'k' })).toBe('canceled')
+  })
+
+  it('in bulk each request has a key of its own kind', async () => {
+    const { client } = newCluster({ connect: newDatabase() })
+    const { punctual } = client({ jobs: [job] })
+    const requests = [
+      { job, delay: '1h', key: 'k', idempotencyKey: undefined },
+      { job, delay: '1h', key: undefined, idempotencyKey: 'k' },
+    ] as never[]
+    await punctual.enqueueMany(requests)
+    expect((await punctual.list()).items.map(({ key, idempotencyKey }) => [key, idempotencyKey])).toEqual([
+      [null, 'k'],
+      ['k', null],
+    ])
+  })
+
+  it.each(['key', 'idempotencyKey'])('canceled before it began, %s is free again', async (kind) => {
+    const { client } = newCluster({ connect: newDatabase() })
+    const { punctual } = client({ jobs: [job] })
+    const order = { [kind]: 'order-1' }
+    const first = await punctual.enqueue(job, 1, { ...order, delay: '1h' })
+    expect(await punctual.cancel(first.id)).toBe('canceled')
+    const second = await punctual.enqueue(job, 1, { ...order, delay: '1h' })
+    expect(second).toMatchObject({ outcome: 'created', state: 'pending' })
+    expect(second.id).not.toBe(first.id)
+    expect(await punctual.enqueue(job, 1, { ...order, delay: '1h' })).toMatchObject({ id: second.id, outcome: 'existing' })
+  })
+
+  it('an idempotency key outlives its record: after retention it is still taken, for keyRetention', async () => {
     const { node, clock } = newCluster({ connect: newDatabase() })
     const { punctual, probe } = await node({ jobs: [job], retention: '10s', keyRetention: '10m' })
-    const { id } = await punctual.enqueue(job, 1, { key: 'k' })
+    const { id } = await punctual.enqueue(job, 1, { idempotencyKey: 'k' })
     await probe.next('occurrence.completed')
     await clock.advance('2m')
     expect(await punctual.get(id)).toBeNull()
-    expect(await punctual.enqueue(job, 1, { key: 'k' })).toEqual({ id, outcome: 'tombstoned', state: null, differs: false })
+    expect(await punctual.enqueue(job, 1, { idempotencyKey: 'k' })).toEqual({
+      id,
+      outcome: 'tombstoned',
+      state: null,
+      payloadDiffers: false,
+    })
     await clock.advance('12m')
-    expect(await punctual.enqueue(job, 1, { key: 'k' })).toMatchObject({ id, outcome: 'created' })
+    expect(await punctual.enqueue(job, 1, { idempotencyKey: 'k' })).toMatchObject({ id, outcome: 'created' })
   })
 
   it('takes a duration as delay and an instant as runAt, and a past one is due now', async () => {
@@ -112,11 +178,11 @@ onEachStore('BL-1 enqueue', (newDatabase) => {
     const { client } = newCluster({ connect: newDatabase() })
     const { punctual, store } = client({ jobs: [job] })
     const answers = await punctual.enqueueMany(
-      Array.from({ length: 2500 }, (_, at) => ({ job, payload: at, key: `k${at % 2000}`, delay: '1h' })),
+      Array.from({ length: 2500 }, (_, at) => ({ job, payload: at, idempotencyKey: `k${at % 2000}`, delay: '1h' })),
     )
     expect(answers.filter(({ outcome }) => outcome === 'created')).toHaveLength(2000)
     expect(answers[7]?.id).toBe(keyedId('default', 'remind', 'k7'))
-    expect(answers[2007]).toMatchObject({ id: answers[7]?.id, outcome: 'existing', differs: true })
+    expect(answers[2007]).toMatchObject({ id: answers[7]?.id, outcome: 'existing', payloadDiffers: true })
     expect(store.calls('create')).toBe(Math.ceil(2500 / store.batchLimit))
     expect(await punctual.enqueueMany([])).toEqual([])
   })

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { defineJob } from '../../src/model/definition.ts'
+import { attemptId, taskRunId } from '../../src/model/ids.ts'
 import { cron } from '../../src/schedule/cron.ts'
 import { interval } from '../../src/schedule/interval.ts'
 import { newCluster, occurrence } from '../support/cluster.ts'
@@ -12,19 +13,25 @@ onEachStore('JS-4 reads', (newDatabase) => {
       .task('a', () => ({ deep: [1] }))
       .task('b', ({ payload, fail }) => (payload === 'bad' ? fail('no luck') : 'fine'))
     const { punctual, probe } = await node({ jobs: [job] })
-    const good = await punctual.enqueue(job, 'good', { key: 'k', tenant: 'acme', entity: 'e', refs: { order: '7' }, priority: 2 })
+    const good = await punctual.enqueue(job, 'good', {
+      idempotencyKey: 'k',
+      tenant: 'acme',
+      entity: 'e',
+      refs: { order: '7' },
+      priority: 2,
+    })
     await probe.next('occurrence.completed')
     const [boot] = (await punctual.nodes()).map((one) => one.boot)
     const reader = client().punctual
     const at = new Date('2026-03-01T12:00:00Z')
-    expect(await reader.get({ tenant: 'acme', job: 'work', key: 'k' })).toEqual({
+    expect(await reader.get({ tenant: 'acme', job: 'work', idempotencyKey: 'k' })).toEqual({
       id: good.id,
       tenant: 'acme',
       job: 'work',
       definition: 'work',
       version: 0,
-      key: 'k',
-      unique: 'ever',
+      key: null,
+      idempotencyKey: 'k',
       entity: 'e',
       refs: { order: '7' },
       state: 'completed',
@@ -35,6 +42,7 @@ onEachStore('JS-4 reads', (newDatabase) => {
       createdAt: at,
       startedAt: at,
       endedAt: at,
+      updatedAt: at,
       payload: 'good',
       result: 'fine',
       error: null,
@@ -48,12 +56,31 @@ onEachStore('JS-4 reads', (newDatabase) => {
       settings: expect.objectContaining({ mode: 'sequential', retry: expect.objectContaining({ max: 0 }) }),
       tasks: [
         {
+          id: taskRunId(good.id, 'a'),
           name: 'a',
           state: 'succeeded',
           result: { deep: [1] },
-          attempts: [{ n: 1, state: 'succeeded', turn: 1, startedAt: at, endedAt: at, error: null }],
+          startedAt: at,
+          endedAt: at,
+          attempts: [
+            {
+              id: attemptId(taskRunId(good.id, 'a'), 1),
+              n: 1,
+              state: 'succeeded',
+              turn: 1,
+              startedAt: at,
+              endedAt: at,
+              durationMs: 0,
+              error: null,
+            },
+          ],
         },
-        { name: 'b', state: 'succeeded', result: 'fine', attempts: [expect.objectContaining({ n: 1, state: 'succeeded' })] },
+        expect.objectContaining({
+          name: 'b',
+          state: 'succeeded',
+          result: 'fine',
+          attempts: [expect.objectContaining({ n: 1, state: 'succeeded' })],
+        }),
       ],
       turns: [{ turn: 1, end: 'completed', node: boot, startedAt: at, endedAt: at, error: null, reason: null }],
     })
@@ -71,9 +98,10 @@ onEachStore('JS-4 reads', (newDatabase) => {
       state: 'pending',
       startedAt: null,
       endedAt: null,
+      updatedAt: at,
       node: null,
       settings: null,
-      tasks: [{ name: 'a', state: 'pending', attempts: [] }, {}],
+      tasks: [{ name: 'a', state: 'pending', startedAt: null, endedAt: null, attempts: [] }, {}],
     })
     expect(await reader.get('00000000-0000-0000-0000-000000000000')).toBeNull()
     expect(await reader.get({ job, key: 'k' })).toBeNull()
@@ -93,6 +121,31 @@ onEachStore('JS-4 reads', (newDatabase) => {
     expect(running.tasks.map(({ state }) => state)).toEqual(['succeeded', 'running', 'pending'])
   })
 
+  it('get of the first turn has its settings at once, and its start once a heartbeat or a task has recorded it', async () => {
+    const { node, client, clock } = newCluster({ connect: newDatabase(), start: '2026-03-01T12:00:00Z' })
+    const one = defineJob('one', { timeout: '1h', retry: { max: 7 } }, () => new Promise(() => {}))
+    const several = defineJob('several')
+      .task('a', () => 1)
+      .task('b', () => new Promise(() => {}))
+    const { punctual, probe } = await node({ jobs: [one, several] })
+    const { id } = await punctual.enqueue(one, undefined, { retry: { max: 8 } })
+    const other = await punctual.enqueue(several)
+    await probe.next('task.started', ({ task }) => task === 'b')
+    const at = new Date('2026-03-01T12:00:00Z')
+    const reader = client().punctual
+    const settings = { timeoutMs: 3_600_000, retry: { max: 8 } }
+    expect(await occurrence(reader, id)).toMatchObject({ state: 'running', startedAt: null, updatedAt: at, settings })
+    expect(await occurrence(reader, other.id)).toMatchObject({
+      startedAt: at,
+      tasks: [
+        { startedAt: at, endedAt: at },
+        { startedAt: null, endedAt: null },
+      ],
+    })
+    await clock.advance('20s')
+    expect(await occurrence(reader, id)).toMatchObject({ state: 'running', startedAt: at, updatedAt: at, settings })
+  })
+
   it('list filters by tenant, job, state, key, entity and time, newest first, a page at a time', async () => {
     const { node } = newCluster({ connect: newDatabase(), start: '2026-03-01T12:00:00Z' })
     const job = defineJob('work').task('only', () => 1)
@@ -107,6 +160,7 @@ onEachStore('JS-4 reads', (newDatabase) => {
     expect(await keys({ job, state: 'completed' })).toEqual(['k0'])
     expect(await keys({ job, state: ['completed', 'pending'], entity: 'even' })).toEqual(['k6', 'k4', 'k2', 'k0'])
     expect(await keys({ key: 'k3' })).toEqual(['k3'])
+    expect(await keys({ idempotencyKey: 'k3' })).toEqual([])
     expect(await keys({ from: '2026-03-01T14:00:00Z', to: new Date('2026-03-01T16:00:00Z') })).toEqual(['k3', 'k2'])
     expect(await keys({ tenant: 'acme' })).toEqual([null])
     expect(await keys({ job: 'work', tenant: 'acme' })).toEqual([])
@@ -200,8 +254,8 @@ onEachStore('JS-4 reads', (newDatabase) => {
     const one = await client().punctual.trigger('report/acme')
     await probe.next('occurrence.completed')
     expect(await occurrence(punctual, one.id)).toMatchObject({ job: 'report/acme', result: 'manual acme', source: 'manual' })
-    const two = await punctual.trigger('report/acme', { payload: 'other', key: 'once' })
-    expect(await punctual.trigger('report/acme', { payload: 'other', key: 'once' })).toMatchObject({
+    const two = await punctual.trigger('report/acme', { payload: 'other', idempotencyKey: 'once' })
+    expect(await punctual.trigger('report/acme', { payload: 'other', idempotencyKey: 'once' })).toMatchObject({
       id: two.id,
       outcome: 'existing',
     })

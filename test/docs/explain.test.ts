@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { reasonCodes } from '../../src/client/explain.ts'
+import { reasonCodes } from '../../src/client/reason.ts'
 import { tableRows } from './page.ts'
 
 test('the page of explain has every reason, in the order of the code', () => {

@@ -32,6 +32,7 @@ onEachStore('TM-3, JB-6 the context of a handler', (newDatabase) => {
       refs: { customer: 'c-9' },
       source: 'deferred',
       occurrenceId: id,
+      version: 0,
       attempt: 1,
     })
     expect(ctx.scheduledAt).toEqual(new Date('2026-03-01T12:15:00Z'))
@@ -46,6 +47,9 @@ onEachStore('TM-3, JB-6 the context of a handler', (newDatabase) => {
     await probe.next('occurrence.completed')
     expect(seen[1]?.lastRunAt).toEqual(new Date('2026-03-01T12:15:00Z'))
     expect(seen[1]?.payload).toBeUndefined()
+    await punctual.enqueue(job, undefined)
+    await probe.next('occurrence.completed')
+    expect(seen[2]?.version, 'of the declared job').toBe(1)
   })
 
   it('keeps its idempotency key over attempts, and does not see its own first try as the run before', async () => {

@@ -43,7 +43,40 @@ onEachStore('JB-14 hooks', (newDatabase) => {
         { task: 'shaky', state: 'succeeded', attempts: 2, durationMs: 0 },
         { task: 'last', state: 'succeeded', attempts: 1, durationMs: 0 },
       ],
+      attempts: [
+        attempt('shaky', 1, 'failed', '2026-03-01T12:00:00Z', expect.objectContaining({ message: 'again' })),
+        attempt('shaky', 2, 'succeeded', '2026-03-01T12:00:10Z', null),
+        attempt('last', 1, 'succeeded', '2026-03-01T12:00:10Z', null),
+      ],
     })
+  })
+
+  it('the report lists every attempt of every turn, with times, duration and error', async () => {
+    const { node, clock } = newCluster({ connect: newDatabase(), start: '2026-03-01T12:00:00Z' })
+    const after = (ms: number) => new Promise<void>((resolve) => clock.timer(ms, resolve))
+    const job = defineJob('mixed', { mode: 'parallel', retry: { max: 2, interval: '1s', factor: 1 } })
+      .task('slow', () => after(5000))
+      .task('shaky', async ({ attempt, fail }) => {
+        await after(500)
+        if (attempt < 3) fail(`no ${attempt}`)
+      })
+    const solo = defineJob('solo', { retry: { max: 1, interval: '1s' } }, ({ fail }) => fail('never'))
+    const { punctual, probe } = await node({ jobs: [job, solo] })
+    await punctual.enqueue(job)
+    await punctual.enqueue(solo)
+    await clock.advance('10s')
+    const { report } = await probe.next('occurrence.completed')
+    expect(report.attempts.map(({ task, n, state, durationMs, error }) => [task, n, state, durationMs, error?.message])).toEqual([
+      ['slow', 1, 'succeeded', 5000, undefined],
+      ['shaky', 1, 'failed', 500, 'no 1'],
+      ['shaky', 2, 'failed', 500, 'no 2'],
+      ['shaky', 3, 'succeeded', 500, undefined],
+    ])
+    const failed = await probe.next('occurrence.failed')
+    expect(failed.report.attempts.map(({ n, state, startedAt }) => [n, state, startedAt?.toISOString()])).toEqual([
+      [1, 'failed', '2026-03-01T12:00:00.000Z'],
+      [2, 'failed', '2026-03-01T12:00:01.000Z'],
+    ])
   })
 
   it('a report that is read later still tells when the execution ended', async () => {
@@ -267,3 +300,7 @@ onEachStore('JB-14 hooks', (newDatabase) => {
     expect(started.filter((id) => id === poison.id)).toHaveLength(3)
   })
 })
+
+function attempt(task: string, n: number, state: string, at: string, error: unknown): object {
+  return { task, n, state, startedAt: new Date(at), endedAt: new Date(at), durationMs: 0, error }
+}

@@ -23,7 +23,7 @@ test('the demo does what its comments say', async () => {
   expect(await resultOf('order')).toMatchObject({ result: 'order-1767225615' })
   await clock.advance('20s')
   expect(await resultOf('payment-timeout')).toMatchObject({
-    key: 'order-1767225615',
+    idempotencyKey: 'order-1767225615',
     result: 'order-1767225615 was not paid in time',
   })
   const flaky = await resultOf('flaky')

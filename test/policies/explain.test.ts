@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
-import { type ReasonCode, reasonCodes } from '../../src/client/explain.ts'
 import type { Punctual } from '../../src/client/punctual.ts'
+import { type ReasonCode, reasonCodes } from '../../src/client/reason.ts'
 import { defineJob } from '../../src/model/definition.ts'
 import type { JobRecord } from '../../src/model/job.ts'
 import { cron } from '../../src/schedule/cron.ts'
@@ -43,6 +43,34 @@ const situations: Record<ReasonCode, (scene: Scene) => Promise<unknown>> = {
     await clock.advance('1s')
     expect((await punctual.explain('work')).reasons[0]).toMatchObject({ code: 'running', details: { id } })
     return first(punctual, id)
+  },
+  async 'long-run'({ node, clock }) {
+    const { punctual } = await node({ jobs: [work] })
+    const { id } = await punctual.enqueue(work, 'long')
+    await clock.advance('2s')
+    const startedAt = '2026-01-01T00:00:00.000Z'
+    expect(await first(punctual, id)).toMatchObject({ code: 'running', details: { startedAt: null } })
+    await clock.advance('90s')
+    expect((await punctual.explain('work')).reasons[0]).toMatchObject({ code: 'long-run', details: { id, startedAt } })
+    const reason = await first(punctual, id)
+    expect(reason).toMatchObject({ details: { startedAt, runningMs: 92_000 } })
+    return reason
+  },
+  async 'retry-loop'({ node, clock }) {
+    const loop = defineJob('loop', { retry: { max: 5, interval: '1h', factor: 1 } }).task('only', (ctx) =>
+      ctx.attempt > 2 ? untilAborted(ctx) : ctx.fail(`no ${ctx.attempt}`),
+    )
+    const { punctual } = await node({ jobs: [loop] })
+    const { id } = await punctual.enqueue(loop)
+    await clock.advance('59m')
+    expect((await punctual.explain(id)).reasons.map(({ code }) => code)).toEqual(['retrying'])
+    await clock.advance('30m')
+    const parked = await punctual.explain(id)
+    expect(parked.reasons.map(({ code }) => code)).toEqual(['retry-loop', 'retrying'])
+    await clock.advance('32m')
+    expect((await punctual.explain(id)).reasons.map(({ code }) => code)).toEqual(['retry-loop', 'running'])
+    expect(parked.reasons[0]).toMatchObject({ details: { failures: 2, error: { message: 'no 2' } } })
+    return parked.reasons[0]
   },
   async 'not-due'({ node }) {
     const { punctual } = await node({ jobs: [work] })
@@ -193,6 +221,26 @@ const situations: Record<ReasonCode, (scene: Scene) => Promise<unknown>> = {
 onStores('explain answers why something has not run, or will not', (scene) => {
   it.each(Object.entries(situations))('%s', async (code, situation) => {
     expect(await situation(scene())).toMatchObject({ code, message: expect.stringMatching(/\S/) })
+  })
+
+  it('a key that is granted to work without a free slot: the second reason names that work', async () => {
+    const { node, clock } = scene()
+    const other = defineJob('other', () => 1)
+    const { punctual } = await node({ jobs: [work], concurrency: 1 })
+    for (let n = 0; n < 4; n++) await punctual.enqueue(work, 'long')
+    await clock.advance('1s')
+    const limit = { concurrency: { key: 'k', limit: 1 } }
+    const { id: holder } = await punctual.enqueue(work, 1, limit)
+    const { id } = await punctual.enqueue(work, 2, limit)
+    // Another node passes the keys on, and cannot run the work.
+    const helper = await node({ jobs: [other] })
+    await helper.punctual.enqueue(other)
+    await clock.advance('3s')
+    const { reasons } = await punctual.explain(id)
+    expect(reasons).toMatchObject([
+      { code: 'concurrency', details: { blockers: [holder] } },
+      { code: 'slots-full', message: expect.stringContaining(holder), details: { id: holder, slots: [{ concurrency: 1 }] } },
+    ])
   })
 
   it('what is unknown is refused', async () => {

@@ -27,9 +27,20 @@ const growing = [
 
 /** What has to do with all rows, or with any one of them. */
 const meantToBe = [
-  "DELETE FROM waiting WHERE reason = 'pause'",
-  'DELETE FROM limit_key WHERE key = ANY(ARRAY( SELECT k.key FROM limit_key k',
-  'SELECT EXISTS (SELECT 1 FROM waiting WHERE key IS NOT NULL)',
+  // All rows that wait for a pause, have a grant, or were planned.
+  "FROM waiting p WHERE p.reason = 'pause'",
+  'FROM ready p WHERE p.granted > 0',
+  'FROM ready p WHERE p.planned AND NOT p.begun AND p.due_at >',
+  'SELECT p.ref FROM ready p CROSS JOIN LATERAL jsonb_array_elements(p.limits)',
+  // Care that comes seldom.
+  'UPDATE pause q SET swept = true',
+  'UPDATE hook_note SET node = NULL, free_at = $2 WHERE node = $1',
+  'DELETE FROM limit_key WHERE key = ANY(ARRAY(SELECT k.key FROM limit_key k',
+  // The first row of an index, in its order.
+  'SELECT w.wake_at FROM waiting w WHERE w.wake_at IS NOT NULL',
+  'SELECT true FROM waiting WHERE key IS NOT NULL LIMIT 1',
+  // Without the index that the first node which picks makes.
+  'WITH RECURSIVE lane (kind, priority, series)',
 ]
 
 /**

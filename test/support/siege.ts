@@ -164,7 +164,7 @@ export class Siege {
   async #enqueue({ punctual }: Victim): Promise<void> {
     const requests = Array.from({ length: 1 + this.#below(4) }, (_, at) => ({
       job: enqueued[this.#below(enqueued.length)] as string,
-      key: `${this.created.size}-${at}`,
+      idempotencyKey: `${this.created.size}-${at}`,
       payload: keys[this.#below(keys.length)],
       delay: this.#below(5000),
     }))

@@ -84,8 +84,12 @@ createPunctual({ store: memory(), jobs: ['report'] })
 defineJob('x', { payload: z.object({ customer: z.string() }), concurrency: { key: (payload) => payload.costumer, limit: 1 } })
 // says: Type '"graph"' is not assignable to type '"sequential"'.
 defineJob<{ order: number }>('x', { mode: 'graph' })
-// says: Object literal may only specify known properties, and 'kye' does not exist in type '{ tenant?: string; job: string | AnyDefinition; key: string; }
+// says: Object literal may only specify known properties, and 'kye' does not exist in type
 punctual.cancel({ job: remind, kye: 'x' })
+// says: Type 'string' is not assignable to type 'undefined'.
+punctual.get({ job: remind, key: 'x', idempotencyKey: 'x' })
+// says: Object literal may only specify known properties, and 'unique' does not exist in type 'EnqueueOptions'.
+punctual.enqueue(remind, { order: 1 }, { key: 'x', unique: 'ever' })
 // says: Type '"15m"' has no properties in common with type 'When'.
 punctual.reschedule('id', '15m')
 // says: Argument of type '"occurrence.complete"' is not assignable to parameter of type 'keyof Events'.

@@ -3,7 +3,7 @@ import type { ListFilter } from '../../client/list-filter.ts'
 import type { When } from '../../client/when.ts'
 import { withClient } from '../client.ts'
 import { example, jsonOption, storeOption, tenantOption, whenOptions, whole } from '../options.ts'
-import { instant, print, printJson, table } from '../print.ts'
+import { instant, keyText, print, printJson, table } from '../print.ts'
 
 export function addDead(root: Command): void {
   const dead = root
@@ -38,7 +38,7 @@ function addList(dead: Command): void {
       if (items.length === 0) return print('Nothing is dead.')
       const rows = items.map((item) => [
         item.job,
-        item.key ?? '',
+        keyText(item),
         instant(item.endedAt),
         item.id,
         item.error?.message.slice(0, 80) ?? '',

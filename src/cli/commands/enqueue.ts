@@ -3,11 +3,11 @@ import type { EnqueueOptions } from '../../client/new-occurrence.ts'
 import type { Punctual } from '../../client/punctual.ts'
 import { PunctualError } from '../../errors.ts'
 import { withClient } from '../client.ts'
-import { example, json, jsonOption, storeOption, tenantOption, whenOptions, whole } from '../options.ts'
+import { example, json, jsonOption, keyOptions, storeOption, tenantOption, whenOptions, whole } from '../options.ts'
 import { print, printJson, printNote } from '../print.ts'
 
 interface EnqueueFlags
-  extends Pick<EnqueueOptions, 'key' | 'delay' | 'runAt' | 'tenant' | 'entity' | 'priority' | 'unique' | 'onConflict'> {
+  extends Pick<EnqueueOptions, 'key' | 'idempotencyKey' | 'delay' | 'runAt' | 'tenant' | 'entity' | 'priority' | 'onConflict'> {
   store: string
   json?: true
   ref?: Record<string, string>
@@ -15,25 +15,31 @@ interface EnqueueFlags
 
 export function addEnqueue(root: Command): void {
   const [delay, runAt] = whenOptions() as [Option, Option]
+  const [key, idempotencyKey] = keyOptions(
+    'one live occurrence of the job has it; free when that one ends',
+    'the same, but remembered after the end',
+  )
   root
     .command('enqueue')
     .description('Create work for a job, to run now or later on a node that has its handlers.')
     .addArgument(new Argument('<job>', 'the name of the job'))
     .addArgument(new Argument('[payload]', 'what the handlers get, as JSON').argParser(json))
     .addOption(storeOption())
-    .addOption(new Option('--key <key>', 'under the same key the work is created once'))
+    .addOption(key)
+    .addOption(idempotencyKey)
     .addOption(delay)
     .addOption(runAt)
     .addOption(tenantOption())
     .addOption(new Option('--entity <id>', 'what the work is about'))
     .addOption(new Option('--ref <name=id>', 'the id of a related record; may be given again').argParser(addRef))
     .addOption(new Option('--priority <number>', 'lower runs first').argParser(whole(0, 9)))
-    .addOption(new Option('--unique <kind>', 'how long the key is taken').choices(['ever', 'live']))
     .addOption(new Option('--on-conflict <what>', 'what a taken key means').choices(['keep', 'reschedule', 'replace']))
     .addOption(jsonOption())
     .addHelpText(
       'after',
-      example(`punctual enqueue payment-timeout '{"order": 42}' --key order-42 --delay 15m --store sqlite:./punctual.db`),
+      example(
+        `punctual enqueue payment-timeout '{"order": 42}' --idempotency-key order-42 --delay 15m --store sqlite:./punctual.db`,
+      ),
     )
     .action((job: string, payload: unknown, flags: EnqueueFlags) => enqueue(job, payload, flags))
 }
@@ -46,7 +52,7 @@ async function enqueue(
   await withClient(store, async (punctual) => {
     const result = await punctual.enqueue(job, payload, { ...options, ...(refs && { refs }) })
     if (asJson) printJson(result)
-    else print(`${result.outcome} ${result.id}${result.differs ? ' (what is there has another payload)' : ''}`)
+    else print(`${result.outcome} ${result.id}${result.payloadDiffers ? ' (what is there has another payload)' : ''}`)
     if (await isDeclared(punctual, job, options.tenant)) return
     printNote(`No node has declared a job ${JSON.stringify(job)} on this store yet; the work waits for one that does.`)
   })

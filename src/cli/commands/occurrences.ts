@@ -4,8 +4,8 @@ import type { Occurrence } from '../../client/occurrence-view.ts'
 import { PunctualError } from '../../errors.ts'
 import { type OccurrenceState, occurrenceStates } from '../../model/lifecycle.ts'
 import { withClient } from '../client.ts'
-import { example, instantOption, jsonOption, storeOption, tenantOption, whole } from '../options.ts'
-import { bold, facts, instant, print, printJson, table } from '../print.ts'
+import { example, instantOption, jsonOption, keyOptions, storeOption, tenantOption, whole } from '../options.ts'
+import { bold, facts, instant, keyText, print, printJson, table } from '../print.ts'
 
 interface OccurrencesOptions {
   store: string
@@ -14,6 +14,7 @@ interface OccurrencesOptions {
   job?: string
   state?: OccurrenceState[]
   key?: string
+  idempotencyKey?: string
   entity?: string
   from?: string
   to?: string
@@ -22,6 +23,7 @@ interface OccurrencesOptions {
 }
 
 export function addOccurrences(root: Command): void {
+  const [key, idempotencyKey] = keyOptions('with this key', 'with this idempotency key')
   root
     .command('occurrences')
     .description('List occurrences, the newest first; with an id, tell all about one.')
@@ -30,7 +32,8 @@ export function addOccurrences(root: Command): void {
     .addOption(tenantOption())
     .addOption(new Option('--job <name>', 'of this job'))
     .addOption(new Option('--state <states...>', 'in one of these states').choices(occurrenceStates))
-    .addOption(new Option('--key <key>', 'with this key'))
+    .addOption(key)
+    .addOption(idempotencyKey)
     .addOption(new Option('--entity <id>', 'about this entity'))
     .addOption(instantOption('--from <instant>', 'first due at or after, such as 2026-11-15T06:00:00Z, or a day'))
     .addOption(instantOption('--to <instant>', 'first due before'))
@@ -49,7 +52,7 @@ async function list(store: string, filter: ListFilter, json: true | undefined): 
   const rows = items.map((item) => [
     item.state,
     item.job,
-    item.key ?? '',
+    keyText(item),
     item.source,
     instant(item.dueAt),
     String(item.turn),
@@ -68,7 +71,7 @@ async function show(store: string, id: string, json: true | undefined): Promise<
 }
 
 function detail(occurrence: Occurrence): string {
-  const { id, job, key, state, source, dueAt, startedAt, endedAt, payload, result, error, reason, tasks } = occurrence
+  const { id, job, state, source, dueAt, startedAt, endedAt, payload, result, error, reason, tasks } = occurrence
   const attempts = tasks.flatMap((task) =>
     task.attempts.length === 0
       ? [[task.name, task.state, '', '', '']]
@@ -89,7 +92,8 @@ function detail(occurrence: Occurrence): string {
       ['source', source],
       ['repeats', occurrence.replay ? `${occurrence.replay.origin}: ${occurrence.replay.reason}` : ''],
       ['covers', spanText(occurrence)],
-      ['key', key ?? ''],
+      ['key', occurrence.key ?? ''],
+      ['idempotency key', occurrence.idempotencyKey ?? ''],
       ['due', instant(dueAt)],
       ['started', instant(startedAt)],
       ['ended', instant(endedAt)],

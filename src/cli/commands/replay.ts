@@ -2,7 +2,7 @@ import { Argument, type Command, Option } from 'commander'
 import type { ListFilter } from '../../client/list-filter.ts'
 import { type OccurrenceState, occurrenceStates } from '../../model/lifecycle.ts'
 import { withClient } from '../client.ts'
-import { example, instantOption, jsonOption, storeOption, tenantOption } from '../options.ts'
+import { example, instantOption, jsonOption, keyOptions, storeOption, tenantOption } from '../options.ts'
 import { print, printJson, printNote } from '../print.ts'
 
 interface ReplayFlags {
@@ -14,6 +14,7 @@ interface ReplayFlags {
   job?: string
   state?: OccurrenceState[]
   key?: string
+  idempotencyKey?: string
   entity?: string
   from?: string
   to?: string
@@ -21,6 +22,7 @@ interface ReplayFlags {
 }
 
 export function addReplay(root: Command): void {
+  const [key, idempotencyKey] = keyOptions('with this key', 'with this idempotency key')
   root
     .command('replay')
     .description('Run an ended occurrence again, as a new one linked to it; without an id, all that the filters find.')
@@ -31,7 +33,8 @@ export function addReplay(root: Command): void {
     .addOption(new Option('--request <text>', 'said again under the same request, nothing more is created'))
     .addOption(new Option('--job <name>', 'instead of an id: those of this job'))
     .addOption(new Option('--state <states...>', 'in one of these states').choices(occurrenceStates))
-    .addOption(new Option('--key <key>', 'with this key'))
+    .addOption(key)
+    .addOption(idempotencyKey)
     .addOption(new Option('--entity <id>', 'about this entity'))
     .addOption(instantOption('--from <instant>', 'first due at or after, such as 2026-11-15T06:00:00Z, or a day'))
     .addOption(instantOption('--to <instant>', 'first due before'))

@@ -1,24 +1,27 @@
 import { Argument, type Command, Option } from 'commander'
+import type { TriggerOptions } from '../../client/commands.ts'
 import { withClient } from '../client.ts'
-import { example, json, jsonOption, storeOption, tenantOption } from '../options.ts'
+import { example, json, jsonOption, keyOptions, storeOption, tenantOption } from '../options.ts'
 import { print, printJson } from '../print.ts'
 
-interface TriggerFlags {
+interface TriggerFlags extends TriggerOptions {
   store: string
   json?: true
-  payload?: unknown
-  key?: string
-  tenant?: string
 }
 
 export function addTrigger(root: Command): void {
+  const [key, idempotencyKey] = keyOptions(
+    'one live occurrence of the job has it; free when that one ends',
+    'the same, but remembered after the end',
+  )
   root
     .command('trigger')
     .description('Run a job once, now, beside its schedule.')
     .addArgument(new Argument('<job>', 'the name of the job'))
     .addOption(storeOption())
     .addOption(new Option('--payload <json>', "instead of the job's own").argParser(json))
-    .addOption(new Option('--key <key>', 'under the same key it is created once'))
+    .addOption(key)
+    .addOption(idempotencyKey)
     .addOption(tenantOption())
     .addOption(jsonOption())
     .addHelpText('after', example('punctual trigger report --store sqlite:./punctual.db'))

@@ -92,7 +92,7 @@ function pass(news: WorkerNews, ctx: Context): void {
 
 function plain(ctx: Context): WorkerContext {
   const { payload, results, tenant, job, task, key, entity, refs, source, occurrenceId, taskRunId, attemptId } = ctx
-  const { idempotencyKey, attempt, scheduledAt, lateness, isRecovery, span, startedAt, lastRunAt, replayOf } = ctx
+  const { idempotencyKey, attempt, scheduledAt, lateness, isRecovery, span, startedAt, lastRunAt, replayOf, version } = ctx
   const ids = { tenant, job, task, key, entity, refs, source, occurrenceId, taskRunId, attemptId, idempotencyKey, attempt }
-  return { ...ids, payload, results, scheduledAt, lateness, isRecovery, span, startedAt, lastRunAt, replayOf }
+  return { ...ids, payload, results, scheduledAt, lateness, isRecovery, span, startedAt, lastRunAt, replayOf, version }
 }

@@ -44,6 +44,9 @@ export class TaskContext implements Context {
     this.#results ??= resultsBefore(this.#attempt)
     return this.#results
   }
+  get version(): number {
+    return this.#record.version
+  }
   get replayOf(): string | null {
     return this.#record.replay?.origin ?? null
   }

@@ -91,7 +91,8 @@ export function takeIn(turn: Turn, attempt: Attempt): void {
   attempt.state = judge(turn, attempt)
   const isOnlyTask = turn.runs.length === 1
   if (isOnlyTask && turn.attempts.length === 0 && !run.isCommitted) turn.onlyAttempt = attempt
-  else if (!run.isCommitted) turn.attempts = [...turn.attempts, run.attemptRecord(attempt)]
+  else if (run.isCommitted) turn.saved = [...turn.saved, run.attemptRecord(attempt)]
+  else turn.attempts = [...turn.attempts, run.attemptRecord(attempt)]
   if (run.isFatal) for (const other of turn.runs) cancelFor(run, other)
   // The last attempts of a turn are written with its end.
   if (isOnlyTask || turn.attempts.length === 0 || turn.runs.every((other) => other.isFinished)) pump(turn, mono)
@@ -111,6 +112,7 @@ async function save(turn: Turn, run: TaskRun): Promise<void> {
   const { phase } = run
   const { attempts } = turn
   turn.attempts = []
+  turn.saved = [...turn.saved, ...attempts]
   run.phase = 'saving'
   const answer = await turn.checkpoint({ attempts })
   if (turn.isOver) return

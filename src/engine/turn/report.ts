@@ -1,6 +1,8 @@
 import type { OccurrenceEvent, TaskEvent } from '../../model/events.ts'
+import { type TaskHistory, taskHistories } from '../../model/history.ts'
 import type { TurnEnd } from '../../model/lifecycle.ts'
 import type { ExecutionReport } from '../../model/report.ts'
+import { attemptReports } from './attempt-reports.ts'
 import type { TaskRun } from './task-run.ts'
 import type { Turn } from './turn.ts'
 
@@ -21,7 +23,14 @@ export function reportOf(turn: Turn, outcome: TurnEnd): ExecutionReport {
     endedAt: new Date(endedAt),
     durationMs: endedAt - startedAt,
     tasks: turn.runs.map((run) => run.report()),
+    attempts: attemptReports(historyOf(turn)),
   }
+}
+
+/** The attempts of earlier turns and of this one, whose end is known. */
+function historyOf({ shared, member, n, end, saved, attempts }: Turn): readonly TaskHistory[] {
+  const turns = [...member.turns, { ...end, turn: n, node: null }]
+  return taskHistories(shared.graph, turns, [...member.attempts, ...saved, ...attempts])
 }
 
 export function occurrenceEvent({ record, n }: Turn): OccurrenceEvent {

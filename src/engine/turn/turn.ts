@@ -83,6 +83,8 @@ export class Turn implements SettleItem, Asker<WriteAnswer> {
   end!: Omit<TurnRecord, 'turn' | 'node'>
   /** Attempts that are not in the store yet. */
   attempts: readonly AttemptRecord[] = none
+  /** Attempts of this turn that are in the store. */
+  saved: readonly AttemptRecord[] = none
   delayMs = 0
   hookMs = 0
 

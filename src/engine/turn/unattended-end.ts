@@ -11,6 +11,7 @@ import { cascade, type Settings } from '../../model/settings.ts'
 import { taskGraph } from '../../model/task-graph.ts'
 import type { Which } from '../../store/store.ts'
 import type { Env } from '../env.ts'
+import { attemptReports } from './attempt-reports.ts'
 import { runHook } from './hooks.ts'
 
 /**
@@ -79,6 +80,7 @@ function reportOf(env: Env, history: OccurrenceHistory, end: TurnRecord, definit
     endedAt: new Date(end.endedAt),
     durationMs: startedAt === null ? 0 : end.endedAt - startedAt,
     tasks: histories.map((task) => taskReport(task, end)),
+    attempts: attemptReports(histories),
   }
 }
 

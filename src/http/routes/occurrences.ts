@@ -8,7 +8,7 @@ import { checkOneOf } from '../../model/limits.ts'
 import type { ErrorRecord } from '../../model/report.ts'
 import { readNumber, readQuery } from '../query.ts'
 
-const filterNames = ['tenant', 'job', 'state', 'key', 'entity', 'from', 'to', 'limit', 'cursor'] as const
+const filterNames = ['tenant', 'job', 'state', 'key', 'idempotencyKey', 'entity', 'from', 'to', 'limit', 'cursor'] as const
 
 /** Occurrences as lists, one by one, and counted by state. */
 export function occurrenceRoutes(punctual: Punctual): Hono {

@@ -12,7 +12,7 @@ import { statusStyle } from '../status-style.ts'
 const refreshSeconds = 2
 const latest = 30
 
-/** A page for the eye: the jobs, how many occurrences stand where, and the newest of them. It fetches itself again. */
+/** A status page: the jobs, the number of occurrences by state, and the newest. It refreshes itself. */
 export function statusPageRoutes(punctual: Punctual, basePath: string): Hono {
   return new Hono()
     .get('/', async (c) => {
@@ -44,7 +44,7 @@ async function readContent(punctual: Punctual): Promise<Content | null> {
 
 type Html = ReturnType<typeof html>
 
-// Whatever stands in ${…} is escaped by the tag.
+// The tag escapes the values in ${…}.
 function page(basePath: string, health: Health, content: Content | null): Html {
   return html`<!doctype html>
 <html lang="en">
@@ -88,11 +88,11 @@ function jobRow(job: JobView): Html {
 }
 
 function occurrenceRow(basePath: string, line: OccurrenceLine): Html {
-  const { id, state, job, key, source, dueAt, turn, startedAt, endedAt, error } = line
+  const { id, state, job, key, idempotencyKey, source, dueAt, turn, startedAt, endedAt, error } = line
   const took = startedAt && endedAt ? `${endedAt.getTime() - startedAt.getTime()} ms` : ''
   return html`
 <tr><td><span class="badge ${state}">${state}</span></td><th scope="row"><a href="${basePath}/api/v1/occurrences/${encodeURIComponent(id)}">${job}</a></th>
-<td>${key ?? ''}</td><td>${source}</td><td>${time(dueAt)}</td><td>${turn}</td><td>${took}</td><td>${error?.message.slice(0, 200) ?? ''}</td></tr>`
+<td>${key ?? idempotencyKey ?? ''}${idempotencyKey === null ? '' : ' (idempotent)'}</td><td>${source}</td><td>${time(dueAt)}</td><td>${turn}</td><td>${took}</td><td>${error?.message.slice(0, 200) ?? ''}</td></tr>`
 }
 
 function time(at: Date | null): Html | string {

@@ -2,7 +2,7 @@ import { PunctualError } from '../../errors.ts'
 import { type JobSpec, versionAt } from '../../model/job.ts'
 import type { OccurrenceRecord } from '../../model/occurrence.ts'
 import { recoveries } from '../../model/turn.ts'
-import { admit, releasesAtClaim } from '../rules/door.ts'
+import { admit } from '../rules/door.ts'
 import { picked } from '../rules/pick.ts'
 import type { ClaimAnswer, ClaimMember, ClaimPick, ClaimRequest, PassedOccurrence } from '../store.ts'
 import { MemoryDoor } from './claim/door.ts'
@@ -45,8 +45,7 @@ function take(state: State, { id, kinds, pick, limit, clusterLimit, dueBy, promp
       taken.push(entry)
     }
   }
-  for (const { record, ref } of taken)
-    for (const release of releasesAtClaim(record.limits, state.now, promptMs)) state.releases.push({ ...release, ref })
+  for (const entry of taken) state.countRates(entry, promptMs)
   // Work let in that this node has no room for, or cannot run, is another's to take.
   if (door.granted.some(({ place }) => place === 'ready')) state.hint({ kind: 'due', at: state.now })
   return { taken, passed: door.passed }

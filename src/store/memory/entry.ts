@@ -60,10 +60,6 @@ export class Entry implements AtDoor {
     return this.record.source === 'recovery'
   }
 
-  get isOver(): boolean {
-    return this.place === 'ended'
-  }
-
   get state(): OccurrenceState {
     if (this.place === 'claimed') return 'running'
     if (this.place === 'waiting') return 'waiting'

@@ -13,6 +13,7 @@ export function get(state: State, which: Which): OccurrenceHistory | null {
     state: entry.state,
     dueAt,
     node: state.nodeOf(entry),
+    runningSince: entry.state === 'running' && entry.start?.turn === entry.turn ? entry.start.startedAt : null,
     turns: [...turns],
     attempts: [...attempts],
     progress,

@@ -15,13 +15,14 @@ export function list(state: State, filter: OccurrenceFilter): Page<OccurrenceSum
   return { items: page.map(summary), cursor: last && matching.length > page.length ? encodeCursor(last.ref) : null }
 }
 
-function matches(entry: Entry, { tenant, job, states, key, entity, from, to }: OccurrenceFilter): boolean {
+function matches(entry: Entry, { tenant, job, states, key, unique, entity, from, to }: OccurrenceFilter): boolean {
   const { record } = entry
   return (
     (tenant === undefined || record.tenant === tenant) &&
     (job === undefined || record.job === job) &&
     (states === undefined || states.includes(entry.state)) &&
     (key === undefined || record.key === key) &&
+    (unique === undefined || record.unique === unique) &&
     (entity === undefined || record.entity === entity) &&
     (from === undefined || record.scheduledAt >= from) &&
     (to === undefined || record.scheduledAt < to)
@@ -29,7 +30,7 @@ function matches(entry: Entry, { tenant, job, states, key, entity, from, to }: O
 }
 
 function summary(entry: Entry): OccurrenceSummary {
-  const { id, tenant, job, key, entity, source, scheduledAt, createdAt } = entry.record
+  const { id, tenant, job, key, unique, entity, source, scheduledAt, createdAt } = entry.record
   const last = entry.turns.at(-1)
   const ended = entry.place === 'ended'
   return {
@@ -37,6 +38,7 @@ function summary(entry: Entry): OccurrenceSummary {
     tenant,
     job,
     key,
+    unique,
     entity,
     source,
     state: entry.state,

@@ -5,7 +5,7 @@ import type { Limit } from '../../model/limit.ts'
 import type { OccurrenceRecord, TurnRecord, WaitRecord } from '../../model/occurrence.ts'
 import type { PauseRecord } from '../../model/pause.ts'
 import { mayHaveBegun } from '../../model/turn.ts'
-import { givenUp, keptBetweenTurns, type Release } from '../rules/door.ts'
+import { givenUp, keptBetweenTurns, type Release, releasesAtClaim } from '../rules/door.ts'
 import type { Due, Hint, NodeRecord, RangeRecord } from '../store.ts'
 import { Entry } from './entry.ts'
 import { Lines } from './lines.ts'
@@ -237,10 +237,17 @@ export class State {
     if (this.lines.first(key)) this.hint({ kind: 'due', at: this.now })
   }
 
-  /** A start that did not happen takes no part in its rates. Those of earlier turns do: only the newest slot of each key comes back. */
+  /** Claimed work takes part in its rates until their windows have passed, or until it is given back without a start. */
+  countRates({ ref, record, turn }: Entry, promptMs: number | undefined): void {
+    const starts = releasesAtClaim(record.limits, this.now, promptMs)
+    // Starts of earlier turns have happened.
+    if (turn > 1 && starts.length > 0) this.releases = this.releases.map((one) => (one.ref === ref ? { ...one, ref: null } : one))
+    for (const start of starts) this.releases.push({ ...start, ref })
+  }
+
+  /** A start that did not happen takes no part in its rates. */
   #returnRates({ ref }: Entry): void {
-    const newest = new Set(new Map(this.releases.filter((one) => one.ref === ref).map((one) => [one.key, one])).values())
-    this.releases = this.releases.map((one) => (newest.has(one) ? { ...one, freeAt: this.now, ref: null } : one))
+    this.releases = this.releases.map((one) => (one.ref === ref ? { ...one, freeAt: this.now, ref: null } : one))
   }
 
   hint(hint: Hint): void {

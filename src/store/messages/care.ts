@@ -27,6 +27,7 @@ export interface NodesAnswer {
   readonly isRescueDue: boolean
 }
 
+/** A node, as the store knows it. */
 export interface NodeRecord extends NodeInfo {
   readonly startedAt: number
   readonly beatAt: number

@@ -1,5 +1,4 @@
 import { bareEnd } from '../../model/turn.ts'
-import { nodeColumns, nodeValues } from '../rows/node-row.ts'
 import type { Beat, BeatAnswer, CancelNotice, Hint, NodeInfo } from '../store.ts'
 import { loseServers, noteServed } from './beat/served.ts'
 import { Changes } from './changes/changes.ts'
@@ -9,6 +8,7 @@ import type { Session } from './connection/session.ts'
 import { type Context, storeNow } from './context.ts'
 import { readRunning } from './occurrence/claimed.ts'
 import { takeIdleWhere } from './occurrence/idle.ts'
+import { nodeColumns, nodeValues } from './rows/node-row.ts'
 
 interface Beaten {
   readonly answer: BeatAnswer
@@ -25,9 +25,19 @@ export async function beat(context: Context, one: Beat): Promise<Beaten> {
   const { db, names } = context
   if (one.phase === 'pulse') return { answer: await pulse(context, one), hints: [] }
   await names.addKinds(one.node.kinds)
+  if (one.phase === 'join' && one.node.picks) await addPickIndex(context)
   const quiet = one.phase === 'stay' ? await beatAlone(context, one) : null
   if (quiet) return { answer: quiet, hints: [] }
   return db.transaction((session) => beatWithCare(session, context, one))
+}
+
+/** Nodes that pick read the first rows of each job: they need an index by job, which others need not pay for. */
+async function addPickIndex({ db }: Context): Promise<void> {
+  try {
+    await db.all('CREATE INDEX IF NOT EXISTS ready_pick ON punctual.ready (kind, priority, series, due_at, ref) WHERE NOT gate')
+  } catch {
+    // It is only about speed: the role may lack the right, or another node makes it at the same moment.
+  }
 }
 
 type AloneRow = [now: number, aliveSince: number, standing: string[] | null, cancels: string | null]
@@ -95,7 +105,7 @@ function noticesOf(text: string | null): CancelNotice[] {
   return rows.map(([ref, turn, reason]) => ({ ref, turn, reason }))
 }
 
-/** Joins, leaves, gives back claims whose answer never arrived, and notes that nobody was there. The door is locked first. */
+/** Joins, leaves, gives back claims whose answer never arrived, and notes a time without nodes. The door is locked first. */
 async function beatWithCare(session: Session, context: Context, one: Beat): Promise<Beaten> {
   const { node, claims, inFlight, phase } = one
   await session.all('SELECT one FROM punctual.door FOR UPDATE')

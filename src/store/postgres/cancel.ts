@@ -1,5 +1,6 @@
 import type { CancelAnswer, CancelRequest, Hint } from '../store.ts'
 import { column } from './connection/arrays.ts'
+import { each } from './connection/by-key.ts'
 import type { Session } from './connection/session.ts'
 import { type Context, storeNow } from './context.ts'
 import { findOfEntity, findRef } from './find.ts'
@@ -10,7 +11,7 @@ const cancelAll = `WITH canceled AS MATERIALIZED (
     SELECT u.ref, c.* FROM unnest($2::bigint[]) WITH ORDINALITY u (ref, at)
     CROSS JOIN LATERAL punctual.cancel_1(${storeNow}, u.ref, $3::text, true) c ORDER BY u.at)
   SELECT o.id, c.outcome, c.node, (SELECT true FROM punctual.waiting WHERE key IS NOT NULL LIMIT 1) IS NOT NULL AS has_line, ${storeNow} AS now
-  FROM canceled c JOIN punctual.occurrence o ON o.ref = c.ref ORDER BY o.ref`
+  FROM canceled c CROSS JOIN ${each('occurrence e', 'e.ref = c.ref')} o ORDER BY o.ref`
 
 /** Ends idle work, and marks running work under the lock of its claim. One that moves meanwhile is looked for again by the server. */
 export async function cancel(

@@ -9,7 +9,7 @@ import { lend, workError } from './connection/lend.ts'
 import type { Session } from './connection/session.ts'
 import type { Context } from './context.ts'
 
-/** Records what goes on in turns that have not ended. Items with work of their own are committed one by one. */
+/** Records starts, progress and attempts of turns that have not ended. Items with `within` are committed one by one. */
 export async function checkpoint(context: Context, items: readonly CheckpointItem[]): Promise<readonly WriteAnswer[]> {
   const answers = new Map<CheckpointItem, WriteAnswer>()
   const bare = items.filter(({ within }) => within === undefined)
@@ -30,14 +30,14 @@ async function record(session: Session, items: readonly CheckpointItem[]): Promi
   return items.map((_, at) => (owned.has(at) ? 'ok' : 'lost'))
 }
 
-/** Nobody takes these claims away from now on. What was read before may be out of date: a later statement looks anew. */
+/** Locks the claims. Rows that were read before may be out of date: a later statement reads them anew. */
 async function lockClaims(session: Session, items: readonly CheckpointItem[]): Promise<void> {
   await session.all('SELECT id FROM punctual.claim WHERE id = ANY($1::text[]) ORDER BY id FOR SHARE', [
     column(items.map(({ claim }) => claim.id)),
   ])
 }
 
-/** Which of the items are about turns that their claims still hold. */
+/** The places of the items whose turns their claims still hold. */
 async function ownedOf(session: Session, items: readonly CheckpointItem[]): Promise<ReadonlySet<number>> {
   const rows = await session.all<[number]>(
     `SELECT i.at FROM unnest($1::text[], $2::text[], $3::bigint[], $4::int[]) WITH ORDINALITY i (id, token, ref, turn, at)
@@ -106,7 +106,7 @@ async function write(session: Session, items: readonly CheckpointItem[]): Promis
 
 type Within = NonNullable<CheckpointItem['within']>
 
-/** How long a statement of ours may take beside the handler's work. */
+/** The longest time for one of the store's statements beside the handler's work. */
 const statementMs = 10_000
 
 /**

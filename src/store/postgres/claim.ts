@@ -1,9 +1,9 @@
-import { PunctualError } from '../../errors.ts'
+import { defaultPromptMs } from '../rules/door.ts'
 import type { ClaimAnswer, ClaimRequest, Hint, PassedOccurrence } from '../store.ts'
 import type { Floors } from './claim/floors.ts'
 import { describe, inOrder, type JobFacts, type MemberRow } from './claim/members.ts'
 import { claimPicked } from './claim/picked.ts'
-import { reclaim } from './claim/reclaim.ts'
+import { reclaim, unknownNode } from './claim/reclaim.ts'
 import { takeDue } from './claim/take-due.ts'
 import { column } from './connection/arrays.ts'
 import type { Session, Statement } from './connection/session.ts'
@@ -14,7 +14,7 @@ export interface Claimed {
   readonly hints: readonly Hint[]
 }
 
-/** What the statement found, beside the rows that it took. */
+/** The facts that the statement found, beside the rows that it took. */
 interface Head {
   readonly now: number
   readonly isJoined: boolean
@@ -58,11 +58,12 @@ export async function claimPlain(
   floors: Floors,
   request: ClaimRequest,
 ): Promise<Claimed | null> {
-  const { id, token, node, limit, dueBy } = request
+  const { id, token, node, limit, dueBy, promptMs = defaultPromptMs } = request
   const kinds = context.names.kindRefs(request.kinds)
   const rows = await session.all<MemberRow>(takePlain, [
     ...[context.now(), id, token, node, limit, dueBy ?? null, column(kinds)],
     ...floors.columns(kinds),
+    promptMs,
   ])
   const head = headOf(rows)
   if (!head.stands && head.isJoined && !head.isPlain) return null
@@ -71,10 +72,10 @@ export async function claimPlain(
 
 /** Lets in what may come in, and takes due work. */
 export async function claimAtDoor(context: Context, session: Session, floors: Floors, request: ClaimRequest): Promise<Claimed> {
-  const { id, token, node, limit, dueBy, clusterLimit } = request
+  const { id, token, node, limit, dueBy, clusterLimit, promptMs = defaultPromptMs } = request
   const kinds = column(context.names.kindRefs(request.kinds))
   const rows = await session.all<MemberRow>(takeAtDoor, [
-    ...[context.now(), id, token, node, limit, dueBy ?? null, kinds, clusterLimit ?? null],
+    ...[context.now(), id, token, node, limit, dueBy ?? null, kinds, clusterLimit ?? null, promptMs],
   ])
   return answer(context, session, floors, request, headOf(rows), rows)
 }
@@ -88,9 +89,10 @@ const takePlain = takeDue({
   dueBy: '$6::float8',
   kinds: '$7::int[]',
   floors: 'unnest($8::int[], $9::smallint[], $10::float8[])',
+  promptMs: '$11::float8',
 })
 
-const takeAtDoor = `SELECT * FROM punctual.claim_1($1::float8, $2::text, $3::text, $4::text, $5::int, $6::float8, $7::int[], $8::int)`
+const takeAtDoor = `SELECT * FROM punctual.claim_1($1::float8, $2::text, $3::text, $4::text, $5::int, $6::float8, $7::int[], $8::int, $9::float8)`
 
 function headOf(rows: readonly MemberRow[]): Head {
   const row = rows.find(([ref]) => ref === null) as MemberRow
@@ -108,7 +110,7 @@ async function answer(
   const { now, isJoined, stands, lanes, jobs, isFull = false, grantedFrom = null } = head
   context.noteNow(now)
   if (stands) return { answer: await reclaim(context, session, request), hints: [] }
-  if (!isJoined) throw unknownNode(request)
+  if (!isJoined) throw unknownNode(request.node)
   floors.note(now, lanes)
   if (grantedFrom !== null) floors.lower(grantedFrom)
   const taken = rows.filter(([ref]) => ref !== null)
@@ -125,9 +127,5 @@ function nextDueOf({ wakeAt, lanes }: Head): number | null {
   return dues.length === 0 ? null : Math.min(...dues)
 }
 
-export function unknownNode({ node }: ClaimRequest): PunctualError {
-  return new PunctualError('claim.lost', `Node ${node} is not known to the store and cannot claim`, { node })
-}
-
 /** A claim for a node that is not there. */
-export const claimNothing: Statement = { sql: takePlain, values: [0, '', '', '', 0, null, '{}', '{}', '{}', '{}'] }
+export const claimNothing: Statement = { sql: takePlain, values: [0, '', '', '', 0, null, '{}', '{}', '{}', '{}', 0] }

@@ -2,14 +2,14 @@ import type { Database } from './connection/database.ts'
 import type { Names } from './names/names.ts'
 import type { Versions } from './names/versions.ts'
 
-/** What every verb works with. */
+/** The common means of all verbs. */
 export interface Context {
   readonly db: Database
   readonly names: Names
   readonly versions: Versions
   /** The time where a clock other than the server's decides, as in tests; null for the server's own. */
   now(): number | null
-  /** What the store's time should be by now: good for choosing, never for deciding. */
+  /** An estimate of the store's time: good for choosing, never for deciding. */
   guessNow(): number
   /** Takes note of a time that the server has just returned. */
   noteNow(now: number): void

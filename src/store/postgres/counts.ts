@@ -37,7 +37,7 @@ export async function counts({ db }: Context, of: Asked): Promise<JobCounts> {
 const mostFolded = 5000
 const mostSteps = 20
 
-// What is added is what was deleted, and nothing else: deltas that are committed meanwhile, whatever their number, stay.
+// Exactly the deleted deltas are added: those that are committed meanwhile stay, whatever their number.
 const foldOldest = `WITH taken AS (
     DELETE FROM punctual.count_delta WHERE seq = ANY(ARRAY(SELECT seq FROM punctual.count_delta ORDER BY seq LIMIT ${mostFolded})) RETURNING *
   ),

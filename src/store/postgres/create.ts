@@ -1,9 +1,10 @@
 import { defaultTenant } from '../../model/job.ts'
 import { idAfter } from '../rules/conflict.ts'
-import type { CreatedRow, Hint, NewOccurrence } from '../store.ts'
+import type { ClaimAnswer, CreatedRow, Hint, NewOccurrence } from '../store.ts'
 import { ConflictError, isDuplicate, storeFailure } from './connection/failure.ts'
 import type { Session } from './connection/session.ts'
 import type { Context } from './context.ts'
+import type { Claiming } from './create/claiming.ts'
 import { type Conflict, resolveConflicts } from './create/conflicts.ts'
 import { insertNew, JobsChanged, longestWait, type Manner, namesOf, seriesOf } from './create/insert.ts'
 import type { Notification } from './hints/hints.ts'
@@ -12,6 +13,7 @@ import { NamesNeeded } from './names/names.ts'
 export interface Created {
   readonly rows: readonly CreatedRow[]
   readonly hints: readonly Hint[]
+  readonly claimed?: ClaimAnswer | null
   /** Other processes were notified. */
   readonly isTold?: boolean
 }
@@ -21,6 +23,7 @@ interface Options {
   readonly joined?: Session
   /** A notification that the commit may bring along. */
   readonly along?: Notification | null
+  readonly claiming?: Claiming | null
 }
 
 const mostTries = 5
@@ -29,7 +32,7 @@ const mostTries = 5
 export async function create(
   context: Context,
   given: readonly NewOccurrence[],
-  { joined, along = null }: Options = {},
+  { joined, along = null, claiming = null }: Options = {},
 ): Promise<Created> {
   if (given.length === 0) return { rows: [], hints: [] }
   const { db, names, versions } = context
@@ -43,23 +46,23 @@ export async function create(
   await versions.refresh(joined ?? db, unread)
   // Others are notified by the caller, after the commit.
   if (joined) return createIn(context, joined, given)
-  // A single statement is a commit of its own; what may move or replace another needs its lock.
+  // A single statement is enough, unless a row may move or replace another, which needs a lock.
   if (given.every(({ onConflict, unique }) => onConflict === 'keep' && unique === 'ever'))
     return given.every(isUnkeyed)
-      ? createUnkeyed(context, given, along)
-      : createIn(context, db, given, { isPatient: false, along })
-  return createInOne(context, given)
+      ? createUnkeyed(context, given, { along, claiming })
+      : createIn(context, db, given, { isPatient: false, along, claiming })
+  return createInOne(context, given, claiming)
 }
 
-/** All in one transaction of ours. What it turns out to lack is made outside of it, on no second connection. */
-async function createInOne(context: Context, rows: readonly NewOccurrence[]): Promise<Created> {
+/** All in one transaction. Names that it lacks are made outside of it, on no second connection. */
+async function createInOne(context: Context, rows: readonly NewOccurrence[], claiming: Claiming | null): Promise<Created> {
   const { db, names, versions } = context
   for (let tries = 1; ; tries++) {
     try {
       return await db.transaction(async (session) => {
         const [, created] = await Promise.all([
           session.all(`SET LOCAL lock_timeout = '${longestWait}'`),
-          createIn(context, session, rows, { isOwn: true }),
+          createIn(context, session, rows, { isOwn: true, claiming }),
         ])
         return created
       })
@@ -72,15 +75,19 @@ async function createInOne(context: Context, rows: readonly NewOccurrence[]): Pr
   }
 }
 
-/** Its id is nobody else's, and is free again when its occurrence is pruned. */
+/** Its id is unique, and is free again when its occurrence is pruned. */
 function isUnkeyed({ key, source }: NewOccurrence): boolean {
   return key === null && source !== 'schedule' && source !== 'recovery'
 }
 
 /** Ids made for this very call are new, unless the call is repeated: looking first would cost a good part of the insert. */
-async function createUnkeyed(context: Context, rows: readonly NewOccurrence[], along: Notification | null): Promise<Created> {
+async function createUnkeyed(
+  context: Context,
+  rows: readonly NewOccurrence[],
+  manner: Pick<Manner, 'along' | 'claiming'>,
+): Promise<Created> {
   try {
-    return await createIn(context, context.db, rows, { areNew: true, along })
+    return await createIn(context, context.db, rows, { areNew: true, ...manner })
   } catch (error) {
     if (isDuplicate(error)) return createIn(context, context.db, rows)
     throw error
@@ -113,8 +120,12 @@ async function createIn(
       drawn,
     )
     const { now, created } = inserted
-    if (created === 'all' && tries === 1)
-      return { rows: rows.map(madeAnswer), hints: dueHints(rows, now), isTold: Boolean(manner.along) }
+    if (created === 'all' && tries === 1) {
+      const { claimed = null } = inserted
+      // Work that runs already needs no hint.
+      const hints = claimed ? [] : dueHints(rows, now)
+      return { rows: rows.map(madeAnswer), hints, claimed, isTold: Boolean(manner.along) }
+    }
     if (tries === 1) refs = inserted.refs
     const made = left.filter(({ row }) => created === 'all' || created.delete(row.id))
     for (const { at, row } of made) answers.set(at, madeAnswer(row))
@@ -131,7 +142,7 @@ async function createIn(
       for (const at of resolved.free) canceled[at] = (canceled[at] as number) + 1
       hints.push(...resolved.hints)
     }
-    // What was in the way was pruned meanwhile.
+    // The occurrence in the way was pruned meanwhile.
     if (tries > 10 * mostTries) throw storeFailure(new ConflictError('what is in the way of a new occurrence cannot be found'))
   }
   return { rows: rows.map((_, at) => answers.get(at) as CreatedRow), hints }

@@ -31,7 +31,7 @@ export async function findRef(session: Session, which: Which): Promise<number | 
   return ref === null ? null : Number(ref)
 }
 
-// What has ended so is never followed by another turn.
+// No turn follows such an end.
 const lastEnds = turnEnds.filter((end) => isEnd(stateAfter[end]))
 
 const ofEntity = `SELECT o.ref FROM punctual.series s JOIN punctual.occurrence o ON o.series = s.ref AND o.entity = $3

@@ -1,7 +1,7 @@
 import type { OccurrenceState } from '../../model/lifecycle.ts'
 import type { OccurrenceHistory, Progress, WaitRecord } from '../../model/occurrence.ts'
 import type { Which } from '../store.ts'
-import { endOf, lacks } from './connection/by-key.ts'
+import { each, endOf, lacks } from './connection/by-key.ts'
 import type { Session } from './connection/session.ts'
 import type { Context } from './context.ts'
 import { findRef } from './find.ts'
@@ -43,6 +43,7 @@ export async function get(context: Context, which: Which): Promise<OccurrenceHis
       state,
       dueAt: claim?.dueAt ?? dueAt ?? row[4],
       node: claim?.node ?? null,
+      runningSince: claim?.startedAt ?? null,
       ...(histories.get(ref) ?? noHistory),
       progress,
       wait: reason && { reason, key, wakeAt },
@@ -61,13 +62,20 @@ async function readProgress(session: Session, ref: number): Promise<Progress | n
   return { task, done, message, at }
 }
 
-async function readClaim(session: Session, ref: number): Promise<{ readonly node: string; readonly dueAt: number } | null> {
-  const [row] = await session.all<[string, number]>(
-    `SELECT c.node, m.due_at FROM punctual.claim c CROSS JOIN LATERAL unnest(c.refs, c.turns, c.dues) m (ref, turn, due_at)
+interface RunningClaim {
+  readonly node: string
+  readonly dueAt: number
+  readonly startedAt: number | null
+}
+
+async function readClaim(session: Session, ref: number): Promise<RunningClaim | null> {
+  const [row] = await session.all<[string, number, number | null]>(
+    `SELECT c.node, m.due_at, (SELECT s.started_at FROM punctual.start s WHERE s.ref = m.ref AND s.turn = m.turn) AS started_at
+      FROM punctual.claim c CROSS JOIN LATERAL unnest(c.refs, c.turns, c.dues) m (ref, turn, due_at)
       WHERE c.refs @> ARRAY[$1::bigint] AND m.ref = $1 AND ${lacks('turn', endOf('m'))} ORDER BY c.seq DESC LIMIT 1`,
     [ref],
   )
-  return row ? { node: row[0], dueAt: row[1] } : null
+  return row ? { node: row[0], dueAt: row[1], startedAt: row[2] } : null
 }
 
 const mostBlockers = 10
@@ -81,10 +89,10 @@ const selectBlockers = `SELECT o.id FROM (
     ${granted('ready')} UNION ALL ${granted('waiting')}
     UNION ALL
     SELECT m.ref FROM punctual.claim c CROSS JOIN LATERAL unnest(c.refs, c.turns) m (ref, turn)
-      JOIN punctual.occurrence i ON i.ref = m.ref JOIN punctual.form f ON f.ref = i.form
+      CROSS JOIN ${each('occurrence e', 'e.ref = m.ref')} i JOIN punctual.form f ON f.ref = i.form
       WHERE ${lacks('turn', endOf('m'))}
         AND coalesce(i.extra::jsonb -> 'limits', f.limits::jsonb) @> jsonb_build_array(jsonb_build_object('key', $1::text))
-  ) b JOIN punctual.occurrence o ON o.ref = b.ref ORDER BY o.ref LIMIT ${mostBlockers}`
+  ) b CROSS JOIN ${each('occurrence e', 'e.ref = b.ref')} o ORDER BY o.ref LIMIT ${mostBlockers}`
 
 async function readBlockers(session: Session, key: string): Promise<readonly string[]> {
   return (await session.all<[string]>(selectBlockers, [key])).map(([id]) => id)

@@ -1,6 +1,4 @@
 import { type JobRecord, specText, type VersionRecord } from '../../model/job.ts'
-import { type JobRow, jobColumns, jobRecord, type VersionRow, versionColumns, versionRecord } from '../rows/job-row.ts'
-import { toJson } from '../rows/json.ts'
 import { isWithdrawn, putJobRule } from '../rules/put-job.ts'
 import type { Hint, JobPut, JobPutAnswer, JobQuery } from '../store.ts'
 import { Changes } from './changes/changes.ts'
@@ -8,6 +6,8 @@ import type { Session } from './connection/session.ts'
 import { type Context, storeNow } from './context.ts'
 import { askedSeries } from './names/series-filter.ts'
 import { takeIdleWhere } from './occurrence/idle.ts'
+import { type JobRow, jobColumns, jobRecord, type VersionRow, versionColumns, versionRecord } from './rows/job-row.ts'
+import { toJson } from './rows/json.ts'
 
 export async function putJob(
   context: Context,
@@ -31,14 +31,14 @@ export async function putJob(
     const told: Hint[] = [{ kind: 'job' }, ...(isLine ? [{ kind: 'due' as const, at: now }] : [])]
     return { answer: { outcome, job }, hints: told, isNew: true }
   })
-  // A job that was just put is used next. What cannot be read now is read then.
+  // A job that was just put is used next. After an error it is read then.
   if (isNew) await versions.refresh(db, [series]).catch(() => {})
   return { answer, hints }
 }
 
 /** Takes back what older versions have planned from then on. */
 async function withdraw(context: Context, session: Session, series: number, effectiveAt: number, now: number): Promise<boolean> {
-  const where = `p.series = $1 AND p.planned AND NOT p.begun
+  const where = `p.series = $1 AND p.planned AND NOT p.begun AND NOT p.recovery
     AND (SELECT o.scheduled_at FROM punctual.occurrence o WHERE o.ref = p.ref) >= $2::float8`
   const changes = new Changes(now)
   for (const idle of await takeIdleWhere(context, session, where, [series, effectiveAt])) {

@@ -2,7 +2,6 @@
 import type { OccurrenceState } from '../../model/lifecycle.ts'
 import type { OccurrenceSummary } from '../../model/occurrence.ts'
 import { decodeCursor, encodeCursor, type OccurrenceFilter, type Page } from '../query.ts'
-import { type RangeRow, rangeColumns, rangeRecord } from '../rows/range-row.ts'
 import type { RangeRecord } from '../store.ts'
 import { column } from './connection/arrays.ts'
 import type { Session } from './connection/session.ts'
@@ -13,6 +12,7 @@ import { readSummaries } from './list/summary.ts'
 import { allWithin, endOf, windowOf } from './list/window.ts'
 import { type Asked, askedSeries } from './names/series-filter.ts'
 import { standing, stateOfStanding } from './occurrence/standing.ts'
+import { type RangeRow, rangeColumns, rangeRecord } from './rows/range-row.ts'
 
 export async function list(context: Context, filter: OccurrenceFilter): Promise<Page<OccurrenceSummary>> {
   const below = filter.cursor === undefined ? Number.MAX_SAFE_INTEGER : decodeCursor(filter.cursor)

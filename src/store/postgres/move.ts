@@ -1,6 +1,7 @@
 import { bareEnd, mayHaveBegun } from '../../model/turn.ts'
 import type { Due, Hint, MoveAnswer, MoveRequest } from '../store.ts'
 import { Changes, type Moving } from './changes/changes.ts'
+import { each } from './connection/by-key.ts'
 import type { Session } from './connection/session.ts'
 import { type Context, storeNow } from './context.ts'
 import { findRef } from './find.ts'
@@ -56,8 +57,8 @@ async function stateOf(session: Session, ref: number): Promise<string> {
 /** A dead occurrence, on its way to its next turn; null where it is not dead. */
 async function takeDead({ names }: Context, session: Session, ref: number): Promise<Moving | null> {
   const [row] = await session.all<[...OccurrenceRow]>(
-    `WITH d AS (DELETE FROM punctual.dead d USING punctual.occurrence k WHERE k.ref = $1 AND d.series = k.series AND d.ref = k.ref RETURNING d.ref)
-      SELECT ${occurrenceColumns} FROM d JOIN punctual.occurrence o ON o.ref = d.ref`,
+    `WITH d AS (DELETE FROM punctual.dead d WHERE d.ref = $1 AND d.series = (SELECT k.series FROM punctual.occurrence k WHERE k.ref = $1) RETURNING d.ref)
+      SELECT ${occurrenceColumns} FROM d CROSS JOIN ${each('occurrence e', 'e.ref = d.ref')} o`,
     [ref],
   )
   if (!row) return null

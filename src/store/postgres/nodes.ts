@@ -1,7 +1,7 @@
-import { type NodeRow, nodeColumns, nodeRecord } from '../rows/node-row.ts'
 import type { NodesAnswer } from '../store.ts'
 import { type Context, storeNow } from './context.ts'
 import { isRescueDue } from './rescue.ts'
+import { type NodeRow, nodeColumns, nodeRecord } from './rows/node-row.ts'
 
 type Row = [now: number, unserved: string[] | null, isRescueDue: boolean, ...(NodeRow | [boot: null])]
 

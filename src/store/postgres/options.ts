@@ -2,6 +2,7 @@ import { PunctualError } from '../../errors.ts'
 import { checkOptions } from '../../model/limits.ts'
 import type { Source } from './connection/database.ts'
 
+/** The options of `postgres`. */
 export interface PostgresOptions {
   /** The schema that holds the tables; made when missing. Default `punctual`. */
   readonly schema?: string
@@ -52,7 +53,7 @@ function isUrl(text: string): boolean {
   return /^postgres(ql)?:\/\//.test(text) && URL.canParse(text.replace('@/', '@host/'))
 }
 
-/** Allowed are names that need no quoting anywhere, so that none can ever break out of a statement. */
+/** Allowed are names that need no quoting anywhere: none can break out of a statement. */
 function checkSchemaName(schema: unknown): string {
   if (typeof schema === 'string' && /^[a-z_][a-z0-9_]{0,47}$/.test(schema) && !schema.startsWith('pg_')) return schema
   throw new PunctualError(

@@ -1,12 +1,12 @@
 import type { PauseRecord } from '../../model/pause.ts'
 import { isSameScope } from '../../model/pause.ts'
-import { type PauseRow, pauseColumns, pauseRecord } from '../rows/pause-row.ts'
 import { isOpen, pauseRule } from '../rules/pause.ts'
 import type { Hint, PauseAnswer, PauseRequest } from '../store.ts'
 import { Changes } from './changes/changes.ts'
 import type { Session } from './connection/session.ts'
 import { type Context, storeNow } from './context.ts'
 import { takeIdleWhere } from './occurrence/idle.ts'
+import { type PauseRow, pauseColumns, pauseRecord } from './rows/pause-row.ts'
 
 export async function pause(
   context: Context,

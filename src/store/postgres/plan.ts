@@ -156,14 +156,16 @@ async function insert(context: Context, session: Session, plans: readonly JobPla
   return { now: first[0], created: new Map(found.flatMap(([, series, count]) => (series === null ? [] : [[series, count]]))) }
 }
 
-/** The planner's word on instants that came due while nobody was there. */
+/** Applies the planner's decision on instants that came due while no node was alive. */
 async function decide(context: Context, session: Session, one: JobPlan, { now, created }: Planned): Promise<void> {
   const { ref: series } = context.names.series(one.tenant, one.job)
   if (!created.has(series)) return
   const changes = new Changes(now)
-  const where = "p.series = $1 AND p.reason = 'stranded'"
-  let left = 0
-  for (const idle of await takeIdleWhere(context, session, where, [series], ['waiting'])) {
+  // Other rows stay where they are.
+  const where = `p.series = $1 AND p.reason = 'stranded'
+    AND (SELECT o.scheduled_at FROM punctual.occurrence o WHERE o.ref = p.ref) = ANY($2::float8[])`
+  const decided = column([...one.revive, ...one.drop].map(({ at }) => at))
+  for (const idle of await takeIdleWhere(context, session, where, [series, decided], ['waiting'])) {
     const { scheduledAt } = idle.record
     const revived = one.revive.find(({ at }) => at === scheduledAt)
     const dropped = one.drop.find(({ at }) => at === scheduledAt)
@@ -174,13 +176,14 @@ async function decide(context: Context, session: Session, one: JobPlan, { now, c
       changes.reschedule({ ...idle, record }, idle.dueAt, idle.isRetrying)
     } else if (dropped) {
       changes.endIdle(idle, { turn: idle.turn, ...bareEnd(dropped.state, now, { reason: dropped.reason }) })
-    } else {
-      left += 1
-      changes.putBack(idle, idle.isRetrying, idle.wait)
     }
   }
   await changes.write(session)
-  if (left === 0) await session.all('UPDATE punctual.job SET next_at = $2 WHERE series = $1', [series, one.nextAt])
+  await session.all(
+    `UPDATE punctual.job SET next_at = $2::float8 WHERE series = $1
+      AND NOT EXISTS (SELECT 1 FROM punctual.waiting w WHERE w.series = $1 AND w.reason = 'stranded')`,
+    [series, one.nextAt],
+  )
 }
 
 function answerOf({ names }: Context, { tenant, job }: JobPlan, created: Planned['created']): PlanAnswer {

@@ -30,44 +30,29 @@ import type {
 import { beat } from './beat.ts'
 import { cancel } from './cancel.ts'
 import { checkpoint } from './checkpoint.ts'
-import { Floors } from './claim/floors.ts'
 import { claim } from './claim.ts'
-import { Database, type Source } from './connection/database.ts'
+import type { Source } from './connection/database.ts'
 import { ConflictError, storeFailure } from './connection/failure.ts'
+import { connect, listen, type Opened } from './connection/opened.ts'
 import type { Session } from './connection/session.ts'
 import { warmUp } from './connection/warm-up.ts'
 import type { Context } from './context.ts'
 import { counts } from './counts.ts'
 import { create, firstDue } from './create.ts'
 import { get } from './get.ts'
-import { HintLine } from './hints/hints.ts'
-import { Unannounced } from './hints/unannounced.ts'
 import { putJob, readJobs, readVersions } from './jobs.ts'
 import { refreshBlocks } from './list/refresh-blocks.ts'
 import { list, listRanges } from './list.ts'
 import { move } from './move.ts'
-import { Names } from './names/names.ts'
-import { Versions } from './names/versions.ts'
 import { nodes } from './nodes.ts'
 import { checkPostgresOptions, checkSource, type PostgresOptions } from './options.ts'
 import { pause, selectPauses } from './pause.ts'
 import { backlog, peek } from './peek.ts'
 import { jobsToPlan, plan } from './plan.ts'
-import { type PruneCursor, prune } from './prune.ts'
+import { prune } from './prune.ts'
 import { rescue } from './rescue.ts'
 import { bringUp } from './schema/migrate.ts'
 import { settle } from './settle.ts'
-
-/** What one opening of the store lasts for. */
-interface Opened {
-  /** Another one after every loss of a connection; calls under way keep theirs. */
-  context: Context
-  readonly clock: Clock
-  readonly floors: Floors
-  readonly line: HintLine
-  readonly unannounced: Unannounced
-  readonly pruned: PruneCursor & { page: number }
-}
 
 interface Acted<Answer> {
   readonly answer: Answer
@@ -149,7 +134,7 @@ export class PostgresStore implements Store {
   async plan(plans: readonly JobPlan[]) {
     return this.#act(({ context }) => plan(context, plans))
   }
-  async create(rows: readonly NewOccurrence[], { tx }: CreateOptions = {}) {
+  async create(rows: readonly NewOccurrence[], { tx, claim: request }: CreateOptions = {}) {
     if (tx) {
       const joined = await this.#join(tx as Queryable, async (session, context) => {
         const created = await create(context, rows, { joined: session })
@@ -157,13 +142,14 @@ export class PostgresStore implements Store {
       })
       return { rows: joined, claimed: null }
     }
-    return this.#act(async ({ context, clock, line }) => {
+    return this.#act(async ({ context, clock, line, floors }) => {
       const sentAt = clock.mono()
       // The server's clock shows whole milliseconds, and what it has told is never ahead of it.
-      const along = line.along(firstDue(rows, Math.floor(context.guessNow())))
-      const created = await create(context, rows, { along })
+      const along = request ? null : line.along(firstDue(rows, Math.floor(context.guessNow())))
+      if (request) await context.names.addKinds(request.kinds)
+      const created = await create(context, rows, { along, claiming: request ? { request, floors } : null })
       if (created.isTold) line.wentAlong(clock.mono() - sentAt)
-      return { answer: { rows: created.rows, claimed: null }, hints: created.hints, isTold: created.isTold }
+      return { answer: { rows: created.rows, claimed: created.claimed ?? null }, hints: created.hints, isTold: created.isTold }
     })
   }
   async peek(query: { kinds: readonly string[] }) {
@@ -257,7 +243,7 @@ export class PostgresStore implements Store {
     return answer
   }
 
-  /** Acts in a caller's transaction, where nothing can be announced yet. What the caller's client throws stays as it is. */
+  /** Acts in a caller's transaction, where nothing can be announced yet. Errors of the caller's client stay as they are. */
   async #join<Answer>(
     tx: Queryable,
     act: (session: Session, context: Context) => Promise<{ answer: Answer; hints: readonly Hint[] }>,
@@ -289,50 +275,9 @@ export class PostgresStore implements Store {
     throw new PunctualError('store.closed', 'The PostgreSQL store is not open; open it first')
   }
 
-  #connect({ clock, random }: StoreEnv): Opened {
-    const { schema, prepare, listenUrl } = this.#options
-    const onCall = (call: Promise<unknown>) => clock.waitFor?.(call)
-    const db = new Database(this.#source, { schema, prepare, random, onCall, onLoss: () => forget(opened) })
-    const isReal = clock === systemClock
-    let told = { now: clock.wall(), at: clock.mono() }
-    const context: Context = {
-      db,
-      ...nothingKnown(db),
-      now: () => (isReal ? null : Math.floor(clock.wall())),
-      guessNow: () => (isReal ? told.now + clock.mono() - told.at : Math.floor(clock.wall())),
-      noteNow: (now) => {
-        told = { now, at: clock.mono() }
-      },
-    }
-    const opened: Opened = {
-      context,
-      clock,
-      floors: new Floors(isReal ? () => clock.mono() : null),
-      line: new HintLine(context, listenUrl),
-      unannounced: new Unannounced(() => clock.mono()),
-      pruned: { front: 0, next: 0, page: 0 },
-    }
+  #connect(env: StoreEnv): Opened {
+    const opened = connect(this.#source, this.#options, env)
     for (const listener of this.#listeners.keys()) this.#listeners.set(listener, listen(opened, listener))
     return opened
   }
-}
-
-function nothingKnown(db: Database): Pick<Context, 'names' | 'versions'> {
-  return { names: new Names(db.apart), versions: new Versions() }
-}
-
-/**
- * A standby that has become the primary may lack the last of what was committed, and give the same numbers to other names. What
- * was read before is read again.
- */
-function forget(opened: Opened): void {
-  opened.context = { ...opened.context, ...nothingKnown(opened.context.db) }
-}
-
-/** The store listens as well, but only beside another listener: a process that only creates work needs no hints. */
-function listen({ line, floors }: Opened, listener: (hint: Hint) => void): () => void {
-  return line.subscribe((hint) => {
-    if (hint.kind === 'due') floors.lower(hint.at)
-    listener(hint)
-  })
 }

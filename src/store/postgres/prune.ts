@@ -19,7 +19,7 @@ const mostSwept = 10_000
 export interface PruneCursor {
   /** Where some were found last. */
   front: number
-  /** Where the look at all the rest has come to. */
+  /** The place that the look at all the rest has reached. */
   next: number
 }
 
@@ -48,7 +48,7 @@ export async function prune(context: Context, cursor: PruneCursor, request: Prun
 interface Walk {
   /** Where some were found last; where nothing was, the beginning, or what it has passed by that will never go. */
   readonly front: number
-  /** Where it has come to; null behind the last. */
+  /** The place that it has reached; null behind the last. */
   readonly end: number | null
   readonly found: number
   readonly pruned: number
@@ -73,7 +73,7 @@ async function walk(context: Context, from: number, request: PruneRequest): Prom
   return { front, end, found, pruned, isCut: taken === mostLooks && found < request.limit && end !== null }
 }
 
-/** What other tables keep beyond its time. Each is a commit of its own. */
+/** Removes expired tombstones and free keys, each in a separate commit. */
 async function sweep({ db, now }: Context): Promise<void> {
   await db.all(
     `DELETE FROM punctual.tombstone WHERE id = ANY(ARRAY(
@@ -133,7 +133,7 @@ const mayHaveBegun = `(SELECT true FROM punctual.turn b WHERE b.ref = o.ref
       AND (b.started_at IS NOT NULL OR b."end" IN ('lost', 'stale', 'parked')) LIMIT 1)`
 
 // e: what has ended, and whose onComplete has run. The end rows of claims that stand are kept until the claim is gone: it goes by
-// them. The ids that nobody may use again stay as tombstones: of planned instants, and of keys that may be used only once, unless
+// them. The ids that stay taken become tombstones: of planned instants, and of keys that may be used only once, unless
 // their occurrence was canceled before it began.
 const inSpan = 't.ref >= (SELECT first FROM f) AND t.ref < (SELECT first FROM f) + $3::int'
 const remove = `WITH f AS MATERIALIZED (SELECT (SELECT ref FROM punctual.turn WHERE ref >= $2::bigint ORDER BY ref LIMIT 1) AS first),

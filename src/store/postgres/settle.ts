@@ -1,10 +1,10 @@
-import { PunctualError } from '../../errors.ts'
 import { bareEnd } from '../../model/turn.ts'
 import { goesOn, nextTurnDue } from '../rules/settle.ts'
 import type { Hint, SettleAnswer, SettleItem, SettleOptions, WriteAnswer } from '../store.ts'
 import { Changes, hasLine } from './changes/changes.ts'
 import type { Floors } from './claim/floors.ts'
 import { type Batch, movingOf } from './claim/members.ts'
+import { checkClaim } from './claim/reclaim.ts'
 import { type Claimed, claim, claimAtDoor, claimPlain } from './claim.ts'
 import { column } from './connection/arrays.ts'
 import { isDuplicate } from './connection/failure.ts'
@@ -24,6 +24,8 @@ export async function settle(
   items: readonly SettleItem[],
   options: SettleOptions,
 ): Promise<Settled> {
+  // Within one commit a refused claim undoes the ends.
+  if (options.claim && (items.length === 0 || options.claim.pick)) await checkClaim(context.db, options.claim)
   const settled = items.length > 0 ? await settleAtOnce(context, floors, items, options) : null
   const { answers, hints, claimed } = settled ?? (await settleSlowly(context, items, options))
   for (const item of items) movingOf(item)?.batch.left.delete(item.member.ref)
@@ -40,6 +42,7 @@ interface Outcome {
 }
 
 async function settleSlowly(context: Context, items: readonly SettleItem[], options: SettleOptions): Promise<Outcome> {
+  if (options.claim) await checkClaim(context.db, options.claim)
   const { answers, hints, now, isFull } = await settleWithCare(context, items, options)
   const isNews = isFull && answers.includes('ok')
   return { answers, hints: isNews ? [...hints, ...(await tellOfRoom(context, now))] : hints, claimed: null }
@@ -151,12 +154,7 @@ async function settleAndClaim(
     if (isAtDoor) session.all('SELECT one FROM punctual.door FOR UPDATE').catch(() => {})
     const settling = session.all<SettledRow>(sql, values)
     const claiming = isAtDoor ? claimAtDoor(context, session, floors, request) : claimPlain(context, session, floors, request)
-    // A refused claim does not undo the ends: it is made again after them, and refused again.
-    const answered = claiming.catch((error: unknown) => {
-      if (error instanceof PunctualError) return null
-      throw error
-    })
-    const [[row], claimed] = await Promise.all([settling, answered])
+    const [[row], claimed] = await Promise.all([settling, claiming])
     if (!row?.[1]) throw new NotSettled()
     return { row, claimed }
   })

@@ -20,8 +20,6 @@ export interface AtDoor {
   readonly limits: readonly Limit[]
   /** So many of its limits have been granted. */
   readonly granted: number
-  /** It has ended since it arrived: a later one has canceled it. */
-  readonly isOver: boolean
 }
 
 /** The fate of due work that may not ask for a key: it ends, or waits for something else than a key. */
@@ -104,7 +102,7 @@ function visit<Row extends AtDoor>(door: Door<Row>, arrivals: Arrivals<Row>, key
   const line = new Line(newcomers.sort(inLine), door.line(key))
   for (let next = line.next(isOpen); next; next = line.next(isOpen)) {
     const { row, isNew } = next
-    if (isNew ? row.isOver : !door.isServed(row.kind)) continue
+    if (!isNew && !door.isServed(row.kind)) continue
     const verdict = isNew ? null : door.verdict(row)
     isOpen &&= verdict !== null || used < limitOf(row).limit
     if (!isNew && (verdict || isOpen)) door.leaveLine(row)

@@ -28,7 +28,7 @@ function* inTurn<Row extends Pickable>(due: readonly Row[]): Generator<Row, void
   }
 }
 
-export function matches({ tenant, job, priority }: Quota, row: Pickable): boolean {
+function matches({ tenant, job, priority }: Quota, row: Pickable): boolean {
   return (
     (tenant === undefined || tenant === row.tenant) &&
     (job === undefined || job === row.job) &&

@@ -83,6 +83,7 @@ export function noteStart(
   tx: Transaction,
   { ref, turn, startedAt, deadlineAt }: { ref: number; turn: number; startedAt: number; deadlineAt: number },
 ): void {
+  tx.noteRow('punctual_start')
   const insert = 'INSERT OR REPLACE INTO punctual_start (ref, turn, started_at, deadline_at) VALUES (?, ?, ?, ?)'
   tx.run(insert, ref, turn, startedAt, deadlineAt)
 }

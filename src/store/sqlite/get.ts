@@ -15,12 +15,18 @@ export function get(tx: Transaction, which: Which): OccurrenceHistory | null {
     state,
     dueAt,
     node,
+    runningSince: state === 'running' ? startOf(tx, entry) : null,
     turns: turnsOf(tx, series, ref),
     attempts: attemptsOf(tx, ref),
     progress: progressOf(tx, ref),
     wait: waitOf(tx, entry),
     blockers: blockers(tx, entry),
   }
+}
+
+function startOf(tx: Transaction, { ref, turn }: Entry): number | null {
+  const started = 'SELECT started_at FROM punctual_start WHERE ref = ? AND turn = ?'
+  return tx.one<{ started_at: number }>(started, ref, turn)?.started_at ?? null
 }
 
 function progressOf(tx: Transaction, ref: number): Progress | null {

@@ -19,12 +19,13 @@ export function list(tx: Transaction, filter: OccurrenceFilter): Page<Occurrence
 }
 
 function summary({ record, state, turn, dueAt, place, last }: Entry): OccurrenceSummary {
-  const { id, tenant, job, key, entity, source, scheduledAt, createdAt } = record
+  const { id, tenant, job, key, unique, entity, source, scheduledAt, createdAt } = record
   return {
     id,
     tenant,
     job,
     key,
+    unique,
     entity,
     source,
     state,

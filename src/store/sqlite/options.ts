@@ -1,6 +1,7 @@
 import { PunctualError } from '../../errors.ts'
 import { checkOneOf, checkOptions } from '../../model/limits.ts'
 
+/** The options of `sqlite`. */
 export interface SqliteOptions {
   /**
    * The failures that an acknowledged write survives. `normal` (default): the end of the process, however sudden. `full`: also a power cut,

@@ -1,5 +1,7 @@
 import { cascade } from '../../model/settings.ts'
+import { isGone } from '../rules/gone.ts'
 import { recover } from '../rules/recover.ts'
+import { type NodeRow, nodeRecord } from '../rules/sql/node-row.ts'
 import { isExpired, notInTime } from '../rules/verdict.ts'
 import type { PassedOccurrence, RescueAnswer, RescueRequest } from '../store.ts'
 import { claimsOf, deleteClaim, unended } from './claim/claim-row.ts'
@@ -17,7 +19,8 @@ export function rescue(tx: Transaction, request: RescueRequest): RescueAnswer {
   let left = request.limit
   let more = false
   for (const { boot, beats } of request.gone) {
-    if (!isGone(tx, boot, beats)) continue
+    const node = tx.one<NodeRow>('SELECT * FROM punctual_node WHERE boot = ?', boot)
+    if (!node || !isGone(nodeRecord(node), beats, tx.now)) continue
     const claims = claimsOf(tx, boot)
     for (const claim of claims.slice(0, left)) {
       for (const { ref } of unended(tx, claim)) rescued.push(recoverOne(tx, readEntry(tx, ref) as Entry, 'lost', request))
@@ -33,13 +36,6 @@ export function rescue(tx: Transaction, request: RescueRequest): RescueAnswer {
   rescued.push(...endStale(tx, request))
   const { expired, isMore } = expire(tx)
   return { rescued, removed, more: more || isMore, expired, unheard: handOutHooks(tx, request) }
-}
-
-/** Whether a node that an observer has seen at so many beats, and no more for its ttl, is gone by the store's clock too. */
-function isGone(tx: Transaction, boot: string, beats: number): boolean {
-  // After the store's clock was set back a beat may lie ahead of it: then only the observer's clock can tell.
-  const gone = 'SELECT 1 FROM punctual_node WHERE boot = ?1 AND beats = ?2 AND (beat_at > ?3 OR ?3 - beat_at >= ttl_ms)'
-  return tx.one(gone, boot, beats, tx.now) !== undefined
 }
 
 /** Ends the turns that have outlived their deadline. */

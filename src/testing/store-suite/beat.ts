@@ -26,6 +26,20 @@ export const beatCases = topic('beat', {
     assert.equal((await scene.beat({ phase: 'leave' })).known, true)
     assert.deepEqual((await scene.store.nodes()).nodes, [])
   },
+  'JS-4 the start of a turn under way is read once a beat has recorded it, and only while it runs': async (scene) => {
+    const holding = await scene.running()
+    const { ref, turn } = memberOf(holding)
+    const since = async () => (await scene.store.get({ id: holding.id }))?.runningSince
+    assert.equal(await since(), null)
+    const startedAt = scene.now
+    await scene.clock.advance(1000)
+    await scene.beat({ claims: [holding.claim.id], long: [{ ref, turn, startedAt, deadlineAt: scene.now + minute }] })
+    assert.equal(await since(), startedAt)
+    await scene.settle(holding, 'parked', { delayMs: 0 })
+    assert.equal(await since(), null)
+    await scene.claim()
+    assert.equal(await since(), null)
+  },
   'what is due and no node can run is named, until one can': async (scene) => {
     const unserved = async () => (await scene.store.nodes()).unserved
     await scene.join('node-1', { kinds: ['mail'] })

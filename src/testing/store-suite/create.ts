@@ -27,6 +27,7 @@ export const createCases = topic('create', {
       state: 'pending',
       dueAt: due,
       node: null,
+      runningSince: null,
       turns: [],
       attempts: [],
       progress: null,

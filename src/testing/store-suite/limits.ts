@@ -332,6 +332,24 @@ export const limitCases = topic('limits', {
     assert.deepEqual(await scene.claimedIds(), [free])
     await scene.settle(holder, 'completed')
   },
+  'work given back without a start returns its own slot of a rate, not those of its earlier starts': async (scene) => {
+    const first = await scene.running({ limits: rate(2, 10_000) })
+    await scene.settle(first, 'parked')
+    await scene.clock.advance(1000)
+    const again = await scene.claim()
+    assert.deepEqual(idsOf(again), [first.id])
+    await scene.settle(again, 'released', { end: scene.end('released', { startedAt: null }), delayMs: minute })
+    const ids = await createEach(scene, 2, { limits: rate(2, 10_000) })
+    assert.deepEqual(await scene.claimedIds(), [ids[0]], 'its first start still counts')
+  },
+  'a window is longer by the time that the claimer may take to start': async (scene) => {
+    await scene.join()
+    await createEach(scene, 1, { limits: rate(1, 10_000) })
+    await scene.claim({ promptMs: 500 })
+    await scene.create({ limits: rate(1, 10_000) })
+    const { answer } = await scene.claim()
+    assert.equal(answer.nextDue, scene.now + 10_500)
+  },
   'each start of a retried one takes part in its rate': async (scene) => {
     const first = await scene.running({ limits: [...concurrency(1), ...rate(1, 5000)] })
     await scene.settle(first, 'parked')

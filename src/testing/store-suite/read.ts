@@ -42,6 +42,7 @@ export const readCases = topic('read', {
       tenant: 'default',
       job: 'mail',
       key: 'k',
+      unique: 'ever',
       entity: 'e',
       source: 'deferred',
       scheduledAt: scene.now,
@@ -94,6 +95,20 @@ export const readCases = topic('read', {
     assert.deepEqual(await listed(scene, { tenant: 'globex', key: 'k' }), [c])
     assert.deepEqual(await listed(scene, { entity: 'e' }), [c, a])
     assert.deepEqual(await listed(scene, { tenant: 'nobody' }), [])
+  },
+  'lists filter by the kind of a key, and tell it': async (scene) => {
+    const ever = await scene.create({ key: 'k' })
+    const live = await scene.create({ key: 'k', unique: 'live', entity: 'e' })
+    assert.deepEqual(await listed(scene, { key: 'k' }), [live, ever])
+    assert.deepEqual(await listed(scene, { key: 'k', unique: 'ever' }), [ever])
+    assert.deepEqual(await listed(scene, { key: 'k', unique: 'live', entity: 'e' }), [live])
+    assert.deepEqual(await listed(scene, { key: 'k', unique: 'live', from: scene.now, states: ['pending'] }), [live])
+    assert.deepEqual(await listed(scene, { key: 'k', unique: 'ever', entity: 'e' }), [])
+    const { items } = await scene.store.list({ limit: 2 })
+    assert.deepEqual(
+      items.map(({ unique }) => unique),
+      ['live', 'ever'],
+    )
   },
   'lists filter by every state, also by several': async (scene) => {
     const byState = await oneOfEach(scene)

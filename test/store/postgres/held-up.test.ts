@@ -7,31 +7,30 @@ import { beginTransaction } from '../../support/postgres-transaction.ts'
 
 it('what an open transaction holds up keeps no stranger waiting, and is answered when it ends', async () => {
   const { punctual, tx } = await scene()
-  const { id } = await punctual.enqueue('mail', 1, { tx, key: 'held', delay: '1h' })
-  const held = watched(punctual.enqueue('mail', 2, { key: 'held', delay: '1h' }))
-  const together = [punctual.enqueue('mail', 1, { key: 'a' }), punctual.enqueue('mail', 1, { key: 'b', unique: 'live' })]
+  const { id } = await punctual.enqueue('mail', 1, { tx, idempotencyKey: 'held', delay: '1h' })
+  const held = watched(punctual.enqueue('mail', 2, { idempotencyKey: 'held', delay: '1h' }))
+  const together = [punctual.enqueue('mail', 1, { idempotencyKey: 'a' }), punctual.enqueue('mail', 1, { key: 'b' })]
   expect((await Promise.all(together)).map(({ outcome }) => outcome)).toEqual(['created', 'created'])
-  expect((await punctual.enqueue('mail', 1, { key: 'later' })).outcome).toBe('created')
-  expect((await punctual.enqueueMany([{ job: 'mail' }, { job: 'mail', key: 'bulk' }])).map(({ outcome }) => outcome)).toEqual([
-    'created',
-    'created',
-  ])
+  expect((await punctual.enqueue('mail', 1, { idempotencyKey: 'later' })).outcome).toBe('created')
+  expect(
+    (await punctual.enqueueMany([{ job: 'mail' }, { job: 'mail', idempotencyKey: 'bulk' }])).map(({ outcome }) => outcome),
+  ).toEqual(['created', 'created'])
   expect(held.isSettled).toBe(false)
   await tx.query('COMMIT')
-  expect(await held.answer).toEqual({ id, outcome: 'existing', differs: true, state: 'pending' })
+  expect(await held.answer).toEqual({ id, outcome: 'existing', payloadDiffers: true, state: 'pending' })
 })
 
 it('what is held up is created when the transaction rolls back, alone and in bulk', async () => {
   const { punctual, tx } = await scene()
-  await punctual.enqueue('mail', 1, { key: 'kept', delay: '1h' })
-  await punctual.enqueue('mail', 1, { tx, key: 'held', unique: 'live' })
-  await punctual.cancel({ job: 'mail', key: 'kept' }, { tx })
+  await punctual.enqueue('mail', 1, { idempotencyKey: 'kept', delay: '1h' })
+  await punctual.enqueue('mail', 1, { tx, key: 'held' })
+  await punctual.cancel({ job: 'mail', idempotencyKey: 'kept' }, { tx })
   const all = [
-    watched(punctual.enqueue('mail', 2, { key: 'held', unique: 'live' })),
-    watched(punctual.enqueueMany([{ job: 'mail', key: 'held', unique: 'live' }, { job: 'mail' }])),
-    watched(punctual.enqueue('mail', 3, { key: 'kept', onConflict: 'replace', delay: '2h' })),
+    watched(punctual.enqueue('mail', 2, { key: 'held' })),
+    watched(punctual.enqueueMany([{ job: 'mail', key: 'held' }, { job: 'mail' }])),
+    watched(punctual.enqueue('mail', 3, { idempotencyKey: 'kept', onConflict: 'replace', delay: '2h' })),
   ]
-  await punctual.enqueue('mail', 1, { key: 'other' })
+  await punctual.enqueue('mail', 1, { idempotencyKey: 'other' })
   expect(all.map(({ isSettled }) => isSettled)).toEqual([false, false, false])
   await tx.query('ROLLBACK')
   const [single, bulk, replaced] = await Promise.all(all.map(({ answer }) => answer))
@@ -43,11 +42,11 @@ it('what is held up is created when the transaction rolls back, alone and in bul
 it('patience ends', async () => {
   const clock = manualClock()
   const { punctual, tx } = await scene({ clock })
-  await punctual.enqueue('mail', 1, { tx, key: 'held' })
+  await punctual.enqueue('mail', 1, { tx, idempotencyKey: 'held' })
   // A second passes whenever somebody looks at the clock.
   let at = 0
   vi.spyOn(clock, 'mono').mockImplementation(() => (at += 1000))
-  await expect(punctual.enqueue('mail', 2, { key: 'held' })).rejects.toMatchObject({ code: 'store.busy' })
+  await expect(punctual.enqueue('mail', 2, { idempotencyKey: 'held' })).rejects.toMatchObject({ code: 'store.busy' })
   await tx.query('ROLLBACK')
 })
 

@@ -1,5 +1,6 @@
 import { Client } from 'pg'
 import { beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest'
+import type { KeyOptions } from '../../../src/client/keys.ts'
 import { createPunctual, type Punctual } from '../../../src/client/punctual.ts'
 import { postgres } from '../../../src/store/postgres/index.ts'
 import { freshSchemaName, sharedPostgresUrl } from '../../support/postgres-database.ts'
@@ -30,34 +31,34 @@ describe.each(Object.entries(libraries))('in a transaction of %s', (_, connect) 
     const { punctual, transact, orders, insertOrder } = await scene(connect(url))
     const rolledBack = transact(async ({ tx, run }) => {
       await run(insertOrder('a'))
-      await punctual.enqueue('mail', { to: 'ada' }, { tx, key: 'k' })
+      await punctual.enqueue('mail', { to: 'ada' }, { tx, idempotencyKey: 'k' })
       throw new Error('changed my mind')
     })
     await expect(rolledBack).rejects.toThrow('changed my mind')
-    expect(await punctual.get({ job: 'mail', key: 'k' })).toBeNull()
+    expect(await punctual.get({ job: 'mail', idempotencyKey: 'k' })).toBeNull()
     expect((await punctual.list()).items).toEqual([])
     expect(await orders()).toEqual([])
-    expect((await punctual.enqueue('mail', { to: 'ada' }, { key: 'k' })).outcome, 'the key is free').toBe('created')
+    expect((await punctual.enqueue('mail', { to: 'ada' }, { idempotencyKey: 'k' })).outcome, 'the key is free').toBe('created')
   })
 
   it('several become one, each with its own answer', async () => {
     const { punctual, transact } = await scene(connect(url))
     const answers = await transact(async ({ tx }) => {
       const single = [
-        await punctual.enqueue('mail', 1, { tx, key: 'a' }),
-        await punctual.enqueue('mail', 2, { tx, key: 'a' }),
+        await punctual.enqueue('mail', 1, { tx, idempotencyKey: 'a' }),
+        await punctual.enqueue('mail', 2, { tx, idempotencyKey: 'a' }),
         await punctual.enqueue('other', 3, { tx, priority: 2, startWithin: '1h', concurrency: { key: 'x', limit: 1 } }),
       ]
       const bulk = await punctual.enqueueMany(
         [
-          { job: 'mail', payload: 1, key: 'a' },
-          { job: 'mail', payload: 4, key: 'b', delay: '1m' },
+          { job: 'mail', payload: 1, idempotencyKey: 'a' },
+          { job: 'mail', payload: 4, idempotencyKey: 'b', delay: '1m' },
         ],
         { tx },
       )
       return [...single, ...bulk]
     })
-    expect(answers.map(({ outcome, differs }) => `${outcome} ${differs}`)).toEqual([
+    expect(answers.map(({ outcome, payloadDiffers }) => `${outcome} ${payloadDiffers}`)).toEqual([
       'created false',
       'existing true',
       'created false',
@@ -69,15 +70,19 @@ describe.each(Object.entries(libraries))('in a transaction of %s', (_, connect) 
 
   it('a key that is taken while its work lives is found, moved and replaced', async () => {
     const { punctual, transact } = await scene(connect(url))
-    const live = { key: 'k', unique: 'live' } as const
-    const { id: before } = await punctual.enqueue('mail', 'old', { key: 'before', delay: '2h' })
+    const live = { key: 'k' }
+    const { id: before } = await punctual.enqueue('mail', 'old', { idempotencyKey: 'before', delay: '2h' })
     await transact(async ({ tx }) => {
       const { id } = await punctual.enqueue('mail', 'first', { tx, ...live, delay: '1h' })
-      expect(await punctual.enqueue('mail', 'second', { tx, ...live })).toMatchObject({ id, outcome: 'existing', differs: true })
+      expect(await punctual.enqueue('mail', 'second', { tx, ...live })).toMatchObject({
+        id,
+        outcome: 'existing',
+        payloadDiffers: true,
+      })
       const moved = await punctual.enqueue('mail', 'first', { tx, ...live, onConflict: 'reschedule', delay: '3h' })
-      expect(moved).toMatchObject({ id, outcome: 'moved', differs: false })
-      const replaced = await punctual.enqueue('mail', 'new', { tx, key: 'before', onConflict: 'replace', delay: '4h' })
-      expect(replaced).toMatchObject({ id: before, outcome: 'replaced', differs: false })
+      expect(moved).toMatchObject({ id, outcome: 'moved', payloadDiffers: false })
+      const replaced = await punctual.enqueue('mail', 'new', { tx, idempotencyKey: 'before', onConflict: 'replace', delay: '4h' })
+      expect(replaced).toMatchObject({ id: before, outcome: 'replaced', payloadDiffers: false })
     })
     const [first, second] = [await punctual.get({ job: 'mail', key: 'k' }), await punctual.get(before)]
     expect(first).toMatchObject({ payload: 'first', state: 'pending' })
@@ -88,9 +93,9 @@ describe.each(Object.entries(libraries))('in a transaction of %s', (_, connect) 
 
   it('what was moved and replaced stays as it was when it rolls back', async () => {
     const { punctual, transact } = await scene(connect(url))
-    const { id } = await punctual.enqueue('mail', 'old', { key: 'k', delay: '2h', unique: 'live' })
+    const { id } = await punctual.enqueue('mail', 'old', { key: 'k', delay: '2h' })
     const rolledBack = transact(async ({ tx }) => {
-      await punctual.enqueue('mail', 'new', { tx, key: 'k', unique: 'live', onConflict: 'replace', delay: '4h' })
+      await punctual.enqueue('mail', 'new', { tx, key: 'k', onConflict: 'replace', delay: '4h' })
       throw new Error('no')
     })
     await expect(rolledBack).rejects.toThrow('no')
@@ -101,14 +106,14 @@ describe.each(Object.entries(libraries))('in a transaction of %s', (_, connect) 
 
   it('a cancel holds once it commits', async () => {
     const { punctual, transact } = await scene(connect(url))
-    const { id } = await punctual.enqueue('mail', 1, { key: 'k', unique: 'live', delay: '1h' })
+    const { id } = await punctual.enqueue('mail', 1, { key: 'k', delay: '1h' })
     const entity = await punctual.enqueue('mail', 2, { entity: 'ada', delay: '1h', concurrency: { key: 'c', limit: 1 } })
     await transact(async ({ tx }) => {
       expect(await punctual.cancel({ job: 'mail', key: 'k' }, { tx, reason: 'paid' })).toBe('canceled')
       expect(await punctual.cancel({ job: 'mail', entity: 'ada' }, { tx })).toBe('canceled')
       expect(await punctual.cancel('00000000-0000-4000-8000-000000000000', { tx })).toBe('unknown')
       expect((await punctual.get(id))?.state, 'not before').toBe('pending')
-      const again = await punctual.enqueue('mail', 3, { tx, key: 'k', unique: 'live', delay: '1h' })
+      const again = await punctual.enqueue('mail', 3, { tx, key: 'k', delay: '1h' })
       expect(again.outcome, 'the key is free in the same transaction').toBe('created')
     })
     expect(await punctual.get(id)).toMatchObject({ state: 'canceled', turns: [{ reason: 'paid' }] })
@@ -118,7 +123,7 @@ describe.each(Object.entries(libraries))('in a transaction of %s', (_, connect) 
 
   it('a cancel leaves no trace when it rolls back', async () => {
     const { punctual, transact } = await scene(connect(url))
-    const { id } = await punctual.enqueue('mail', 1, { key: 'k', unique: 'live', delay: '1h' })
+    const { id } = await punctual.enqueue('mail', 1, { key: 'k', delay: '1h' })
     const rolledBack = transact(async ({ tx }) => {
       await punctual.cancel(id, { tx })
       throw new Error('no')
@@ -132,7 +137,7 @@ describe.each(Object.entries(libraries))('in a transaction of %s', (_, connect) 
   it('work that was created and canceled in it has never been due', async () => {
     const { punctual, transact } = await scene(connect(url))
     const id = await transact(async ({ tx }) => {
-      const { id } = await punctual.enqueue('mail', 1, { tx, key: 'k' })
+      const { id } = await punctual.enqueue('mail', 1, { tx, idempotencyKey: 'k' })
       expect(await punctual.cancel(id, { tx })).toBe('canceled')
       return id
     })
@@ -141,21 +146,21 @@ describe.each(Object.entries(libraries))('in a transaction of %s', (_, connect) 
 
   it('an id that another open transaction has taken is waited for', async () => {
     const { punctual, transact, schema } = await scene(connect(url))
-    const race = async (end: 'commit' | 'rollback', key: string, unique: 'ever' | 'live') => {
+    const race = async (end: 'commit' | 'rollback', key: KeyOptions) => {
       const first = new Client({ connectionString: url })
       await first.connect()
       onTestFinished(() => first.end())
       await first.query('BEGIN')
-      const taken = await punctual.enqueue('mail', 1, { tx: first, key, unique, delay: '1h' })
-      const second = transact(({ tx }) => punctual.enqueue('mail', 1, { tx, key, unique, delay: '1h' }))
+      const taken = await punctual.enqueue('mail', 1, { tx: first, ...key, delay: '1h' })
+      const second = transact(({ tx }) => punctual.enqueue('mail', 1, { tx, ...key, delay: '1h' }))
       await isBlocked(schema)
       await first.query(end)
       return [taken.id, await second] as const
     }
-    for (const unique of ['ever', 'live'] as const) {
-      const [id, kept] = await race('commit', `kept ${unique}`, unique)
-      expect(kept).toMatchObject({ id, outcome: 'existing', differs: false })
-      const [, made] = await race('rollback', `free ${unique}`, unique)
+    for (const kind of ['key', 'idempotencyKey']) {
+      const [id, kept] = await race('commit', { [kind]: 'kept' })
+      expect(kept).toMatchObject({ id, outcome: 'existing', payloadDiffers: false })
+      const [, made] = await race('rollback', { [kind]: 'free' })
       expect(made.outcome).toBe('created')
     }
   })

@@ -36,18 +36,18 @@ it('asks for nothing but texts and gives every column a name of its own, for any
   }
   const limits = { concurrency: { key: 'c', limit: 1 }, rate: { key: 'r', limit: 1, per: '1m' } } as const
   const keyed = { key: 'k', entity: 'ada', refs: { order: '1' }, startWithin: '1h', ...limits } as const
-  await punctual.enqueue('mail', { a: [1] }, { tx, ...keyed, unique: 'live', retry: { max: 1 } })
-  await punctual.enqueue('mail', { a: [2] }, { tx, ...keyed, unique: 'live', onConflict: 'replace' })
-  await punctual.enqueue('mail', { a: [3] }, { tx, key: 'ever', onConflict: 'reschedule', delay: '1h' })
+  await punctual.enqueue('mail', { a: [1] }, { tx, ...keyed, retry: { max: 1 } })
+  await punctual.enqueue('mail', { a: [2] }, { tx, ...keyed, onConflict: 'replace' })
+  await punctual.enqueue('mail', { a: [3] }, { tx, idempotencyKey: 'ever', onConflict: 'reschedule', delay: '1h' })
   expect(await punctual.cancel({ job: 'mail', entity: 'ada' }, { tx })).toBe('canceled')
-  expect(await punctual.cancel({ job: 'mail', key: 'ever' }, { tx })).toBe('canceled')
+  expect(await punctual.cancel({ job: 'mail', idempotencyKey: 'ever' }, { tx })).toBe('canceled')
   await db.query('COMMIT')
   expect(await punctual.counts()).toMatchObject({ canceled: 2, pending: 0 })
 })
 
 it('sends nothing more after a statement that has failed', async () => {
   const { punctual } = client()
-  const { id } = await punctual.enqueue('mail', 1, { key: 'k', unique: 'live', delay: '1h' })
+  const { id } = await punctual.enqueue('mail', 1, { key: 'k', delay: '1h' })
   const db = await beginTransaction(url)
   const sent: string[] = []
   let left = 0

@@ -124,3 +124,38 @@ it('an end and the next start are one commit', async () => {
   await counted(act)
   expect(commits).toBe(1)
 })
+
+it('creation and start of plain work are one statement, and its end is the second', async () => {
+  const act = async (scene: Scene) => {
+    const request = scene.claimRequest()
+    const { claimed } = await scene.store.create([scene.row(), scene.row()], { claim: request })
+    expect(claimed?.members).toHaveLength(2)
+    const items = (claimed?.members ?? []).map((member) => ({
+      ...{ claim: request, member, end: scene.end('completed'), attempts: [], delayMs: 0 },
+    }))
+    expect((await scene.store.settle(items, { done: [request] })).items).toEqual(['ok', 'ok'])
+  }
+  expect(await counted(act)).toBe(2)
+})
+
+it('new work does not overtake older work, nor a limit, a pause or a node that is gone', async () => {
+  const { scene } = await postgresScene()
+  await scene.join()
+  const created = async () => (await scene.store.create([scene.row()], { claim: scene.claimRequest() })).claimed
+  expect((await created())?.members).toHaveLength(1)
+  const older = await scene.create()
+  expect(await created()).toBeNull()
+  expect((await scene.claimedIds())[0]).toBe(older)
+  await scene.create({ limits: concurrency(1) })
+  expect(await created()).toBeNull()
+  await scene.claim()
+  expect((await created())?.members).toHaveLength(1)
+  await scene.pause({ tenant: null, job: null })
+  expect(await created()).toBeNull()
+  await scene.pause({ tenant: null, job: null, open: null })
+  await scene.claim()
+  await scene.rescue({ gone: [] })
+  expect((await created())?.members).toHaveLength(1)
+  const request = scene.claimRequest({ node: 'nobody' })
+  await expect(scene.store.create([scene.row()], { claim: request })).rejects.toMatchObject({ code: 'claim.lost' })
+})

@@ -98,7 +98,6 @@ const row = (id: string, limits: readonly Limit[], over: Partial<AtDoor> = {}): 
   hasBegun: false,
   limits,
   granted: 0,
-  isOver: false,
   ...over,
 })
 const visit = (door: PlainDoor, ...arrivals: AtDoor[]) => {

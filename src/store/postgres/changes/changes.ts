@@ -28,7 +28,7 @@ export interface Moving {
   readonly line: string | null
 }
 
-/** What a commit changes. */
+/** The changes of one commit. */
 export class Changes {
   /** The store's time; null where the server reads its clock with the statement. */
   readonly now: number | null
@@ -94,10 +94,11 @@ export class Changes {
     this.#add('waiting', [...placeValues({ ...moving, granted: 0 }, isRetrying, moving.dueAt).slice(0, -1), reason, null, wakeAt])
   }
 
-  /** Puts an occurrence back where it was: it was only locked. */
+  /** Puts an occurrence back that was only locked. One that waited for a pause comes to the door again: the pause may be over. */
   putBack(moving: Moving, isRetrying: boolean, wait: { readonly reason: string; readonly wakeAt: number | null } | null): void {
     const values = placeValues(moving, isRetrying, moving.dueAt)
-    if (wait === null) this.#add('ready', values)
+    if (wait?.reason === 'pause') this.takeGrantBack(moving, isRetrying)
+    else if (wait === null) this.#add('ready', values)
     else this.#add('waiting', [...values.slice(0, -1), wait.reason, moving.line, wait.wakeAt])
   }
 
@@ -153,10 +154,6 @@ export class Changes {
 
   get releasedKeys(): readonly string[] {
     return [...this.#released]
-  }
-
-  get isEmpty(): boolean {
-    return this.#batch().size === 0
   }
 
   #batch(): Batch {

@@ -1,4 +1,4 @@
-// What a commit changes in the counts of each series: one inserted row for a series, however many of its occurrences moved.
+// Changes of counts in one commit: one inserted row for a series, however many of its occurrences moved.
 import { isEnd, type OccurrenceState, occurrenceStates, stateAfter } from '../../../model/lifecycle.ts'
 import type { TurnRecord } from '../../../model/occurrence.ts'
 

@@ -1,6 +1,7 @@
 // The parts of the one statement that writes changes: each inserts or deletes rows of one table. Only parts that have rows are in
 // the text, and the texts are few, so their plans are kept.
 import { column } from '../connection/arrays.ts'
+import { each } from '../connection/by-key.ts'
 import { deltaColumns } from './counts.ts'
 
 export type Value = string | number | boolean | null
@@ -35,7 +36,7 @@ const deleteByRef = (table: string): Part => ({
   sql: (rows, where) => `DELETE FROM punctual.${table} WHERE ref = ANY(ARRAY(SELECT ref FROM ${rows} ${where}))`,
 })
 
-export const placeColumns: Columns = {
+const placeColumns: Columns = {
   kind: 'int',
   priority: 'smallint',
   due_at: 'float8',
@@ -55,7 +56,7 @@ export const placeColumns: Columns = {
 /** Due at an instant, or so long from the store's now. */
 const readyColumns: Columns = { ...placeColumns, due_in: 'float8' }
 
-export const turnColumns: Columns = {
+const turnColumns: Columns = {
   ref: 'bigint',
   turn: 'int',
   series: 'int',
@@ -99,7 +100,8 @@ const parts = {
   freedKeys: {
     columns: liveColumns,
     sql: (rows, where) =>
-      `DELETE FROM punctual.live_key WHERE (series, key, ref) IN (SELECT series, key, ref FROM ${rows} ${where})`,
+      `DELETE FROM punctual.live_key WHERE ctid = ANY(ARRAY(
+      SELECT l.ctid FROM ${rows} CROSS JOIN ${each('live_key i', 'i.series = b.series AND i.key = b.key AND i.ref = b.ref', { columns: 'ctid' })} l ${where}))`,
   },
   deltas: insert('count_delta', deltaColumns),
   notes: insert('hook_note', noteColumns, {
@@ -107,13 +109,11 @@ const parts = {
     onConflict: 'ON CONFLICT (ref) DO UPDATE SET kind = excluded.kind, node = excluded.node, free_at = excluded.free_at',
   }),
   unnotes: deleteByRef('hook_note'),
-  starts: deleteByRef('start'),
-  /** Rates that a start which did not happen takes no part in: the newest slot of each key. */
+  /** Rates that a start which did not happen takes no part in. */
   rates: {
     columns: { ref: 'bigint' },
     sql: (rows, where) =>
-      `UPDATE punctual.release SET free_at = t.now, ref = NULL FROM t WHERE release.seq = ANY(ARRAY(
-        SELECT max(r.seq) FROM punctual.release r WHERE r.ref = ANY(ARRAY(SELECT ref FROM ${rows} ${where})) GROUP BY r.ref, r.key))`,
+      `UPDATE punctual.release SET free_at = t.now, ref = NULL FROM t WHERE release.ref = ANY(ARRAY(SELECT ref FROM ${rows} ${where}))`,
   },
   claims: {
     columns: { id: 'text' },

@@ -1,4 +1,4 @@
-// Where in each lane of what is ready there may be rows. What was claimed leaves dead entries at the head of the index until they
+// The place in each lane where rows may begin. Claimed rows leave dead entries at the head of the index until they
 // are swept, which a long transaction elsewhere can put off for hours; a read that begins behind them does not walk them.
 import { column } from '../connection/arrays.ts'
 
@@ -30,7 +30,7 @@ export class Floors {
     ]
   }
 
-  /** What a claim saw: below the next due of a lane there is nothing left. */
+  /** Notes the next due of each lane that a claim has read: nothing is left below it. */
   note(now: number, lanes: readonly (readonly [kind: number, priority: number, nextDue: number | null])[]): void {
     for (const [kind, priority, nextDue] of lanes) {
       const dueAt = Math.min(nextDue ?? now, now - marginMs)
@@ -38,7 +38,7 @@ export class Floors {
     }
   }
 
-  /** Somebody told of work that is due then. */
+  /** Notes work that is due then. */
   lower(at: number): void {
     for (const [name, floor] of this.#floors) if (floor.dueAt > at) this.#floors.set(name, { ...floor, dueAt: at })
   }

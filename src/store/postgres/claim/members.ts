@@ -11,7 +11,7 @@ import { type OccurrenceRow, occurrenceRecord } from '../occurrence/record.ts'
 
 export type MemberRow = [...OccurrenceRow, dueAt: number, turn: number]
 
-/** What later writes of a member need beside the member. */
+/** Facts that later writes of a member need. */
 interface Facts {
   readonly series: number
   /** The number of its kind. */
@@ -97,7 +97,7 @@ export function movingOf({ claim, member }: MemberWrite): { readonly moving: Mov
   return { moving: { ref, series, kind, record, turn, dueAt, hasBegun, granted, state: 'running', line: null }, batch }
 }
 
-/** What jobs change in the settings: a planned instant keeps the version it was planned by, enqueued work goes by what is in force. */
+/** The settings of jobs: a planned instant keeps its version, enqueued work uses the version in force. */
 class SettingsOfJobs {
   readonly #context: Context
   readonly #now: number

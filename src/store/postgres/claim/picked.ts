@@ -2,14 +2,12 @@
 import type { Source } from '../../../model/lifecycle.ts'
 import type { PauseRecord } from '../../../model/pause.ts'
 import { bareEnd } from '../../../model/turn.ts'
-import { type PauseRow, pauseColumns, pauseRecord } from '../../rows/pause-row.ts'
 import { defaultPromptMs } from '../../rules/door.ts'
 import { picked } from '../../rules/pick.ts'
 import { type DueWork, verdictOn } from '../../rules/verdict.ts'
 import type { ClaimPick, ClaimRequest, Hint, PassedOccurrence } from '../../store.ts'
 import { Changes } from '../changes/changes.ts'
 import type { Claimed } from '../claim.ts'
-import { unknownNode } from '../claim.ts'
 import { column } from '../connection/arrays.ts'
 import { each } from '../connection/by-key.ts'
 import type { Session } from '../connection/session.ts'
@@ -17,8 +15,10 @@ import type { Context } from '../context.ts'
 import { takeIdle } from '../occurrence/idle.ts'
 import { occurrenceColumns } from '../occurrence/record.ts'
 import { readNextDue } from '../peek.ts'
+import { type PauseRow, pauseColumns, pauseRecord } from '../rows/pause-row.ts'
 import { describe, type MemberRow } from './members.ts'
-import { countRunning, readJobFacts, reclaim } from './reclaim.ts'
+import { countRunning, readJobFacts, reclaim, unknownNode } from './reclaim.ts'
+import { startsBefore } from './take-due.ts'
 
 type DoorRow = [
   now: number,
@@ -43,7 +43,7 @@ export async function claimPicked(context: Context, request: ClaimRequest, pick:
     const [node] = await session.all<[string]>('SELECT boot FROM punctual.node WHERE boot = $1 FOR KEY SHARE', [request.node])
     const [standing] = await session.all<[string]>('SELECT id FROM punctual.claim WHERE id = $1', [request.id])
     if (standing) return { answer: await reclaim(context, session, request), hints: [] }
-    if (!node) throw unknownNode(request)
+    if (!node) throw unknownNode(request.node)
     const [door] = await session.all<DoorRow>('SELECT * FROM punctual.open_door_1($1::float8, $2::float8)', [
       context.now(),
       request.dueBy ?? null,
@@ -114,7 +114,7 @@ const selectCandidates = `WITH RECURSIVE lane (kind, priority, series) AS (
   FROM lane l CROSS JOIN LATERAL (
     SELECT i.* FROM punctual.ready i WHERE NOT i.gate AND i.kind = l.kind AND i.priority = l.priority AND i.series = l.series AND i.due_at <= $2::float8
     ORDER BY i.due_at, i.ref LIMIT $3::int) r
-  JOIN punctual.occurrence o ON o.ref = r.ref JOIN punctual.form f ON f.ref = o.form
+  CROSS JOIN ${each('occurrence e', 'e.ref = r.ref')} o CROSS JOIN ${each('form g', 'g.ref = o.form')} f
   WHERE l.series IS NOT NULL ORDER BY r.priority, r.due_at, r.ref`
 
 /** Due work in the order of a claim, of each job as many as there is room for. `most` null: all, since some may not run. */
@@ -176,7 +176,7 @@ function endOfPassed({ row: { id, tenant, job }, verdict }: Passed): PassedOccur
 
 const takeRefs = `WITH taken AS (
     DELETE FROM punctual.ready WHERE ctid = ANY(ARRAY(
-      SELECT r.ctid FROM unnest($5::bigint[]) k (ref) JOIN punctual.occurrence o ON o.ref = k.ref
+      SELECT r.ctid FROM unnest($5::bigint[]) k (ref) CROSS JOIN ${each('occurrence e', 'e.ref = k.ref')} o
       CROSS JOIN ${each('ready i', 'i.series = o.series AND i.ref = o.ref AND NOT i.gate', { columns: 'ctid', lock: 'FOR UPDATE SKIP LOCKED' })} r))
     RETURNING due_at, ref, series, turn, retrying, limits),
   made AS (
@@ -186,21 +186,22 @@ const takeRefs = `WITH taken AS (
   counted AS (
     INSERT INTO punctual.count_delta (series, pending, retrying, running)
     SELECT series, -count(*) FILTER (WHERE NOT retrying), -count(*) FILTER (WHERE retrying), count(*) FROM taken GROUP BY series),
+  ${startsBefore},
   rates AS (
     INSERT INTO punctual.release (key, free_at, slots, ref)
-    SELECT l.value ->> 'key', $1::float8 + (l.value ->> 'perMs')::float8 + ${defaultPromptMs}, 1, t.ref
+    SELECT l.value ->> 'key', $1::float8 + (l.value ->> 'perMs')::float8 + $6::float8, 1, t.ref
     FROM taken t CROSS JOIN LATERAL jsonb_array_elements(t.limits) l (value) WHERE t.limits IS NOT NULL AND l.value ? 'perMs')
   SELECT ${occurrenceColumns}, t.due_at, t.turn FROM taken t CROSS JOIN ${each('occurrence i', 'i.ref = t.ref')} o
   ORDER BY array_position($5::bigint[], t.ref)`
 
 async function take(
   session: Session,
-  { id, token, node }: ClaimRequest,
+  { id, token, node, promptMs = defaultPromptMs }: ClaimRequest,
   taken: readonly Candidate[],
   now: number,
 ): Promise<readonly MemberRow[]> {
   if (taken.length === 0) return []
-  return session.all<MemberRow>(takeRefs, [now, id, token, node, column(taken.map(({ ref }) => ref))])
+  return session.all<MemberRow>(takeRefs, [now, id, token, node, column(taken.map(({ ref }) => ref)), promptMs])
 }
 
 async function passedAtDoor(
@@ -212,7 +213,7 @@ async function passedAtDoor(
   if (refs === null) return []
   const rows = await session.all<[string, string, string, PassedOccurrence['state'], string]>(
     `SELECT o.id, s.tenant, s.job, p.state, p.reason FROM unnest($1::bigint[], $2::text[], $3::text[]) p (ref, state, reason)
-      JOIN punctual.occurrence o ON o.ref = p.ref JOIN punctual.series s ON s.ref = o.series WHERE p.state IS NOT NULL`,
+      CROSS JOIN ${each('occurrence e', 'e.ref = p.ref')} o JOIN punctual.series s ON s.ref = o.series WHERE p.state IS NOT NULL`,
     [column(refs), column(states ?? []), column(reasons ?? [])],
   )
   return rows.map(([id, tenant, job, state, reason]) => ({ id, tenant, job, state, reason }))

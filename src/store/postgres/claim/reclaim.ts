@@ -34,6 +34,22 @@ export async function reclaim(context: Context, session: Session, request: Claim
   return { now, members, passed: [], nextDue }
 }
 
+/** Refuses a claim. Verbs that claim in another statement than they write send it first, since they change nothing when they fail. */
+export async function checkClaim(session: Session, { id, token, node }: ClaimRequest): Promise<void> {
+  const [row] = await session.all<[isKnown: boolean, isOwn: boolean | null]>(
+    `SELECT EXISTS (SELECT 1 FROM punctual.node WHERE boot = $3) AS is_known,
+      (SELECT c.token = $2 AND c.node = $3 FROM punctual.claim c WHERE c.id = $1) AS is_own`,
+    [id, token, node],
+  )
+  const [isKnown, isOwn] = row as [boolean, boolean | null]
+  if (isOwn === false) throw new PunctualError('claim.lost', `Claim ${id} belongs to another`, { claim: id })
+  if (isOwn === null && !isKnown) throw unknownNode(node)
+}
+
+export function unknownNode(node: string): PunctualError {
+  return new PunctualError('claim.lost', `Node ${node} is not known to the store and cannot claim`, { node })
+}
+
 /** How many occurrences run in the whole cluster. */
 export const countRunning = `SELECT count(*) FROM punctual.claim a CROSS JOIN LATERAL unnest(a.refs, a.turns) m (ref, turn)
   WHERE ${lacks('turn', endOf('m'))}`

@@ -1,6 +1,5 @@
 // The statement that takes due work. It stands in two places: sent by itself where nothing but due times and priorities decides, and
 // at the end of the function that first lets work in at the door.
-import { defaultPromptMs } from '../../rules/door.ts'
 import { each } from '../connection/by-key.ts'
 
 /** The columns of the answer, with their types. The first row is the head, whose payload is JSON. */
@@ -16,6 +15,8 @@ export interface TakeDue {
   readonly node: string
   readonly limit: string
   readonly kinds: string
+  /** How late work with a rate may start. */
+  readonly promptMs: string
   /** The floors of lanes, as a table with kind, priority and due_at. Without them lanes are read from the beginning. */
   readonly floors?: string
   /** In the function: the cluster's limit, how many run, and what the door has done. */
@@ -23,11 +24,15 @@ export interface TakeDue {
 }
 
 /** Whether something is due for the doorman, so nothing may be taken by due times alone. */
-const isDoorDue = (now: string, dueBy: string) => `(
+export const isDoorDue = (now: string, dueBy: string) => `(
   EXISTS (SELECT 1 FROM punctual.release WHERE free_at <= ${now}) OR EXISTS (SELECT 1 FROM punctual.pause WHERE NOT swept)
   OR EXISTS (SELECT 1 FROM punctual.waiting WHERE wake_at <= ${now})
   OR EXISTS (SELECT 1 FROM punctual.kind k CROSS JOIN LATERAL (
     SELECT 1 FROM punctual.ready r WHERE r.gate AND r.kind = k.ref AND r.due_at <= ${dueBy} LIMIT 1) r WHERE k.served AND k.gated))`
+
+/** Starts of earlier turns have happened: they stay in their rates, even if this one is given back. */
+export const startsBefore = `before AS (
+    UPDATE punctual.release SET ref = NULL WHERE ref = ANY(ARRAY(SELECT t.ref FROM taken t WHERE t.turn > 1 AND t.limits IS NOT NULL)))`
 
 /** When a claim of these kinds is worth a try, apart from rows that are ready: a gate, the end of a pause, a key with a line. */
 export const nextWake = (kinds: string) => `(SELECT min(n.at) FROM (
@@ -46,7 +51,7 @@ export const nextWaits = (kinds: string) => `
 // what is known to be gone. found: the first of all lanes, read without a lock. wanted: how many of them each lane has. taken: so
 // many of each lane, those skipped that another claim is just taking. In each lane the next is the first behind those wanted.
 export function takeDue(of: TakeDue): string {
-  const { now, dueBy, id, token, node, limit, kinds, floors, function: own } = of
+  const { now, dueBy, id, token, node, limit, kinds, promptMs, floors, function: own } = of
   const floor = floors
     ? `coalesce((SELECT f.due_at FROM ${floors} f (kind, priority, due_at) WHERE f.kind = k.ref AND f.priority = p.priority), '-infinity')`
     : `'-infinity'::float8`
@@ -83,9 +88,10 @@ export function takeDue(of: TakeDue): string {
   counted AS (
     INSERT INTO punctual.count_delta (series, pending, retrying, running)
     SELECT t.series, -count(*) FILTER (WHERE NOT t.retrying), -count(*) FILTER (WHERE t.retrying), count(*) FROM taken t GROUP BY t.series),
+  ${startsBefore},
   rates AS (
     INSERT INTO punctual.release (key, free_at, slots, ref)
-    SELECT l.value ->> 'key', g.now + (l.value ->> 'perMs')::float8 + ${defaultPromptMs}, 1, t.ref
+    SELECT l.value ->> 'key', g.now + (l.value ->> 'perMs')::float8 + ${promptMs}, 1, t.ref
     FROM g, taken t CROSS JOIN LATERAL jsonb_array_elements(t.limits) l (value) WHERE t.limits IS NOT NULL AND l.value ? 'perMs' RETURNING release.key, release.free_at),
   head AS (
     SELECT json_build_object('now', g.now, 'isJoined', g.is_joined, 'stands', g.stands, 'isPlain', (SELECT is_plain FROM open),

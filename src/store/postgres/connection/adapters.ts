@@ -41,7 +41,7 @@ interface DrizzleTransaction {
 export function fromDrizzle(tx: DrizzleTransaction): Queryable {
   return {
     async query(text, values) {
-      // What Drizzle asks of a statement: itself, and its text with the values.
+      // Drizzle calls these two methods of a statement.
       const statement = { getSQL: () => statement, toQuery: () => ({ sql: text, params: values }) }
       const answer = await tx.execute(statement as never)
       // Some drivers give the rows alone.

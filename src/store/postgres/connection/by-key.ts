@@ -7,16 +7,12 @@ export function each(table: string, where: string, { columns = '*', lock = '' } 
   return `LATERAL (SELECT ${columns} FROM punctual.${table} WHERE ${where} OFFSET 0 ${lock})`
 }
 
-/** Whether a table has a row that meets `where`. */
-export function has(table: string, where: string): string {
-  return `(SELECT true FROM punctual.${table} WHERE ${where} LIMIT 1) IS NOT NULL`
-}
-
+/** Whether a table has no row that meets `where`. */
 export function lacks(table: string, where: string): string {
   return `(SELECT true FROM punctual.${table} WHERE ${where} LIMIT 1) IS NULL`
 }
 
-/** What picks the end row of the turn that `row` is about. */
+/** The condition for the end row of the turn of `row`. */
 export function endOf(row: string): string {
   return `ref = ${row}.ref AND turn = ${row}.turn`
 }

@@ -1,4 +1,4 @@
-// Statements in a transaction of the caller's. Nothing here begins, ends or repeats anything: the transaction is not ours.
+// Statements in the caller's transaction. Nothing here begins, ends or repeats anything.
 import { PunctualError } from '../../../errors.ts'
 import type { Queryable } from '../../store.ts'
 import { inTurn, type Session } from './session.ts'
@@ -35,7 +35,7 @@ function toText(value: unknown): string | null {
   return value === null || value === undefined ? null : String(value)
 }
 
-/** What can be told from outside: a pool, or a client of `pg` on which nothing has begun, would commit each statement by itself. */
+/** Refuses a pool, and a client of `pg` without a transaction: both would commit each statement by itself. */
 async function checkIsTransaction(tx: Queryable): Promise<void> {
   const { totalCount, idleCount } = tx as { totalCount?: unknown; idleCount?: unknown }
   if (typeof totalCount === 'number' && typeof idleCount === 'number')

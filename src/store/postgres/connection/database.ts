@@ -5,7 +5,8 @@ import { sleep, systemClock } from '../../../time/clock.ts'
 import type { Queryable } from '../../store.ts'
 import { inSchema } from '../schema/tables.ts'
 import { joined } from './caller-transaction.ts'
-import { DeadlineError, isAway, isConflict, isFull, storeFailure } from './failure.ts'
+import { withDeadline } from './deadline.ts'
+import { isAway, isConflict, isFull, storeFailure } from './failure.ts'
 import { makePools, type Pools, type Source } from './pools.ts'
 import { inTurn, type Session, type Statement } from './session.ts'
 
@@ -39,9 +40,9 @@ interface DatabaseOptions {
   readonly prepare: boolean
   /** Spreads the tries of those that were in each other's way. */
   readonly random?: () => number
-  /** Is told of what goes on in `work`, call by call, since nobody knows how long the whole takes. */
+  /** Gets the calls of `work`, call by call, since nobody knows how long the whole takes. */
   readonly onCall?: (call: Promise<unknown>) => void
-  /** Is told when a connection was lost: the next may lead to another server, which need not know all that this one did. */
+  /** Is called when a connection was lost: the next may lead to another server, which need not know all that this one did. */
   readonly onLoss?: () => void
 }
 
@@ -51,11 +52,9 @@ interface Held {
   readonly session: Session
   /** Whether it is in an unknown state, and has to be thrown away. */
   isBroken: boolean
-  /** How many calls are on it; the last one lets it go. */
-  calls: number
 }
 
-/** What work that takes as long as it likes is given. */
+/** The means of work without a deadline. */
 export interface WorkMeans {
   readonly session: Session
   readonly client: pg.PoolClient
@@ -65,7 +64,7 @@ export interface WorkMeans {
 }
 
 interface WorkOptions<Answer> {
-  /** Takes a connection of those for handlers, so that the verbs never wait for it. */
+  /** Takes a connection of those for handlers, so the verbs never wait for it. */
   readonly isHandlers?: boolean
   /** How long one statement of the session may take. Default: as long as it likes. */
   readonly statementMs?: number
@@ -99,7 +98,7 @@ export class Database {
     return this.#pools.verbs.options
   }
 
-  /** One statement, which is a commit of its own. */
+  /** One statement in its own commit. */
   async all<Row extends readonly unknown[]>(sql: string, values?: readonly unknown[]): Promise<Row[]> {
     return this.#insist(this.#pools.verbs, ({ session }) => session.all<Row>(sql, values))
   }
@@ -134,7 +133,7 @@ export class Database {
   }
 
   /**
-   * Runs work that nobody can say how long it takes, such as a handler's own, in one commit. It is never run again by itself, and
+   * Runs work without a deadline, such as a handler's, in one commit. It is never repeated, and
    * has no deadline but its caller's.
    */
   async work<Answer>(
@@ -186,7 +185,7 @@ export class Database {
     const client = await noted(connected(pool), this.#onCall)
     this.#heed(client)
     let isOver = false
-    const held: Held = { client, session: this.#session(client, () => isOver), isBroken: false, calls: 1 }
+    const held: Held = { client, session: this.#session(client, () => isOver), isBroken: false }
     try {
       // The statement is made of what was read from the server before, and this may be another.
       if (losses !== this.#losses)
@@ -197,7 +196,7 @@ export class Database {
       throw error
     } finally {
       isOver = true
-      letGo(held)
+      client.release(held.isBroken)
     }
   }
 
@@ -207,7 +206,7 @@ export class Database {
     this.#lose()
   }
 
-  /** A connection that breaks also says so as an event, idle or not, which would end the process if nobody listened. */
+  /** A connection that breaks also emits an event, idle or not, which would end the process without a listener. */
   #heed(client: pg.PoolClient): void {
     if (this.#heeded.has(client)) return
     this.#heeded.add(client)
@@ -246,12 +245,7 @@ function isPipeline(client: pg.PoolClient): boolean {
   return (client as { pipeline?: boolean }).pipeline === true
 }
 
-function letGo(held: Held): void {
-  held.calls -= 1
-  if (held.calls === 0) held.client.release(held.isBroken)
-}
-
-/** Where the server takes no more connections, but has some of ours, one of those is waited for. */
+/** Waits for one of the pool's connections if the server takes no more. */
 async function connected(pool: pg.Pool): Promise<pg.PoolClient> {
   for (const until = systemClock.mono() + callMs; ; await sleep(systemClock, fullMs)) {
     try {
@@ -272,7 +266,7 @@ async function inTransaction<Answer>(
   isKept: (answer: Answer) => boolean = () => true,
 ): Promise<Answer> {
   const { session } = held
-  // The connection answers in order, so that nothing has to wait for the answer to BEGIN.
+  // The connection answers in order, so nothing waits for the answer to BEGIN.
   const begun = session.all(beginning)
   begun.catch(() => {})
   try {
@@ -298,11 +292,4 @@ async function undo(held: Held): Promise<void> {
 function noted<Answer>(call: Promise<Answer>, onCall: (call: Promise<unknown>) => void): Promise<Answer> {
   onCall(call)
   return call
-}
-
-function withDeadline<Answer>(call: Promise<Answer>, ms: number): Promise<Answer> {
-  return new Promise((resolve, reject) => {
-    const cancel = systemClock.timer(ms, () => reject(new DeadlineError(ms)))
-    call.then(resolve, reject).finally(cancel)
-  })
 }

@@ -9,7 +9,7 @@ const awayClasses = ['08', '53', '57']
 const readOnly = '25006'
 /** The server has ended a transaction that stood open for too long, and the connection with it. */
 const idleTooLong = ['25P03', '25P04']
-/** Who we are or what we ask for is not let in: a person has to do something, and then the same will do. */
+/** The role or the database is refused: a person has to act, and then the same call works. */
 const refused = ['3D000', '42501']
 const refusedClass = '28'
 const corrupt = ['XX001', 'XX002']
@@ -63,7 +63,7 @@ export function isFull(error: unknown): boolean {
 export function isAway(error: unknown): boolean {
   if (error instanceof DeadlineError) return true
   const code = codeOf(error)
-  // 57014 is a statement that somebody canceled: the connection is as good as before.
+  // 57014 is a canceled statement: the connection is as good as before.
   if (code === '57014') return false
   return (
     code === readOnly ||
@@ -79,14 +79,14 @@ export class ConflictError extends Error {
   readonly code = '40001'
 }
 
-/** A call that had no answer in time. What it did is not known, and every verb may be said again. */
+/** A call that had no answer in time. Its outcome is unknown, and every verb may be repeated. */
 export class DeadlineError extends Error {
   constructor(ms: number) {
     super(`no answer within ${ms} ms`)
   }
 }
 
-/** What an error of the server or the driver means to the engine. Others stay as they are. */
+/** The engine's error for one of the server or the driver. Others stay as they are. */
 export function storeFailure(error: unknown): unknown {
   if (error instanceof PunctualError) return error
   const message = messageOf(error)

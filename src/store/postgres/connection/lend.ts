@@ -1,4 +1,4 @@
-// The client that a handler's work is given. It is a connection of ours with our transaction on it, so that the handler may use it
+// The client of a handler's work. It is a connection of the store with the store's transaction on it: the handler may use it
 // only until its work is done, and may not end the transaction.
 import type pg from 'pg'
 import { PunctualError } from '../../../errors.ts'
@@ -6,7 +6,7 @@ import { controlsTransaction } from './transaction-control.ts'
 
 export interface Lent {
   readonly client: pg.PoolClient
-  /** What the handler sends from now on is refused: somebody else's transaction may be on the connection. */
+  /** Refuses further statements of the handler: another transaction may be on the connection. */
   takeBack(): void
 }
 

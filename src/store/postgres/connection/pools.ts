@@ -11,7 +11,7 @@ const mostWorks = 10
 
 /**
  * To compile a statement, or to plan it anew for each set of values, takes longer than to run it: what is read and written here
- * goes by keys, whatever the values. A plan is kept for as long as its connection, so that none may count on a table being small.
+ * goes by keys, whatever the values. A plan is kept for as long as its connection, so none may count on a table being small.
  */
 export const planSettings = '-c jit=off -c plan_cache_mode=force_generic_plan -c enable_seqscan=off'
 
@@ -19,7 +19,7 @@ export const planSettings = '-c jit=off -c plan_cache_mode=force_generic_plan -c
 export interface Pools {
   /** For the verbs; the caller's, where one was given. */
   readonly verbs: pg.Pool
-  /** For what takes as long as a handler likes, so that the verbs of the node never wait for it. Always ours. */
+  /** For handlers' work, so the verbs of the node never wait for it. Always ours. */
   readonly works: pg.Pool
   /** For what must not wait for a connection that a caller holds. */
   readonly apart: pg.Pool
@@ -47,11 +47,11 @@ export function makePools(source: Source, { prepare }: { prepare: boolean }): Po
   return { verbs, works, apart: verbs, own: [verbs, works] }
 }
 
-/** The caller's own settings come behind ours, so that they hold where both name the same. */
+/** The caller's settings come behind ours, and win if both name the same. */
 function withSettings(url: string, ours: string): pg.PoolConfig {
   const parsed = URL.canParse(url) ? new URL(url) : null
   const theirs = parsed?.searchParams.get('options') ?? process.env.PGOPTIONS
-  // What the URL says would replace ours.
+  // The URL's options would replace ours.
   parsed?.searchParams.delete('options')
   return { connectionString: parsed?.href ?? url, options: [ours, theirs].filter(Boolean).join(' ') }
 }

@@ -1,4 +1,4 @@
-/** What runs statements: a connection of ours, or a transaction of the caller's. Rows are arrays in the order of the columns. */
+/** Runs statements on a connection of the store or in the caller's transaction. Rows are arrays in the order of the columns. */
 export interface Session {
   all<Row extends readonly unknown[]>(sql: string, values?: readonly unknown[]): Promise<Row[]>
 }

@@ -8,6 +8,6 @@ const connections = 3
 
 /** Makes connections and plans for the statements that a node sends most, so its first work does not wait for them. */
 export async function warmUp({ db }: Context, channel: string): Promise<void> {
-  // What fails here will fail again where it matters.
+  // An error here will come again in a verb.
   await db.warmUp(connections, [insertNothing(channel), claimNothing, settleNothing()]).catch(() => {})
 }

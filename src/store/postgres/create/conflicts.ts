@@ -90,6 +90,8 @@ async function change(
   hints: Hint[],
 ): Promise<CreatedRow | 'free' | null> {
   const { row, ref, id, isOwn } = resolving
+  const seen = await readState(session, ref)
+  if (!seen || changeOf({ id, payload: null, ...seen }, row) === null) return keep(session, resolving)
   const [idle] = await takeIdle(context, session, [ref])
   if (!idle) return keep(session, resolving)
   const { hasBegun, record } = idle
@@ -128,7 +130,7 @@ export async function updateRecord(
 
 const selectState = `SELECT ${stateOfStanding} AS state, (
     SELECT string_agg(e."end" || ' ' || (e.started_at IS NOT NULL), ',') FROM punctual.turn e WHERE e.ref = o.ref) AS turns
-  FROM punctual.occurrence o ${standing} WHERE o.ref = $1`
+  FROM punctual.occurrence o ${standing} WHERE o.ref = $1::bigint`
 
 /** Where an occurrence is, and whether an attempt of it may have begun. */
 async function readState(

@@ -1,4 +1,4 @@
-// What new rows look like, by what is known of their jobs. Rows of a bulk enqueue are alike but for id, key, payload and due time:
+// Drafts of new rows, by the known versions of their jobs. Rows of a bulk enqueue are alike but for id, key, payload and due time:
 // what they share is worked out once.
 import { type JobSpec, type VersionRecord, versionAt } from '../../../model/job.ts'
 import type { OccurrenceRecord } from '../../../model/occurrence.ts'
@@ -8,7 +8,7 @@ import type { Context } from '../context.ts'
 import type { FormFields } from '../names/names.ts'
 import { extraOf, formOf, isGated } from '../occurrence/record.ts'
 
-/** What alike rows share. Of its record, id, key, payload and instants are those of the first. */
+/** The common part of alike rows. Of its record, id, key, payload and instants are those of the first. */
 export interface Draft {
   readonly row: NewOccurrence
   readonly series: number

@@ -2,13 +2,15 @@
 
 import { defaultTenant } from '../../../model/job.ts'
 import { isPlanned } from '../../rules/verdict.ts'
-import type { NewOccurrence } from '../../store.ts'
+import type { ClaimAnswer, NewOccurrence } from '../../store.ts'
+import { checkClaim, unknownNode } from '../claim/reclaim.ts'
 import { column, unquoted } from '../connection/arrays.ts'
 import { lacks } from '../connection/by-key.ts'
 import { ConflictError } from '../connection/failure.ts'
 import type { Session, Statement } from '../connection/session.ts'
 import type { Context } from '../context.ts'
 import type { Notification } from '../hints/hints.ts'
+import { type Claiming, claimedAnswer, claimText, claimValues, mayClaim, refused } from './claiming.ts'
 import { type Draft, Drafts } from './drafts.ts'
 
 export interface Manner {
@@ -20,6 +22,8 @@ export interface Manner {
   readonly isOwn?: boolean
   /** Notifies others with the same commit. */
   readonly along?: Notification | null
+  /** Takes the rows in the same commit, where nothing is before them. */
+  readonly claiming?: Claiming | null
 }
 
 export interface Inserted {
@@ -28,6 +32,7 @@ export interface Inserted {
   readonly created: Set<string> | 'all'
   /** The number that was drawn for each row; empty where all are new. */
   readonly refs: readonly number[]
+  readonly claimed?: ClaimAnswer | null
 }
 
 /** The jobs have changed since they were read. */
@@ -36,6 +41,8 @@ export class JobsChanged extends Error {
     super('the jobs keep changing')
   }
 }
+
+type Answer = [now: number, isCurrent: boolean, count: number, ids: string | null, refs: string | null, claimed: string | null]
 
 const mostTries = 5
 /** A call may wait so long for another transaction: many may share it, or the connection that it waits on. */
@@ -46,7 +53,7 @@ export async function insertNew(
   context: Context,
   session: Session,
   rows: readonly NewOccurrence[],
-  { isOwn = false, areNew = false, isPatient = true, along = null }: Manner,
+  { isOwn = false, areNew = false, isPatient = true, along = null, claiming = null }: Manner,
   refs: readonly number[] = [],
 ): Promise<Inserted> {
   const { names, versions } = context
@@ -58,19 +65,24 @@ export async function insertNew(
     const { series, from, until } = drafts.checked
     const isLive = rows.some(({ unique, key }) => unique === 'live' && key !== null)
     const areAlike = distinct.length === 1
-    const [answer] = await session.all<[now: number, isCurrent: boolean, count: number, ids: string | null, refs: string | null]>(
-      insertText({ areAlike, isLive, areNew, isPatient, isTelling: along !== null }),
+    const claim = areNew && claiming && mayClaim(claiming, rows, distinct) ? claiming : null
+    if (claiming && !claim) await checkClaim(session, claiming.request)
+    const [answer] = await session.all<Answer>(
+      insertText({ areAlike, isLive, areNew, isPatient, isTelling: along !== null, isClaiming: claim !== null }),
       [
         ...[context.now(), from, until, column(series), column(series.map((ref) => versions.newest(ref)))],
         ...ownColumns(rows, refs),
         ...(areAlike ? commonOf(context, distinct[0] as Draft) : commonColumns(context, drafted)),
         ...(along ? [along.channel, along.payload] : []),
+        ...(claim ? claimValues(context, claim) : []),
       ],
     )
-    const [now, isCurrent, count, ids, drawn] = answer as [number, boolean, number, string | null, string | null]
+    const [now, isCurrent, count, ids, drawn, text] = answer as Answer
     context.noteNow(now)
     if (isCurrent) {
-      if (Number(count) === rows.length) return { now, created: 'all', refs: [] }
+      if (claim && text === refused) throw unknownNode(claim.request.node)
+      const claimed = claim && text ? await claimedAnswer(context, claim, text, { rows, drafts: drafted, now }) : null
+      if (Number(count) === rows.length) return { now, created: 'all', refs: [], claimed }
       return { now, created: new Set(ids === null ? [] : ids.split(',')), refs: (drawn ?? '').split(',').map(Number) }
     }
     if (isOwn) throw new JobsChanged()
@@ -153,8 +165,9 @@ function commonColumns(context: Context, drafts: readonly Draft[]): (string | nu
 
 const texts = new Map<string, string>()
 
-interface InsertManner extends Required<Omit<Manner, 'isOwn' | 'along'>> {
+interface InsertManner extends Required<Omit<Manner, 'isOwn' | 'along' | 'claiming'>> {
   readonly isTelling: boolean
+  readonly isClaiming: boolean
   /** The common values are sent once. */
   readonly areAlike: boolean
   readonly isLive: boolean
@@ -177,7 +190,7 @@ const written = 'id, series, form, key, entity, extra, payload'
  * and keys are taken in order, so two calls that want the same ones do not block each other. Arrays are taken apart by the list of
  * a SELECT: what stands in a FROM is written down as a whole first.
  */
-function writeText({ areAlike, isLive, areNew, isPatient, isTelling }: InsertManner): string {
+function writeText({ areAlike, isLive, areNew, isPatient, isTelling, isClaiming }: InsertManner): string {
   const firstCommon = 13
   const common = Object.entries(commonTypes).map(([name, type], at) => {
     const value = `$${at + firstCommon}::${type}`
@@ -189,13 +202,15 @@ function writeText({ areAlike, isLive, areNew, isPatient, isTelling }: InsertMan
       coalesce(due_at, g.now + coalesce(due_in, 0)) AS due, n.*, g.now
     FROM g, (SELECT unnest($6::uuid[]) AS id, unnest(string_to_array($7::text, chr(${separator.charCodeAt(0)}), '')) AS payload,
       ${own.join(', ')}, ${areAlike ? '' : `${common.join(', ')},`} generate_series(1, cardinality($6::uuid[])) AS at) n
-    WHERE g.is_current)`
+    WHERE g.is_current ${isClaiming ? 'AND EXISTS (SELECT 1 FROM joined)' : ''})`
+  const claim = isClaiming ? claimText(last + (isTelling ? 3 : 1)) : null
   const isFree = areNew ? 'true' : `${lacks('tombstone', 'id = i.id')} AND ${lacks('occurrence', 'id = i.id')}`
   return `WITH g AS MATERIALIZED (
     SELECT ${isPatient ? '' : `set_config('lock_timeout', '${longestWait}', true),`} t.now, t.now >= $2::float8 AND t.now < $3::float8 AND NOT EXISTS (
       SELECT 1 FROM unnest($4::int[], $5::int[]) e (series, newest) JOIN punctual.job j ON j.series = e.series
       WHERE j.version > e.newest) AS is_current
     FROM (SELECT coalesce($1::float8, punctual.now_ms()) AS now) t),
+  ${claim?.with ?? ''}
   ${areAlike ? `shared AS MATERIALIZED (SELECT ${common.join(', ')}),` : ''}
   n AS MATERIALIZED ${areAlike ? `(SELECT * FROM ${fresh} f, shared)` : fresh},
   i AS MATERIALIZED (SELECT * FROM n i WHERE ${isFree}),
@@ -212,18 +227,21 @@ function writeText({ areAlike, isLive, areNew, isPatient, isTelling }: InsertMan
     RETURNING ref, id, series),
   r AS (INSERT INTO punctual.ready (kind, priority, due_at, ref, series, turn, begun, retrying, planned, recovery, gate, granted, expires_at, limits)
     SELECT i.kind, i.priority, i.due, i.ref, i.series, 1, false, false, i.planned, i.recovery, i.limits IS NOT NULL, 0,
-      i.due + i.start_within_ms, i.limits FROM ${areNew ? 'i' : 'i JOIN o ON o.ref = i.ref'}),
-  c AS (INSERT INTO punctual.count_delta (series, pending) SELECT series, count(*) FROM o GROUP BY series),
+      i.due + i.start_within_ms, i.limits FROM ${areNew ? 'i' : 'i JOIN o ON o.ref = i.ref'} ${claim ? 'WHERE NOT (SELECT is_open FROM open)' : ''}),
+  ${claim?.made ?? ''}
+  c AS (INSERT INTO punctual.count_delta (series, ${claim ? 'running, ' : ''}pending)
+    SELECT series, ${claim ? 'CASE WHEN (SELECT is_open FROM open) THEN count(*) ELSE 0 END, CASE WHEN (SELECT is_open FROM open) THEN 0 ELSE count(*) END' : 'count(*)'}
+    FROM o GROUP BY series),
   m AS (SELECT count(*) AS created FROM o)
   SELECT g.now, g.is_current, m.created,
     ${areNew ? 'NULL' : "CASE WHEN m.created < cardinality($6::uuid[]) THEN (SELECT string_agg(id::text, ',') FROM o) END"} AS ids,
-    ${areNew ? 'NULL' : "CASE WHEN m.created < cardinality($6::uuid[]) THEN (SELECT string_agg(ref::text, ',' ORDER BY at) FROM n) END"} AS refs
+    ${areNew ? 'NULL' : "CASE WHEN m.created < cardinality($6::uuid[]) THEN (SELECT string_agg(ref::text, ',' ORDER BY at) FROM n) END"} AS refs${claim?.select ?? ', NULL::text AS claimed'}
     ${isTelling ? `, pg_notify($${last + 1}, $${last + 2})` : ''} FROM g, m`
 }
 
 /** A call without a key, of a moment that is over; listeners get an empty notification. */
 export function insertNothing(channel: string): Statement {
-  const manner = { areAlike: true, isLive: false, areNew: true, isPatient: true, isTelling: true }
+  const manner = { areAlike: true, isLive: false, areNew: true, isPatient: true, isTelling: true, isClaiming: false }
   const none = Object.keys(commonTypes).map(() => null)
   return { sql: insertText(manner), values: [0, 0, 0, '{}', '{}', '{}', '', '{}', '{}', '{}', '{}', '{}', ...none, channel, ''] }
 }

@@ -8,7 +8,7 @@ import { Listener as Connection } from './listener.ts'
 
 type Listener = (hint: Hint) => void
 
-/** What others are to be told next. */
+/** The next notification. */
 interface Gathered {
   due: number | null
   /** The nodes that run something that was canceled. */
@@ -18,7 +18,7 @@ interface Gathered {
 
 const nothing: Gathered = { due: null, cancel: [], job: false }
 
-/** Who can start work looks at least so often by itself: of what is due later, nobody need be told. */
+/** Nodes poll at least so often: work that is due later needs no notification. */
 const soonMs = 5000
 const connectMs = 5000
 
@@ -28,11 +28,11 @@ const quietMs = 10
 const slowMs = 20
 const restMs = 1000
 
-// A commit with a notification holds a lock that all others with one wait for: hence in a commit of its own, that does not wait
+// A commit with a notification holds a lock that all others with one wait for: hence in a separate commit, which does not wait
 // for the disk, since nothing in it has to last.
 const notify = `SELECT set_config('synchronous_commit', 'off', true), pg_notify($1, $2)`
 
-/** What tells other processes. */
+/** A message to other processes. */
 export interface Notification {
   readonly channel: string
   readonly payload: string
@@ -96,7 +96,7 @@ export class HintLine {
     for (const hint of hints) for (const listener of this.#listeners) listener(hint)
   }
 
-  /** What a commit that makes work due at `dueAt` may bring along, so that others need not be told by another; null if it should not. */
+  /** The notification that a commit with work due at `dueAt` may bring along; null if it should not. */
   along(dueAt: number): Notification | null {
     if (this.#listenUrl === false || !this.#isStarted || !this.#isSoon(dueAt)) return null
     if (this.#notifying || this.#clock.mono() < this.#alongFrom) return null
@@ -108,13 +108,13 @@ export class HintLine {
     this.#alongFrom = this.#clock.mono() + (tookMs > slowMs ? restMs : quietMs)
   }
 
-  /** Tells everybody. */
+  /** Sends hints to this and to other processes. */
   announce(hints: readonly Hint[]): void {
     this.tell(hints)
     this.tellOthers(hints)
   }
 
-  /** Tells other processes. What the hints are about must be committed: they would look before it is there. */
+  /** Sends hints to other processes. Their cause must be committed: listeners read it at once. */
   tellOthers(hints: readonly Hint[]): void {
     if (this.#listenUrl === false || !this.#isStarted) return
     for (const hint of hints) this.#gather(hint)
@@ -136,7 +136,7 @@ export class HintLine {
     this.#gathered = withHint(this.#gathered ?? nothing, hint)
   }
 
-  /** One at a time: what comes together meanwhile is told together. */
+  /** One at a time: hints that gather meanwhile go together. */
   async #notifyAll(): Promise<void> {
     for (let gathered = this.#take(); gathered; gathered = this.#take()) await this.#notify(gathered)
     this.#notifying = null

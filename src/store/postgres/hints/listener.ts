@@ -6,13 +6,13 @@ export interface ListenerOptions {
   readonly clock: Clock
   readonly newClient: () => pg.Client
   readonly onMessage: (payload: string) => void
-  /** The line stands again after it was down: what was said meanwhile is lost. */
+  /** The connection is back after a break: notifications of the meantime are lost. */
   readonly onReturn: () => void
 }
 
 const firstBackoffMs = 100
 const longestBackoffMs = 30_000
-/** A line that nobody speaks on may be dead without either end knowing. */
+/** A silent connection may be dead without either end knowing. */
 const checkMs = 30_000
 /** An answer that takes longer is not waited for. */
 const answerMs = 1000
@@ -67,7 +67,7 @@ export class Listener {
     if (wasDown) this.#options.onReturn()
   }
 
-  /** The answer must have come when it is time for the next look, at which another is asked for. */
+  /** The answer must have come by the next check, which sends another statement. */
   #expect(client: pg.Client, answer: Promise<unknown>): void {
     const { clock } = this.#options
     let hasCome = false
@@ -97,7 +97,7 @@ export class Listener {
   }
 }
 
-/** Whoever does not say goodbye in time is left behind, and keeps no process alive. */
+/** A connection that does not close in time is left behind, and keeps no process alive. */
 async function ended(client: pg.Client): Promise<void> {
   await within(client.end(), answerMs)
   // The types of the driver leave it out.

@@ -4,8 +4,8 @@ import type { Hint } from '../../store.ts'
 const longestMs = 60_000
 
 /**
- * What was done lately in transactions of callers'. Whether and when it is committed only they know, so that others are told when
- * they say so. Nothing is forgotten when it is told: somebody else's commit may be the one that was told of.
+ * Recent writes in callers' transactions. Only callers know whether and when they commit, and announce it by `wake`. Nothing is forgotten
+ * then: the `wake` may have been for another commit.
  */
 export class Unannounced {
   readonly #mono: () => number
@@ -27,7 +27,7 @@ export class Unannounced {
     }
   }
 
-  /** What to tell at the store's time `now`. Rows came due when they were created, which was before their commit. */
+  /** The hints at the store's time `now`. Rows came due when they were created, which was before their commit. */
   hints(now: number): readonly Hint[] {
     const due: Hint = { kind: 'due', at: now - longestMs }
     return [due, ...this.#nodes().map((node) => ({ kind: 'cancel' as const, node }))]

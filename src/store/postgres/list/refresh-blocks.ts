@@ -2,7 +2,7 @@ import type { Context } from '../context.ts'
 
 /** How many pages the index says one thing about: what BRIN does when it is not told otherwise. */
 const pagesPerBlock = 128
-/** Some twenty times as many rows as one call prunes, so that all are looked at long before their room is taken again. */
+/** Some twenty times as many rows as one call prunes, so all are read long before their room is taken again. */
 const blocksAtOnce = 2
 
 // Other sessions that look after the table go before: they would be waited for, or be sent away.

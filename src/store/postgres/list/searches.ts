@@ -1,4 +1,4 @@
-// How lists find their rows: along an index that holds them in the right order, so that none walks the rows of other jobs or
+// How lists find their rows: along an index that holds them in the right order, so none walks the rows of other jobs or
 // states. The more rows there are, the more a list must not depend on them.
 import type { OccurrenceState } from '../../../model/lifecycle.ts'
 import type { OccurrenceFilter } from '../../query.ts'
@@ -65,7 +65,7 @@ class Values {
   }
 }
 
-/** What a filter says of an occurrence `o` itself, its instants left out. `before`: how many values the statement has already. */
+/** The conditions of a filter on an occurrence `o`, its instants left out. `before`: how many values the statement has already. */
 export function matching(filter: OccurrenceFilter, before: number): { readonly where: string; readonly values: unknown[] } {
   const values = new Values(before)
   const isOfSome = filter.tenant !== undefined || filter.job !== undefined
@@ -76,11 +76,17 @@ export function matching(filter: OccurrenceFilter, before: number): { readonly w
   return { where: conditions.join(' AND ') || 'true', values: values.all }
 }
 
-function named({ key, entity }: OccurrenceFilter, values: Values): string[] {
+function named({ key, unique, entity }: OccurrenceFilter, values: Values): string[] {
   return [
     ...(key === undefined ? [] : [`o.key = ${values.add(key, 'text')}`]),
+    ...(unique === undefined ? [] : [ofKind(values.add(unique, 'text'))]),
     ...(entity === undefined ? [] : [`o.entity = ${values.add(entity, 'text')}`]),
   ]
+}
+
+/** Whether the key of an occurrence `o` is of a kind. */
+function ofKind(kind: string): string {
+  return `(SELECT f.uniqueness FROM punctual.form f WHERE f.ref = o.form) = ${kind}::punctual.uniqueness`
 }
 
 /** The instants that are asked for, as a condition on an occurrence `o`. */
@@ -100,7 +106,7 @@ interface Origin {
   readonly where: string
 }
 
-/** The table of an origin, with the occurrence where its instant is asked for. */
+/** The table of an origin, with the occurrence if the filter has instants. */
 function withOccurrence({ from, row }: Origin, { from: since, to }: OccurrenceFilter): string {
   return row === 'o' || (since === undefined && to === undefined)
     ? from
@@ -123,7 +129,7 @@ function ofAsked(filter: OccurrenceFilter, values: Values, row: string): string 
   return `${row}.series = ANY(ARRAY(SELECT s.ref FROM punctual.series s WHERE ${values.asked(filter)}))`
 }
 
-/** What runs: few rows, and only claims know them. Each is looked up by itself, for the planner guesses badly how many they are. */
+/** Running work: few rows, and only claims know them. Each is looked up by itself, for the planner guesses badly how many they are. */
 function running(filter: OccurrenceFilter): Search {
   const values = new Values()
   const sql = `WITH member AS MATERIALIZED (
@@ -139,7 +145,7 @@ function running(filter: OccurrenceFilter): Search {
 /** How many rows of each lane are read at first. Of the few lanes that a page takes all of these from, the rest is read after. */
 const firstRows = ({ limit }: OccurrenceFilter) => Math.ceil(Math.sqrt(limit) / 2) + 1
 
-/** Merges one lane of each series that is asked for: of all its occurrences, or of those in one state. */
+/** Merges one lane of each series of the filter: of all its occurrences, or of those in one state. */
 function lanes(filter: OccurrenceFilter, state?: Exclude<OccurrenceState, 'running'>): Search {
   const values = new Values()
   const asked = values.asked(filter)

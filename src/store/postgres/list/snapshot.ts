@@ -3,7 +3,7 @@ import type { Context } from '../context.ts'
 
 /**
  * Runs `act` on one state of the database. Statements over many lanes look dear to the planner, which would compile them first,
- * and that takes far longer than to run them; but which way is best depends on what is asked for.
+ * and that takes far longer than to run them; but the best way depends on the filter.
  */
 export async function onSnapshot<Answer>({ db }: Context, act: (session: Session) => Promise<Answer>): Promise<Answer> {
   return db.snapshot(async (session) => {

@@ -1,11 +1,11 @@
 // Lines of lists.
 import { isEnd, type OccurrenceState } from '../../../model/lifecycle.ts'
 import type { OccurrenceSummary } from '../../../model/occurrence.ts'
-import { fromJson } from '../../rows/json.ts'
 import { column } from '../connection/arrays.ts'
 import type { Session } from '../connection/session.ts'
 import type { Names } from '../names/names.ts'
 import { standing, stateOfStanding } from '../occurrence/standing.ts'
+import { fromJson } from '../rows/json.ts'
 
 type SummaryRow = [
   ref: number,
@@ -51,6 +51,7 @@ function summary(names: Names, row: SummaryRow, held: ReadonlyMap<number, number
   const [ref, id, series, key, entity, form, scheduledAt, createdAt, state, turn, dueAt, lastTurn, startedAt, endedAt, error] =
     row
   const { tenant, job } = names.seriesByRef(series)
+  const { source, unique } = names.formByRef(form)
   const isRunning = state === 'running'
   const isOver = state === 'dead' || isEnd(state)
   return {
@@ -58,8 +59,9 @@ function summary(names: Names, row: SummaryRow, held: ReadonlyMap<number, number
     tenant,
     job,
     key,
+    unique,
     entity,
-    source: names.formByRef(form).source,
+    source,
     state,
     turn: turn ?? (lastTurn ?? 0) + (isRunning ? 1 : 0),
     scheduledAt,

@@ -1,5 +1,5 @@
 // Lists by time. Occurrences lie in the table by their age, and an index knows of each part of the table which instants and which
-// handles it has: so that parts with nothing in the window are passed over, however many there are.
+// handles it has: parts with nothing in the window are passed over, however many there are.
 import { systemClock } from '../../../time/clock.ts'
 import type { OccurrenceFilter } from '../../query.ts'
 import type { Session } from '../connection/session.ts'
@@ -27,7 +27,7 @@ export async function allWithin(
 ): Promise<number[] | null> {
   const [[count, refs]] = (await session.all<[number, number[] | null]>(
     `SELECT count(*), array_agg(o.ref ORDER BY o.ref DESC) FILTER (WHERE ${condition.where}) AS refs FROM (
-      SELECT ref, series, key, entity FROM punctual.occurrence
+      SELECT ref, series, form, key, entity FROM punctual.occurrence
       WHERE scheduled_at >= $1::float8 AND scheduled_at < $2::float8 AND ref < $3::bigint LIMIT ${mostRows + 1}
     ) o`,
     [from, to, below, ...condition.values],

@@ -43,7 +43,7 @@ export interface Form extends FormFields {
   readonly kindRef: number
 }
 
-/** Names that a transaction of ours lacks: it ends, and begins anew when they are there. */
+/** A transaction lacks names: it ends, and begins anew when they are there. */
 export class NamesNeeded extends Error {
   readonly forms: readonly FormUse[]
 
@@ -57,8 +57,8 @@ const mostForms = 50_000
 
 /**
  * Small numbers for long texts: kinds, pairs of tenant and job (series), and forms. Rows of these are never deleted, so what was
- * read once holds for ever. New ones are committed by themselves, before the transaction that needs them begins: nobody waits for
- * somebody else's transaction to use a name.
+ * read once holds for ever. New ones are committed by themselves, before the transaction that needs them begins: no call waits for
+ * another transaction to use a name.
  */
 export class Names {
   readonly #db: Session
@@ -93,7 +93,7 @@ export class Names {
     }
   }
 
-  /** Makes forms, and what their rows need of kinds. Inside of a transaction of ours nothing is made: `NamesNeeded` is thrown. */
+  /** Makes forms, and what their rows need of kinds. Inside of a transaction nothing is made: `NamesNeeded` is thrown. */
   async addForms(wanted: readonly FormUse[], isInside = false): Promise<void> {
     const uses = wanted.map(({ form: { kind, priority }, isGated }) => ({ kind, priority, isGated }))
     const missing = new Map<string, FormFields>()

@@ -1,8 +1,8 @@
-// What jobs say. Versions never change: there can only be newer ones, and statements check whether what was kept is still the newest.
+// The versions of jobs. They never change: there can only be newer ones, and statements check whether what was kept is still the newest.
 import type { VersionRecord } from '../../../model/job.ts'
-import { type VersionRow, versionColumns, versionRecord } from '../../rows/job-row.ts'
 import { column } from '../connection/arrays.ts'
 import type { Session } from '../connection/session.ts'
+import { type VersionRow, versionColumns, versionRecord } from '../rows/job-row.ts'
 
 const seriesKept = 10_000
 
@@ -32,7 +32,7 @@ export class Versions {
     )
     const added = Map.groupBy(rows, (row) => row[5])
     for (const [at, ref] of refs.entries()) this.#add(ref, newest[at] as number, (added.get(ref) ?? []).map(versionRecord))
-    // Those that nobody has asked for the longest are forgotten first.
+    // The least recently used are forgotten first.
     for (const ref of this.#known.keys()) {
       if (this.#known.size <= seriesKept) break
       this.#known.delete(ref)

@@ -1,8 +1,8 @@
 // Turns and attempts of occurrences.
 import type { AttemptRecord, TurnRecord } from '../../../model/occurrence.ts'
-import { type AttemptRow, attemptColumns, attemptRecord, type TurnRow, turnColumns, turnRecord } from '../../rows/turn-row.ts'
 import { column } from '../connection/arrays.ts'
 import type { Session } from '../connection/session.ts'
+import { type AttemptRow, attemptColumns, attemptRecord, type TurnRow, turnColumns, turnRecord } from '../rows/turn-row.ts'
 
 export interface History {
   readonly turns: readonly TurnRecord[]

@@ -2,6 +2,7 @@
 import type { OccurrenceRecord } from '../../../model/occurrence.ts'
 import type { Moving } from '../changes/changes.ts'
 import { column } from '../connection/arrays.ts'
+import { each } from '../connection/by-key.ts'
 import type { Session } from '../connection/session.ts'
 import type { Context } from '../context.ts'
 import { type OccurrenceRow, occurrenceColumns, occurrenceRecord } from './record.ts'
@@ -28,16 +29,19 @@ type IdleRow = [
 
 const removed = 'RETURNING p.series, p.ref, p.turn, p.due_at, p.begun, p.retrying, p.granted'
 
+const isIn = (table: string) =>
+  `p.ctid = ANY(ARRAY(SELECT i.ctid FROM k CROSS JOIN ${each(`${table} t`, 't.series = k.series AND t.ref = k.ref', { columns: 'ctid', lock: 'FOR UPDATE' })} i))`
+
 /** The statement that takes idle rows out. `from`: what finds them, as a table `k` with series and ref. */
 const takeRows = (found: string) => `WITH k AS MATERIALIZED (${found}),
-  r AS (DELETE FROM punctual.ready p USING k WHERE p.series = k.series AND p.ref = k.ref ${removed}, NULL::text AS reason, NULL::text AS line, NULL::float8 AS wake_at),
-  w AS (DELETE FROM punctual.waiting p USING k WHERE p.series = k.series AND p.ref = k.ref ${removed}, p.reason::text, p.key, p.wake_at)
+  r AS (DELETE FROM punctual.ready p WHERE ${isIn('ready')} ${removed}, NULL::text AS reason, NULL::text AS line, NULL::float8 AS wake_at),
+  w AS (DELETE FROM punctual.waiting p WHERE ${isIn('waiting')} ${removed}, p.reason::text, p.key, p.wake_at)
   SELECT ${occurrenceColumns}, i.turn, i.due_at, i.begun, i.retrying, i.granted, i.reason, i.line, i.wake_at
   FROM (SELECT * FROM r UNION ALL SELECT * FROM w) i CROSS JOIN LATERAL (SELECT * FROM punctual.occurrence WHERE ref = i.ref OFFSET 0) o
   ORDER BY o.ref`
 
 const takeByRef = takeRows(
-  'SELECT o.series, o.ref FROM unnest($1::bigint[]) u (ref) JOIN punctual.occurrence o ON o.ref = u.ref ORDER BY o.ref',
+  `SELECT o.series, o.ref FROM unnest($1::bigint[]) u (ref) CROSS JOIN ${each('occurrence e', 'e.ref = u.ref')} o ORDER BY o.ref`,
 )
 
 /** Those of the occurrences that do not run. The caller puts each of them somewhere, in the same transaction. */

@@ -21,7 +21,7 @@ export type OccurrenceRow = [
   payload: string | null,
 ]
 
-/** The rare fields. Work with settings of its own has its limits here: their keys may be as many as there are rows. */
+/** The rare fields. Work with own settings has its limits here: their keys may be as many as there are rows. */
 interface Extra {
   readonly settings?: OccurrenceRecord['settings']
   readonly limits?: readonly Limit[] | null

@@ -1,9 +1,10 @@
 import { isEnd, stateAfter, turnEnds } from '../../../model/lifecycle.ts'
+import { each } from '../connection/by-key.ts'
+
+const rowIn = (table: string) => `LEFT JOIN ${each(`${table} i`, 'i.series = o.series AND i.ref = o.ref')}`
 
 /** Where an occurrence `o` stands: the rows that it may have in other tables, of its turns only the last. */
-export const standing = `LEFT JOIN punctual.ready r ON r.series = o.series AND r.ref = o.ref
-  LEFT JOIN punctual.waiting w ON w.series = o.series AND w.ref = o.ref
-  LEFT JOIN punctual.dead d ON d.series = o.series AND d.ref = o.ref
+export const standing = `${rowIn('ready')} r ON true ${rowIn('waiting')} w ON true ${rowIn('dead')} d ON true
   LEFT JOIN LATERAL (
     SELECT i.turn, i."end", i.started_at, i.ended_at, i.due_at, i.error FROM punctual.turn i
     WHERE i.ref = o.ref ORDER BY i.turn DESC LIMIT 1

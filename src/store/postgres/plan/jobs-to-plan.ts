@@ -1,10 +1,11 @@
-// The jobs that want planning, with all that a plan of them needs: one statement, since every node asks again and again.
+// The jobs that want planning, with all that a plan of them needs: one statement, since every node sends it again and again.
 import type { VersionRecord } from '../../../model/job.ts'
 import { covers, type PauseRecord } from '../../../model/pause.ts'
-import { type JobRow, jobColumns, jobRecord, type VersionRow, versionColumns, versionRecord } from '../../rows/job-row.ts'
-import { type PauseRow, pauseColumns, pauseRecord } from '../../rows/pause-row.ts'
 import type { PlanCandidate, PlanWork } from '../../store.ts'
+import { each } from '../connection/by-key.ts'
 import { type Context, storeNow } from '../context.ts'
+import { type JobRow, jobColumns, jobRecord, type VersionRow, versionColumns, versionRecord } from '../rows/job-row.ts'
+import { type PauseRow, pauseColumns, pauseRecord } from '../rows/pause-row.ts'
 
 type Meta = [now: number, aliveSince: number, pauseRevision: number, pauses: string | null]
 type Row = [...JobRow, versions: string | null, stranded: number[] | null, ...Meta]
@@ -18,7 +19,7 @@ const select = `WITH s AS MATERIALIZED (
       WHERE v.series = s.series AND (v.effective_at > s.cursor OR v.version = (
         SELECT max(i.version) FROM punctual.job_version i WHERE i.series = s.series AND (i.effective_at <= s.cursor OR i.version = 1)))) AS versions,
     (SELECT array_agg(o.scheduled_at ORDER BY o.scheduled_at, w.ref) FROM punctual.waiting w
-      JOIN punctual.occurrence o ON o.ref = w.ref WHERE w.series = s.series AND w.reason = 'stranded') AS stranded,
+      CROSS JOIN ${each('occurrence e', 'e.ref = w.ref')} o WHERE w.series = s.series AND w.reason = 'stranded') AS stranded,
     ${storeNow} AS now, l.alive_since, m.pause_revision,
     CASE WHEN m.pause_revision > 0
       THEN (SELECT json_agg(json_build_array(${pauseColumns}) ORDER BY id)::text FROM punctual.pause) END AS pauses

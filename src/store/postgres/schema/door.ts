@@ -1,34 +1,7 @@
 // The door in the server's language: the rule of store/rules/door.ts, which the suite compares it with. The caller has locked the row
 // of `door`. Keys are visited rank by rank, all keys of a rank in one statement.
 import { limitKinds } from '../../../model/limit.ts'
-import { memberColumns, takeDue } from '../claim/take-due.ts'
-import { planned } from './idle.ts'
-
-const columns = [
-  'kind',
-  'priority',
-  'due_at',
-  'ref',
-  'series',
-  'turn',
-  'begun',
-  'retrying',
-  'planned',
-  'recovery',
-  'gate',
-  'granted',
-  'expires_at',
-  'limits',
-] as const
-type Column = (typeof columns)[number]
-
-const names = columns.join(', ')
-
-/** The columns of a place, some of them changed. */
-const placeOf = (row: string, changed: Partial<Record<Column, string>> = {}) =>
-  columns.map((name) => changed[name] ?? `${row}.${name}`).join(', ')
-
-const rowOf = (row: string, changed: Partial<Record<Column, string>> = {}) => `ROW(${placeOf(row, changed)})::punctual.ready`
+import { names, placeOf, rowOf } from './place.ts'
 
 const next = (row: string) => `(${row}.limits -> ${row}.granted)`
 const rank = (kind: string) => `array_position(ARRAY[${limitKinds.map((one) => `'${one}'`).join(', ')}], ${kind})`
@@ -111,27 +84,6 @@ const visit = (n: number) => `WITH k AS MATERIALIZED (
             array_agg(at_key) FILTER (WHERE is_open AND reason IS NOT NULL), array_agg(DISTINCT at_key) FILTER (WHERE goes_on)
             INTO admitted, refused, undecided, passed, states, reasons, wakes, lines, again FROM f;`
 
-/** Rows whose pause has ended by itself come back. */
-export const wakePaused = (now: string) => `WITH woken AS (
-        DELETE FROM punctual.waiting WHERE ctid = ANY(ARRAY(
-          SELECT ctid FROM punctual.waiting WHERE wake_at <= ${now} FOR UPDATE SKIP LOCKED)) RETURNING ${names}),
-      back AS (INSERT INTO punctual.ready (${names}) SELECT ${names} FROM woken)
-      INSERT INTO punctual.count_delta (series, waiting, pending, retrying)
-        SELECT series, -count(*), count(*) FILTER (WHERE NOT retrying), count(*) FILTER (WHERE retrying) FROM woken GROUP BY series;`
-
-/** The first due rows of all lanes, locked; those that another transaction holds are left out. */
-const firstDue = (limit: string, dueBy: string, kinds: string) => `SELECT l.* FROM (
-            SELECT r.series, r.ref FROM punctual.kind k CROSS JOIN unnest(k.priorities) p (priority) CROSS JOIN LATERAL (
-              SELECT i.series, i.ref, i.due_at FROM punctual.ready i
-              WHERE NOT i.gate AND i.kind = k.ref AND i.priority = p.priority AND i.due_at <= ${dueBy} ORDER BY i.due_at, i.ref LIMIT ${limit}) r
-            WHERE k.ref = ANY(${kinds}) ORDER BY p.priority, r.due_at, r.ref LIMIT ${limit}) f
-          CROSS JOIN LATERAL (
-            SELECT i.ctid AS tid, ${rowOf('i')} AS p FROM punctual.ready i
-            WHERE i.series = f.series AND i.ref = f.ref AND NOT i.gate FOR UPDATE SKIP LOCKED) l`
-
-const countRunning = `SELECT count(*) FROM punctual.claim c CROSS JOIN LATERAL unnest(c.refs, c.turns) m (ref, turn)
-          WHERE (SELECT true FROM punctual.turn e WHERE e.ref = m.ref AND e.turn = m.turn LIMIT 1) IS NULL`
-
 export const doorFunctions = (n: number): readonly string[] => [
   // state and reason: the end of due work that may not run; reason alone: it waits for something else than a key.
   'CREATE TYPE punctual.verdict AS (state text, reason text, wake float8)',
@@ -161,7 +113,7 @@ export const doorFunctions = (n: number): readonly string[] => [
   // newcomers: work that has passed this key and is on its way to the next. canceled: ended for the newcomer.
   `CREATE FUNCTION punctual.refuse_${n}(
     t float8, p punctual.ready, new_refs bigint[], newcomers punctual.ready[], OUT rival bigint, OUT canceled bigint, OUT why text, OUT asked text
-  ) LANGUAGE plpgsql ${planned} AS $$
+  ) LANGUAGE plpgsql AS $$
   #variable_conflict use_column
   DECLARE
     wanted jsonb := ${next('p')};
@@ -195,13 +147,14 @@ export const doorFunctions = (n: number): readonly string[] => [
 
   `CREATE FUNCTION punctual.admit_${n}(
     t float8, due_by float8, OUT passed_refs bigint[], OUT passed_states text[], OUT passed_reasons text[], OUT asked text[], OUT granted_from float8
-  ) LANGUAGE plpgsql ${planned} AS $$
+  ) LANGUAGE plpgsql AS $$
   #variable_conflict use_column
   DECLARE
     served int[] := ARRAY(SELECT ref FROM punctual.kind WHERE kind.served);
     has_pauses boolean := EXISTS (SELECT 1 FROM punctual.pause WHERE NOT swept);
     is_missing boolean;
     touched text[];
+    ranks int[];
     found_refs bigint[];
     found_keys text[];
     barred text[];
@@ -232,8 +185,9 @@ export const doorFunctions = (n: number): readonly string[] => [
           INSERT INTO punctual.limit_key (key, used) SELECT key, slots FROM freed WHERE slots > 0
           ON CONFLICT (key) DO UPDATE SET used = limit_key.used - excluded.used,
             holder = CASE WHEN limit_key.used > excluded.used THEN limit_key.holder END RETURNING xmax = 0 AS is_new)
-      SELECT array_agg(f.key) FILTER (WHERE (SELECT true FROM punctual.waiting w WHERE w.key = f.key LIMIT 1)),
-        (SELECT bool_or(is_new) FROM less) INTO touched, is_missing FROM freed f;
+      SELECT array_agg(f.key) FILTER (WHERE f.kind IS NOT NULL), array_agg(${rank('f.kind')}) FILTER (WHERE f.kind IS NOT NULL),
+        (SELECT bool_or(is_new) FROM less) INTO touched, ranks, is_missing
+        FROM (SELECT key, (SELECT w.reason::text FROM punctual.waiting w WHERE w.key = freed.key LIMIT 1) AS kind FROM freed OFFSET 0) f;
       IF is_missing THEN RAISE EXCEPTION 'a limit key was released that nobody holds'; END IF;
       -- Arrivals. The key of one that another transaction holds does not advance in this pass: its rollback would break the order.
       WITH found AS MATERIALIZED (
@@ -267,8 +221,11 @@ export const doorFunctions = (n: number): readonly string[] => [
       END IF;
       FOR level IN 1..${limitKinds.length} LOOP
         chunk := 2;
-        SELECT array_agg(k.key) INTO again FROM unnest(touched) k (key) WHERE NOT k.key = ANY(barred)
-          AND ${rank(`(SELECT w.reason::text FROM punctual.waiting w WHERE w.key = k.key LIMIT 1)`)} = level;
+        again := NULL;
+        IF touched IS NOT NULL THEN
+          SELECT array_agg(k.key) INTO again FROM unnest(touched, ranks) k (key, rank) WHERE k.rank = level AND NOT k.key = ANY(barred);
+        END IF;
+        CONTINUE WHEN again IS NULL AND coalesce(cardinality(newcomers), 0) = 0;
         LOOP
           SELECT array_agg(${rowOf('u')}) FILTER (WHERE ${isHere}), array_agg(${rowOf('u')}) FILTER (WHERE NOT (${isHere}))
             INTO here, newcomers FROM unnest(newcomers) u;
@@ -313,75 +270,5 @@ export const doorFunctions = (n: number): readonly string[] => [
       INSERT INTO punctual.ready (${names}) SELECT ${placeOf('u')} FROM unnest(newcomers) u;
       EXIT WHEN NOT EXISTS (SELECT 1 FROM punctual.release WHERE free_at <= t) OR barred <> '{}';
     END LOOP;
-  END $$`,
-
-  // Locks the door and lets in what may come in. now and due_by: the store's time, and until when work is taken.
-  `CREATE FUNCTION punctual.open_door_${n}(
-    given_now float8, given_due_by float8, OUT now float8, OUT due_by float8,
-    OUT passed_refs bigint[], OUT passed_states text[], OUT passed_reasons text[], OUT asked text[], OUT granted_from float8
-  ) LANGUAGE plpgsql ${planned} AS $$
-  BEGIN
-    PERFORM 1 FROM punctual.door FOR UPDATE;
-    now := coalesce(given_now, punctual.now_ms());
-    due_by := least(now, coalesce(given_due_by, now));
-    ${wakePaused('now')}
-    SELECT a.passed_refs, a.passed_states, a.passed_reasons, a.asked, a.granted_from
-      INTO passed_refs, passed_states, passed_reasons, asked, granted_from FROM punctual.admit_${n}(now, due_by) a;
-  END $$`,
-
-  `CREATE FUNCTION punctual.claim_${n}(
-    given_now float8, claim_id text, claim_token text, claim_node text, most int, given_due_by float8, kinds int[], cluster int
-  ) RETURNS TABLE (${memberColumns}) LANGUAGE plpgsql ${planned} AS $$
-  #variable_conflict use_column
-  DECLARE
-    room int := most;
-    running int;
-    door record;
-    places punctual.ready[];
-    states text[];
-    reasons text[];
-    wakes float8[];
-    has_pauses boolean;
-  BEGIN
-    -- The door is locked before the node.
-    PERFORM 1 FROM punctual.door FOR UPDATE;
-    PERFORM 1 FROM punctual.node WHERE boot = claim_node FOR KEY SHARE;
-    IF FOUND AND NOT EXISTS (SELECT 1 FROM punctual.claim WHERE id = claim_id) THEN
-      SELECT * INTO door FROM punctual.open_door_${n}(given_now, given_due_by);
-      IF cluster IS NOT NULL THEN
-        running := (${countRunning});
-        room := greatest(0, least(room, cluster - running));
-      END IF;
-      has_pauses := EXISTS (SELECT 1 FROM punctual.pause WHERE NOT swept);
-      -- Ends or sets aside what may not run among the first rows, until all of them may.
-      LOOP
-        WITH found AS MATERIALIZED (${firstDue('room', 'door.due_by', 'kinds')}),
-          judged AS MATERIALIZED (
-            SELECT v.tid, v.p, (v.j).state, (v.j).reason, (v.j).wake FROM (
-              SELECT f.tid, f.p, CASE WHEN has_pauses OR (f.p).expires_at < door.now THEN punctual.verdict_${n}(f.p, door.now) END AS j
-              FROM found f OFFSET 0) v WHERE (v.j).reason IS NOT NULL),
-          gone AS (DELETE FROM punctual.ready WHERE ctid = ANY(ARRAY(SELECT tid FROM judged)))
-        SELECT array_agg(j.p), array_agg(j.state), array_agg(j.reason), array_agg(j.wake) INTO places, states, reasons, wakes FROM judged j;
-        EXIT WHEN places IS NULL;
-        PERFORM punctual.pass_${n}(door.now, places, states, reasons, wakes, array_fill(false, ARRAY[cardinality(places)]), NULL);
-        door.passed_refs := door.passed_refs || ARRAY(SELECT ref FROM unnest(places));
-        door.passed_states := door.passed_states || states;
-        door.passed_reasons := door.passed_reasons || reasons;
-      END LOOP;
-    ELSE
-      SELECT coalesce(given_now, punctual.now_ms()) AS now, NULL::float8 AS due_by, NULL::bigint[] AS passed_refs, NULL::text[] AS passed_states,
-        NULL::text[] AS passed_reasons, NULL::text[] AS asked, NULL::float8 AS granted_from INTO door;
-    END IF;
-    RETURN QUERY ${takeDue({
-      now: 'door.now',
-      dueBy: 'door.due_by',
-      id: 'claim_id',
-      token: 'claim_token',
-      node: 'claim_node',
-      limit: 'room',
-      kinds: 'kinds',
-      function: { cluster: 'cluster', running: 'running', door: 'door' },
-    })};
-    IF cluster IS NOT NULL AND cluster <= (${countRunning}) THEN UPDATE punctual.door SET is_full = true WHERE NOT is_full; END IF;
   END $$`,
 ]

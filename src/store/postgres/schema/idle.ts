@@ -3,7 +3,7 @@
 // two releases can share a database.
 import { endStates, stateAfter, turnEnds } from '../../../model/lifecycle.ts'
 
-/** Plans are kept for as long as a connection: none may count on a table being small. */
+/** Settings of the functions that clients call. Plans are kept for as long as a connection: none may count on a table being small. */
 export const planned = `SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off`
 
 const lastEnds = turnEnds.filter((end) => endStates.includes(stateAfter[end])).map((end) => `'${end}'`)
@@ -12,7 +12,7 @@ export const idleFunctions = (n: number): readonly string[] => [
   // Ends rows that have left their table, or sets them aside (state NULL) until wakes[i]. lines: the key whose line a row has left.
   `CREATE FUNCTION punctual.pass_${n}(
     t float8, places punctual.ready[], states text[], reasons text[], wakes float8[], waited boolean[], lines text[]
-  ) RETURNS void LANGUAGE plpgsql ${planned} AS $$
+  ) RETURNS void LANGUAGE plpgsql AS $$
   #variable_conflict use_column
   BEGIN
     INSERT INTO punctual.release (key, free_at, slots)
@@ -43,7 +43,7 @@ export const idleFunctions = (n: number): readonly string[] => [
       ON CONFLICT (ref) DO UPDATE SET node = NULL, free_at = excluded.free_at;
   END $$`,
 
-  // Ends those of the occurrences that do not run, and returns them. What another transaction holds is waited for, or left alone.
+  // Ends those of the occurrences that do not run, and returns them. Rows that another transaction holds are waited for, or left alone.
   `CREATE FUNCTION punctual.end_idle_${n}(t float8, refs bigint[], state text, reason text, patient boolean)
   RETURNS bigint[] LANGUAGE plpgsql ${planned} AS $$
   #variable_conflict use_column

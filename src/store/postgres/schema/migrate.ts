@@ -1,4 +1,4 @@
-// Brings the tables to the newest schema. A row guards the steps, so that of several nodes that start at once one migrates and
+// Brings the tables to the newest schema. A row guards the steps: of several nodes that start together one migrates and
 // the others wait for it. All steps are one commit.
 import { PunctualError } from '../../../errors.ts'
 import { Database, type Source } from '../connection/database.ts'
@@ -14,7 +14,7 @@ export interface Migrated {
 }
 
 /**
- * Makes the tables or brings them to the schema of this release, for whoever does not leave it to the first process that opens
+ * Makes the tables or brings them to the schema of this release, for applications that do not leave it to the first process that opens
  * the store. Safe to run again and by several at once.
  * @example await migrate('postgres://owner@localhost/app', { schema: 'jobs' })
  */
@@ -109,7 +109,7 @@ const alreadyThere = ['23505', '42710', '42P06', '42P07', 'XX000']
 const mostTries = 5
 
 async function lay(db: Database): Promise<void> {
-  // Who may not make schemas is refused even where there is nothing to make.
+  // A role without the right to make schemas is refused even if there is nothing to make.
   const [row] = await db.apart.all<[boolean]>('SELECT to_regnamespace($1) IS NOT NULL AS is_there', [`"${db.schema}"`])
   for (const text of foundations(db.schema).slice(row?.[0] ? 1 : 0)) {
     for (let tries = 1; ; tries++) {

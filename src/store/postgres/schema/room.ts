@@ -1,6 +1,6 @@
 // A plan is made once for each connection and kept. Made while a table has no pages it reads that table from end to end, and still
 // does when there are a million rows a second later. Hence each table that can grow so fast begins with some used pages, and vacuum
-// never gives pages back. Our own connections read no table so in any case; a caller's pool goes by what the planner thinks.
+// never gives pages back. Our own connections read no table so in any case; a caller's pool depends on the planner.
 
 interface Filler {
   readonly columns: string
@@ -36,7 +36,7 @@ const fillers: Readonly<Record<string, Filler>> = {
   },
 }
 
-/** What gives the tables room, for a schema in which they were just made. */
+/** Statements that give new tables room. */
 export const room: readonly string[] = Object.entries(fillers).flatMap(([table, { columns, values, rows }]) => [
   `ALTER TABLE punctual.${table} SET (vacuum_truncate = off)`,
   `INSERT INTO punctual.${table} (${columns}) SELECT ${values} FROM generate_series(1, ${rows}) i`,

@@ -69,7 +69,7 @@ export async function settleWithCare(
   })
 }
 
-/** The tokens of the claims that stand, locked in order. What is read after this is as new as the locks. */
+/** The tokens of the claims that stand, locked in order. Later statements see rows as new as the locks. */
 async function lockClaims(session: Session, ids: readonly string[]): Promise<ReadonlyMap<string, string>> {
   const sql = 'SELECT id, token FROM punctual.claim WHERE id = ANY($1::text[]) ORDER BY id FOR UPDATE'
   return new Map(await session.all<[id: string, token: string]>(sql, [column([...new Set(ids)])]))

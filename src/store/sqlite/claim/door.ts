@@ -1,12 +1,12 @@
 import type { Limit, LimitKind } from '../../../model/limit.ts'
 import type { PauseRecord } from '../../../model/pause.ts'
-import { type Door, releasesAtClaim, type Verdict } from '../../rules/door.ts'
+import type { Door, Verdict } from '../../rules/door.ts'
 import { verdictOn } from '../../rules/verdict.ts'
 import type { PassedOccurrence } from '../../store.ts'
 import type { Transaction } from '../connection/transaction.ts'
 import { endTurn, endUnattended, requestCancel } from '../occurrence/ends.ts'
 import { type Entry, liveColumns, occurrenceColumns, readEntry } from '../occurrence/entry.ts'
-import { writeReleases } from '../occurrence/keys.ts'
+import { countRates, writeReleases } from '../occurrence/keys.ts'
 import { leave, makeReady, makeWait, setAside } from '../occurrence/places.ts'
 import { entryOf, type WorkRow } from './due.ts'
 import { KeyCounts } from './key-counts.ts'
@@ -42,10 +42,9 @@ export class SqliteDoor implements Door<Entry> {
 
   /** Takes an entry for the claim. */
   claim(entry: Entry, promptMs: number | undefined): void {
-    const { ref, record } = entry
     if (!this.#granted.delete(entry)) leave(this.#tx, entry)
     entry.place = 'claimed'
-    for (const release of releasesAtClaim(record.limits, this.#tx.now, promptMs)) this.#tx.releases.push({ ...release, ref })
+    countRates(this.#tx, entry, promptMs)
   }
 
   /** Writes what the claim has no room for, which is another's to take. */
@@ -181,7 +180,7 @@ export class SqliteDoor implements Door<Entry> {
     const holder = this.holder(key)
     const reason = `gave way to ${next.id}`
     if (holder?.place === 'claimed') requestCancel(this.#tx, holder, reason)
-    else if (holder && !holder.isOver) {
+    else if (holder?.isIdle) {
       const { id, tenant, job } = holder.record
       this.#inHand.delete(holder.ref)
       this.#granted.delete(holder)

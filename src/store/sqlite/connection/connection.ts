@@ -7,7 +7,7 @@ import type { JobSpec } from '../../../model/job.ts'
 import type { PauseRecord } from '../../../model/pause.ts'
 import type { Hint } from '../../store.ts'
 import type { SqliteOptions } from '../options.ts'
-import { BlockMemo } from '../schema/blocks.ts'
+import type { Span } from '../schema/blocks.ts'
 import { migrate } from '../schema/migrate.ts'
 import { Names } from '../schema/names.ts'
 import { Log } from './log.ts'
@@ -31,7 +31,8 @@ export class Connection {
   readonly isShared: boolean
   readonly names = new Names(this)
   readonly #log: Log | null
-  readonly blocks = new BlockMemo()
+  /** By block, what this connection has noted of it. */
+  readonly blocks = new Map<number, Span>()
   /** Specs by series and version: versions never change. */
   readonly specs = new Map<string, JobSpec>()
   /** The pauses as of a revision. */

@@ -39,12 +39,13 @@ function matchingSeries(tx: Transaction, filter: OccurrenceFilter): SeriesRow[] 
   return tx.all<SeriesRow>(`SELECT s.ref, ${countedStates.join(', ')} FROM punctual_series s ${where}`, ...values)
 }
 
-function ofKeyOrEntity(series: number, { key, entity }: OccurrenceFilter): Origin {
+function ofKeyOrEntity(series: number, { key, unique, entity }: OccurrenceFilter): Origin {
   const from = 'punctual_occurrence s'
   if (key === undefined) return { from, where: 's.series = ? AND s.entity = ?', values: [series, entity as string] }
-  // Keys of both kinds are few, and brought in order.
-  if (entity === undefined) return { from, where: 's.series = ? AND s.key = ?', values: [series, key] }
-  return { from, where: 's.series = ? AND s.key = ? AND +s.entity = ?', values: [series, key, entity] }
+  // Without a kind the keys of both are few, and brought in order.
+  const ofKind = unique === undefined ? '' : ` AND s.live = ${unique === 'live' ? 1 : 0}`
+  if (entity === undefined) return { from, where: `s.series = ? AND s.key = ?${ofKind}`, values: [series, key] }
+  return { from, where: `s.series = ? AND s.key = ?${ofKind} AND +s.entity = ?`, values: [series, key, entity] }
 }
 
 /** Where the occurrences of a series are, those that run left out. */

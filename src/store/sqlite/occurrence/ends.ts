@@ -1,5 +1,5 @@
 // How a turn ends, and what follows.
-import { isEnd, stateAfter } from '../../../model/lifecycle.ts'
+import { stateAfter } from '../../../model/lifecycle.ts'
 import type { AttemptRecord, TurnRecord } from '../../../model/occurrence.ts'
 import { mayHaveBegun } from '../../../model/turn.ts'
 import { keptBetweenTurns } from '../../rules/door.ts'
@@ -44,14 +44,13 @@ export function endTurn(tx: Transaction, entry: Entry, row: TurnRecord): boolean
 
 function endOccurrence(tx: Transaction, entry: Entry, row: TurnRecord, isClaimed: boolean): void {
   const { series, ref, record } = entry
-  const { startedAt, endedAt } = row
+  const { startedAt } = row
   giveUpKeys(tx, entry, isClaimed)
   tx.counts.add(series, stateAfter[row.end], 1)
   // A turn that another follows is no run yet: an occurrence must not see itself as the run before it.
   if (startedAt !== null) tx.counts.noteRun(series, startedAt)
   entry.hasBegun ||= mayHaveBegun(row)
   if (row.end === 'dead') tx.run('INSERT INTO punctual_dead (series, ref) VALUES (?, ?)', series, ref)
-  if (isEnd(stateAfter[row.end])) tx.blocks.noteEnd(ref, endedAt)
   if (record.key !== null && record.unique === 'live')
     tx.run('DELETE FROM punctual_live_key WHERE series = ? AND key = ? AND ref = ?', series, record.key, ref)
 }
@@ -127,6 +126,7 @@ export function cancelOf(tx: Transaction, ref: number): CancelReason | null {
 /** Requests that the node of a running turn stops it. Its next beat returns the request, and no further turn follows. */
 export function requestCancel(tx: Transaction, { ref, node }: Entry, reason: string | null): void {
   const asked = node ?? ''
+  tx.noteRow('punctual_cancel_request')
   tx.run(
     'INSERT INTO punctual_cancel_request (ref, node, reason) VALUES (?, ?, ?) ON CONFLICT (ref) DO NOTHING',
     ref,

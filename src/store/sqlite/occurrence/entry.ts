@@ -71,10 +71,6 @@ export class Entry implements AtDoor {
     return this.record.source === 'recovery'
   }
 
-  get isOver(): boolean {
-    return this.place === 'ended'
-  }
-
   /** Whether it does not run and has not ended. */
   get isIdle(): boolean {
     return this.place !== 'claimed' && this.place !== 'ended'

@@ -1,5 +1,5 @@
 // Releases of limit keys. Only a claim grants them: see claim/door.ts.
-import { givenUp } from '../../rules/door.ts'
+import { givenUp, releasesAtClaim } from '../../rules/door.ts'
 import type { Transaction } from '../connection/transaction.ts'
 import type { Entry } from './entry.ts'
 
@@ -20,12 +20,18 @@ function release(tx: Transaction, key: string, slots: 0 | 1): void {
   tx.releases.push({ key, slots, freeAt: tx.now, ref: null })
 }
 
-const returnNewest = `UPDATE punctual_release SET free_at = ?1, ref = NULL
-  WHERE seq IN (SELECT max(seq) FROM punctual_release WHERE ref = ?2 GROUP BY key)`
+/** Claimed work takes part in its rates until their windows have passed, or until it is given back without a start. */
+export function countRates(tx: Transaction, { ref, record, turn }: Entry, promptMs: number | undefined): void {
+  const starts = releasesAtClaim(record.limits, tx.now, promptMs)
+  // Starts of earlier turns have happened.
+  if (turn > 1 && starts.length > 0) tx.run('UPDATE punctual_release SET ref = NULL WHERE ref = ?', ref)
+  for (const start of starts) tx.releases.push({ ...start, ref })
+}
 
-/** A start that did not happen takes no part in its rates. Those of earlier turns do: only the newest slot of each key comes back. */
+/** A start that did not happen takes no part in its rates. */
 export function returnRates(tx: Transaction, { ref, limits }: Entry): void {
-  if (limits.some(({ perMs }) => perMs !== undefined)) tx.run(returnNewest, tx.now, ref)
+  if (limits.some(({ perMs }) => perMs !== undefined))
+    tx.run('UPDATE punctual_release SET free_at = ?, ref = NULL WHERE ref = ?', tx.now, ref)
 }
 
 /** Writes what no claim of the transaction has counted. News for those who wait for one of the keys. */

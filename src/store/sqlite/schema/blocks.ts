@@ -1,5 +1,5 @@
-// Notes on spans of neighbouring refs as a whole: when their work was first due, and since when some of it has ended. Lists by
-// time and pruning pass over blocks that cannot hold what they want, without an index entry for each row.
+// Notes on spans of neighbouring refs as a whole: when their work was first due. Lists by time pass over blocks that cannot hold what
+// they want, without an index entry for each row.
 import type { Transaction } from '../connection/transaction.ts'
 import { refsPerMs } from '../occurrence/refs.ts'
 
@@ -15,27 +15,16 @@ export interface RefRange {
   readonly to: number
 }
 
-interface Span {
+export interface Span {
   readonly first: number
   readonly last: number
 }
 
 const mostRemembered = 1000
 
-/** The notes that a connection has written, so it does not write them again. */
-export class BlockMemo {
-  readonly spans = new Map<number, Span>()
-  readonly firstEnds = new Map<number, number>()
-
-  trim(): void {
-    for (const map of [this.spans, this.firstEnds]) if (map.size > mostRemembered) map.clear()
-  }
-}
-
 export class Blocks {
   readonly #tx: Transaction
   readonly #spans = new Map<number, Span>()
-  readonly #firstEnds = new Map<number, number>()
 
   constructor(tx: Transaction) {
     this.#tx = tx
@@ -45,7 +34,7 @@ export class Blocks {
   noteDue(ref: number, scheduledAt: number): void {
     const block = Math.floor(ref / blockSize)
     if (Math.floor(scheduledAt / blockMs) === block) return
-    const span = this.#spans.get(block) ?? this.#tx.connection.blocks.spans.get(block)
+    const span = this.#spans.get(block) ?? this.#tx.connection.blocks.get(block)
     if (span && span.first <= scheduledAt && scheduledAt < span.last) return
     const hour = Math.floor(scheduledAt / hourMs) * hourMs
     this.#spans.set(block, {
@@ -54,35 +43,27 @@ export class Blocks {
     })
   }
 
-  noteEnd(ref: number, endedAt: number): void {
-    const block = Math.floor(ref / blockSize)
-    const known = this.#firstEnds.get(block) ?? this.#tx.connection.blocks.firstEnds.get(block)
-    if (known === undefined || endedAt < known) this.#firstEnds.set(block, endedAt)
-  }
-
   flush(): void {
     for (const [block, { first, last }] of this.#spans)
       this.#tx.run(
-        `INSERT INTO punctual_block (block, first_at, last_at) VALUES (?1, ?2, ?3) ON CONFLICT (block) DO UPDATE SET
-          first_at = min(coalesce(first_at, ?2), ?2), last_at = max(coalesce(last_at, ?3), ?3)`,
+        `INSERT INTO punctual_block (block, first_at, last_at) VALUES (?1, ?2, ?3)
+          ON CONFLICT (block) DO UPDATE SET first_at = min(first_at, ?2), last_at = max(last_at, ?3)`,
         block,
         first,
         last,
       )
-    for (const [block, endedAt] of this.#firstEnds)
-      this.#tx.run(
-        `INSERT INTO punctual_block (block, first_end_at) VALUES (?1, ?2)
-          ON CONFLICT (block) DO UPDATE SET first_end_at = min(coalesce(first_end_at, ?2), ?2)`,
-        block,
-        endedAt,
-      )
   }
 
+  /** The connection remembers what it has written, so it does not write it again. */
   committed(): void {
     const { blocks } = this.#tx.connection
-    for (const [block, span] of this.#spans) blocks.spans.set(block, span)
-    for (const [block, endedAt] of this.#firstEnds) blocks.firstEnds.set(block, endedAt)
-    blocks.trim()
+    if (blocks.size > mostRemembered) blocks.clear()
+    for (const [block, span] of this.#spans) blocks.set(block, span)
+  }
+
+  /** Removes the notes on blocks whose occurrences are all gone. The newest are kept, since connections remember them. */
+  prune(): void {
+    this.#tx.run(`DELETE FROM punctual_block WHERE block < (SELECT min(ref) FROM punctual_occurrence) / ${blockSize}`)
   }
 
   /** The refs that may have a first due in [since, to), the newest first. */
@@ -106,24 +87,8 @@ export class Blocks {
     }
     return ranges
   }
-
-  /** The blocks that may hold an occurrence that ended before `time`, the oldest first. */
-  endedBefore(time: number): number[] {
-    return this.#tx
-      .all<{ block: number }>('SELECT block FROM punctual_block WHERE first_end_at < ? ORDER BY block', time)
-      .map(({ block }) => block)
-  }
-
-  /** All that ended before `firstEndAt` has been deleted from the block. `isEmpty`: nothing is left. */
-  swept(block: number, firstEndAt: number, isEmpty: boolean): void {
-    // A commit that fails leaves the memo behind the file, which costs one more write.
-    this.#tx.connection.blocks.firstEnds.delete(block)
-    // Other connections may still remember what they noted of the newest block.
-    if (isEmpty && this.#tx.refs.last >= rangeOf(block).to) this.#tx.run('DELETE FROM punctual_block WHERE block = ?', block)
-    else this.#tx.run('UPDATE punctual_block SET first_end_at = ? WHERE block = ?', firstEndAt, block)
-  }
 }
 
-export function rangeOf(block: number): RefRange {
+function rangeOf(block: number): RefRange {
   return { from: block * blockSize, to: (block + 1) * blockSize }
 }

@@ -1,7 +1,7 @@
 // The tables, as a list of numbered migrations. The table that holds a row of live work is its state.
 // All names carry a prefix, since handlers may keep other tables in the same file.
 // Instants are REAL: callers may hand in fractions of a millisecond, and whole ones are stored as integers anyway.
-import { attemptStates, sources, turnEnds } from '../../../model/lifecycle.ts'
+import { attemptStates, endStates, sources, turnEnds } from '../../../model/lifecycle.ts'
 import { limitKinds } from '../../../model/limit.ts'
 
 /** One step of the schema. Steps are only ever added, never changed. */
@@ -13,6 +13,9 @@ export interface Migration {
 // SQLite builds a table for each IN list each time a row is checked, which costs more than the row; comparisons do not.
 const oneOf = (column: string, values: readonly string[]) =>
   `CHECK (${values.map((value) => `${column} = '${value}'`).join(' OR ')})`
+
+/** The condition on an end after which an occurrence may be pruned. A partial index needs it word for word. */
+export const isLastEnd = `(${endStates.map((end) => `end = '${end}'`).join(' OR ')})`
 
 /** The states that a series counts. `pending` and `running` follow from what is present and what is claimed. */
 export const countedStates = ['waiting', 'retrying', 'dead', 'completed', 'failed', 'canceled', 'skipped', 'missed'] as const
@@ -62,8 +65,8 @@ export const migrations: readonly Migration[] = [
       'CREATE UNIQUE INDEX punctual_occurrence_id ON punctual_occurrence (id) WHERE indexed = 1',
       'CREATE INDEX punctual_occurrence_key ON punctual_occurrence (series, key, live) WHERE key IS NOT NULL',
       'CREATE INDEX punctual_occurrence_entity ON punctual_occurrence (series, entity) WHERE entity IS NOT NULL',
-      // For spans of refs: between when work was first due that was due in another span, and a time before which none of it ended.
-      'CREATE TABLE punctual_block (block INTEGER PRIMARY KEY, first_at REAL, last_at REAL, first_end_at REAL) STRICT',
+      // For spans of refs: between when work was first due that was due in another span.
+      'CREATE TABLE punctual_block (block INTEGER PRIMARY KEY, first_at REAL NOT NULL, last_at REAL NOT NULL) STRICT',
 
       // Work that may be claimed.
       `CREATE TABLE punctual_ready (
@@ -120,6 +123,7 @@ export const migrations: readonly Migration[] = [
         reason TEXT, error TEXT, result TEXT, PRIMARY KEY (series, ref, turn)
       ) STRICT, WITHOUT ROWID`,
       "CREATE INDEX punctual_turn_end ON punctual_turn (series, end, ref) WHERE end <> 'completed'",
+      `CREATE INDEX punctual_turn_ended ON punctual_turn (ended_at) WHERE ${isLastEnd}`,
       `CREATE TABLE punctual_attempt (
         seq INTEGER PRIMARY KEY, ref INTEGER NOT NULL, turn INTEGER NOT NULL, task TEXT NOT NULL, n INTEGER NOT NULL,
         state TEXT NOT NULL ${oneOf('state', attemptStates)}, started_at REAL NOT NULL, ended_at REAL NOT NULL, retry_at REAL, error TEXT,

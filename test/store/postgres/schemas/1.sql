@@ -148,7 +148,7 @@ ALTER TABLE punctual.attempt SET (autovacuum_vacuum_insert_scale_factor = 0.02, 
     autovacuum_analyze_scale_factor = 0.02);
 CREATE FUNCTION punctual.pass_1(
     t float8, places punctual.ready[], states text[], reasons text[], wakes float8[], waited boolean[], lines text[]
-  ) RETURNS void LANGUAGE plpgsql SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off AS $$
+  ) RETURNS void LANGUAGE plpgsql AS $$
   #variable_conflict use_column
   BEGIN
     INSERT INTO punctual.release (key, free_at, slots)
@@ -266,7 +266,7 @@ CREATE FUNCTION punctual.verdict_1(p punctual.ready, t float8) RETURNS punctual.
   END $$;
 CREATE FUNCTION punctual.refuse_1(
     t float8, p punctual.ready, new_refs bigint[], newcomers punctual.ready[], OUT rival bigint, OUT canceled bigint, OUT why text, OUT asked text
-  ) LANGUAGE plpgsql SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off AS $$
+  ) LANGUAGE plpgsql AS $$
   #variable_conflict use_column
   DECLARE
     wanted jsonb := (p.limits -> p.granted);
@@ -299,13 +299,14 @@ CREATE FUNCTION punctual.refuse_1(
   END $$;
 CREATE FUNCTION punctual.admit_1(
     t float8, due_by float8, OUT passed_refs bigint[], OUT passed_states text[], OUT passed_reasons text[], OUT asked text[], OUT granted_from float8
-  ) LANGUAGE plpgsql SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off AS $$
+  ) LANGUAGE plpgsql AS $$
   #variable_conflict use_column
   DECLARE
     served int[] := ARRAY(SELECT ref FROM punctual.kind WHERE kind.served);
     has_pauses boolean := EXISTS (SELECT 1 FROM punctual.pause WHERE NOT swept);
     is_missing boolean;
     touched text[];
+    ranks int[];
     found_refs bigint[];
     found_keys text[];
     barred text[];
@@ -336,8 +337,9 @@ CREATE FUNCTION punctual.admit_1(
           INSERT INTO punctual.limit_key (key, used) SELECT key, slots FROM freed WHERE slots > 0
           ON CONFLICT (key) DO UPDATE SET used = limit_key.used - excluded.used,
             holder = CASE WHEN limit_key.used > excluded.used THEN limit_key.holder END RETURNING xmax = 0 AS is_new)
-      SELECT array_agg(f.key) FILTER (WHERE (SELECT true FROM punctual.waiting w WHERE w.key = f.key LIMIT 1)),
-        (SELECT bool_or(is_new) FROM less) INTO touched, is_missing FROM freed f;
+      SELECT array_agg(f.key) FILTER (WHERE f.kind IS NOT NULL), array_agg(array_position(ARRAY['catch-up', 'catch-up-total', 'overlap', 'concurrency', 'rate'], f.kind)) FILTER (WHERE f.kind IS NOT NULL),
+        (SELECT bool_or(is_new) FROM less) INTO touched, ranks, is_missing
+        FROM (SELECT key, (SELECT w.reason::text FROM punctual.waiting w WHERE w.key = freed.key LIMIT 1) AS kind FROM freed OFFSET 0) f;
       IF is_missing THEN RAISE EXCEPTION 'a limit key was released that nobody holds'; END IF;
       -- Arrivals. The key of one that another transaction holds does not advance in this pass: its rollback would break the order.
       WITH found AS MATERIALIZED (
@@ -371,8 +373,11 @@ CREATE FUNCTION punctual.admit_1(
       END IF;
       FOR level IN 1..5 LOOP
         chunk := 2;
-        SELECT array_agg(k.key) INTO again FROM unnest(touched) k (key) WHERE NOT k.key = ANY(barred)
-          AND array_position(ARRAY['catch-up', 'catch-up-total', 'overlap', 'concurrency', 'rate'], (SELECT w.reason::text FROM punctual.waiting w WHERE w.key = k.key LIMIT 1)) = level;
+        again := NULL;
+        IF touched IS NOT NULL THEN
+          SELECT array_agg(k.key) INTO again FROM unnest(touched, ranks) k (key, rank) WHERE k.rank = level AND NOT k.key = ANY(barred);
+        END IF;
+        CONTINUE WHEN again IS NULL AND coalesce(cardinality(newcomers), 0) = 0;
         LOOP
           SELECT array_agg(ROW(u.kind, u.priority, u.due_at, u.ref, u.series, u.turn, u.begun, u.retrying, u.planned, u.recovery, u.gate, u.granted, u.expires_at, u.limits)::punctual.ready) FILTER (WHERE array_position(ARRAY['catch-up', 'catch-up-total', 'overlap', 'concurrency', 'rate'], (u.limits -> u.granted) ->> 'kind') = level AND NOT (u.limits -> u.granted) ->> 'key' = ANY(barred)), array_agg(ROW(u.kind, u.priority, u.due_at, u.ref, u.series, u.turn, u.begun, u.retrying, u.planned, u.recovery, u.gate, u.granted, u.expires_at, u.limits)::punctual.ready) FILTER (WHERE NOT (array_position(ARRAY['catch-up', 'catch-up-total', 'overlap', 'concurrency', 'rate'], (u.limits -> u.granted) ->> 'kind') = level AND NOT (u.limits -> u.granted) ->> 'key' = ANY(barred)))
             INTO here, newcomers FROM unnest(newcomers) u;
@@ -495,7 +500,7 @@ CREATE FUNCTION punctual.open_door_1(
       INTO passed_refs, passed_states, passed_reasons, asked, granted_from FROM punctual.admit_1(now, due_by) a;
   END $$;
 CREATE FUNCTION punctual.claim_1(
-    given_now float8, claim_id text, claim_token text, claim_node text, most int, given_due_by float8, kinds int[], cluster int
+    given_now float8, claim_id text, claim_token text, claim_node text, most int, given_due_by float8, kinds int[], cluster int, prompt_ms float8
   ) RETURNS TABLE (ref bigint, id uuid, series int, form int, scheduled_at float8, created_at float8, key text, entity text,
   extra text, payload text, due_at float8, turn int) LANGUAGE plpgsql SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off AS $$
   #variable_conflict use_column
@@ -521,7 +526,7 @@ CREATE FUNCTION punctual.claim_1(
       END IF;
       has_pauses := EXISTS (SELECT 1 FROM punctual.pause WHERE NOT swept);
       -- Ends or sets aside what may not run among the first rows, until all of them may.
-      LOOP
+      WHILE has_pauses OR EXISTS (SELECT 1 FROM punctual.ready WHERE expires_at < door.now) LOOP
         WITH found AS MATERIALIZED (SELECT l.* FROM (
             SELECT r.series, r.ref FROM punctual.kind k CROSS JOIN unnest(k.priorities) p (priority) CROSS JOIN LATERAL (
               SELECT i.series, i.ref, i.due_at FROM punctual.ready i
@@ -579,9 +584,11 @@ CREATE FUNCTION punctual.claim_1(
   counted AS (
     INSERT INTO punctual.count_delta (series, pending, retrying, running)
     SELECT t.series, -count(*) FILTER (WHERE NOT t.retrying), -count(*) FILTER (WHERE t.retrying), count(*) FROM taken t GROUP BY t.series),
+  before AS (
+    UPDATE punctual.release SET ref = NULL WHERE ref = ANY(ARRAY(SELECT t.ref FROM taken t WHERE t.turn > 1 AND t.limits IS NOT NULL))),
   rates AS (
     INSERT INTO punctual.release (key, free_at, slots, ref)
-    SELECT l.value ->> 'key', g.now + (l.value ->> 'perMs')::float8 + 20, 1, t.ref
+    SELECT l.value ->> 'key', g.now + (l.value ->> 'perMs')::float8 + prompt_ms, 1, t.ref
     FROM g, taken t CROSS JOIN LATERAL jsonb_array_elements(t.limits) l (value) WHERE t.limits IS NOT NULL AND l.value ? 'perMs' RETURNING release.key, release.free_at),
   head AS (
     SELECT json_build_object('now', g.now, 'isJoined', g.is_joined, 'stands', g.stands, 'isPlain', (SELECT is_plain FROM open),

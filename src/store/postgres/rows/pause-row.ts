@@ -1,5 +1,5 @@
-// A pause as a row of a table: the same columns in every SQL store.
-import type { PauseRecord } from '../../model/pause.ts'
+// A pause as a row of a table.
+import type { PauseRecord } from '../../../model/pause.ts'
 
 export const pauseColumns = 'id, tenant, job, from_at, to_at, reason, by_whom'
 

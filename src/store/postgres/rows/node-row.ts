@@ -1,5 +1,5 @@
-// A node as a row of a table: the same columns in every SQL store.
-import type { NodeInfo, NodeRecord } from '../store.ts'
+// A node as a row of a table.
+import type { NodeInfo, NodeRecord } from '../../store.ts'
 
 export const nodeColumns = [
   'name',

@@ -1,6 +1,6 @@
-// A job and a version of it as rows of tables: the same columns in every SQL store.
-import { jobId } from '../../model/ids.ts'
-import type { JobRecord, JobSpec, VersionRecord } from '../../model/job.ts'
+// A job and a version of it as rows of tables.
+import { jobId } from '../../../model/ids.ts'
+import type { JobRecord, JobSpec, VersionRecord } from '../../../model/job.ts'
 import { fromJson } from './json.ts'
 
 export const jobColumns =

@@ -1,6 +1,6 @@
-// A turn and an attempt as rows of tables: the same columns in every SQL store.
-import type { AttemptState, TurnEnd } from '../../model/lifecycle.ts'
-import type { AttemptRecord, TurnRecord } from '../../model/occurrence.ts'
+// A turn and an attempt as rows of tables.
+import type { AttemptState, TurnEnd } from '../../../model/lifecycle.ts'
+import type { AttemptRecord, TurnRecord } from '../../../model/occurrence.ts'
 import { fromJson } from './json.ts'
 
 export const turnColumns =

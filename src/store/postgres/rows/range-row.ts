@@ -1,5 +1,5 @@
-// A range of instants that were passed over as a row of a table: the same columns in every SQL store.
-import type { RangeRecord } from '../store.ts'
+// A range of instants that were passed over as a row of a table.
+import type { RangeRecord } from '../../store.ts'
 
 export const rangeColumns = 's.tenant, s.job, r.version, r.from_at, r.to_at, r.count, r.state, r.reason, r.recorded_at'
 
