@@ -6,6 +6,7 @@ import { isTransient } from '../engine/node/transient.ts'
 import { PunctualError } from '../errors.ts'
 import { type AnyDefinition, Definition } from '../model/definition.ts'
 import { defaultTenant, isPlannable, type JobRecord, kindOf, type VersionRecord } from '../model/job.ts'
+import { checkObject } from '../model/limits.ts'
 import type { OccurrenceHistory } from '../model/occurrence.ts'
 import { covers, type PauseRecord } from '../model/pause.ts'
 import { bind } from '../schedule/interval.ts'
@@ -55,6 +56,7 @@ export class Explainer {
 
   async #explain(target: ExplainTarget): Promise<Explanation> {
     const { store } = this.#engine.env
+    if (typeof target !== 'string') checkObject(target, 'the target of explain')
     if (typeof target === 'string' || (!(target instanceof Definition) && isKeyed(target))) {
       const history = await store.get(whichOf(target))
       if (history) return { subject: 'occurrence', id: history.record.id, reasons: await this.#ofOccurrence(history) }

@@ -142,6 +142,7 @@ export class JobCommands {
     options: UpdateOptions & JobTarget & { by?: string } = {},
   ): Promise<UpdateResult> {
     checkOptions(options, ['update', 'expectedVersion', 'tenant', 'by'], 'options of update')
+    checkObject(patch, 'the change of update')
     const override = await this.#override(patch, job)
     return this.#change(job, options, (known) => merged(known.override, this.#withLimits(known, override)))
   }

@@ -10,7 +10,7 @@ import { type AnyDefinition, defineJob } from '../model/definition.ts'
 import { fillId, replayId, scheduledId, uuidV7 } from '../model/ids.ts'
 import { defaultTenant, type JobRecord, type VersionRecord } from '../model/job.ts'
 import type { OccurrenceState } from '../model/lifecycle.ts'
-import { checkKey, checkOneOf, checkOptions, checkWhole } from '../model/limits.ts'
+import { checkKey, checkObject, checkOneOf, checkOptions, checkWhole } from '../model/limits.ts'
 import type { OccurrenceSummary } from '../model/occurrence.ts'
 import type { OccurrenceFilter } from '../store/query.ts'
 import type { CreatedRow } from '../store/store.ts'
@@ -275,6 +275,7 @@ function fillRow(
 
 /** The range ends with the present: the schedule runs what follows. */
 function parseBackfill(job: AnyDefinition | string, options: BackfillOptions, now: number): BackfillPayload {
+  checkObject(options, 'options of backfill')
   checkOptions(options, ['from', 'to', 'mode', 'concurrency', 'tenant'], 'options of backfill')
   const { mode = 'missing', concurrency = 1, tenant = defaultTenant } = options
   const [from, to] = [parseInstant(options.from, 'from'), parseInstant(options.to, 'to')]

@@ -84,15 +84,26 @@ export function retryDelay(
   question: { failures: number; error: unknown; delayMs: number; random: number; custom?: RetryFunction | undefined },
 ): number | null {
   const { failures, error, delayMs, random, custom } = question
-  const hint = (typeof error === 'object' && error !== null ? error : {}) as RetryHint
-  if (failures > policy.max || hint.retryable === false) return null
-  if (Number.isFinite(hint.retryInMs)) return Math.max(0, Math.round(hint.retryInMs as number))
+  const { retryable, retryInMs } = hintOf(error)
+  if (failures > policy.max || retryable === false) return null
+  if (Number.isFinite(retryInMs)) return Math.max(0, Math.round(retryInMs as number))
   if (policy.strategy === 'custom' && custom) {
     const wait = custom({ retry: failures, error, delayMs })
     return wait === false ? null : parseDuration(wait, 'retry.strategy')
   }
   const wait = Math.min(baseWait(policy, failures, delayMs), policy.maxIntervalMs)
   return Math.round(wait * (1 - policy.jitter * random))
+}
+
+/** What an error says of its own retry. One that cannot be read says nothing. */
+function hintOf(error: unknown): RetryHint {
+  if (typeof error !== 'object' || error === null) return {}
+  try {
+    const { retryable, retryInMs } = error as RetryHint
+    return { ...(retryable !== undefined && { retryable }), ...(retryInMs !== undefined && { retryInMs }) }
+  } catch {
+    return {}
+  }
 }
 
 function baseWait({ strategy, intervalMs, factor }: RetryPolicy, retry: number, delayMs: number): number {

@@ -126,6 +126,12 @@ const enqueueRefusals: Refusal[] = [
 ]
 
 const scheduleRefusals: Refusal[] = [
+  ['update', 'no change', (punctual) => punctual.update('known', any(undefined))],
+  ['update', 'a number for a change', (punctual) => punctual.update('known', any(7))],
+  ['update', 'a list for a change', (punctual) => punctual.update('known', any([]))],
+  ['backfill', 'no options for a backfill', (punctual) => punctual.backfill('known', any(undefined))],
+  ['explain', 'nothing to explain', (punctual) => punctual.explain(any(undefined))],
+  ['explain', 'a number to explain', (punctual) => punctual.explain(any(7))],
   ['definition', 'an unknown definition', (punctual) => punctual.schedule('stranger', cron('0 0 * * *'))],
   ['schedule', 'a text for a schedule', (punctual) => punctual.schedule(job, any('0 0 * * *'))],
   ['schedule', 'no schedule', (punctual) => punctual.schedule(job, any(null))],

@@ -126,6 +126,18 @@ onEachStore('Whatever user code throws or returns ends as a recorded attempt', (
     ])
   })
 
+  it('a field of a log line that cannot be read costs the fields, not the attempt', async () => {
+    const { node } = newCluster({ connect: newDatabase() })
+    const job = defineJob('talks').task('only', (ctx) => {
+      ctx.log.info('a line', Object.defineProperty({}, 'odd', { enumerable: true, get: text }))
+      return 'done'
+    })
+    const { punctual, probe, log } = await node({ jobs: [job] })
+    await punctual.enqueue(job, undefined)
+    await probe.next('occurrence.completed')
+    expect(log).toMatchObject([{ message: 'a line', fields: { job: 'talks', unreadable: 'no text' } }])
+  })
+
   it.each(['throws', 'rejects'])('a log that %s leaves no job running, and the line goes to standard error', async (how) => {
     const written = vi.spyOn(process.stderr, 'write').mockReturnValue(true)
     try {

@@ -18,6 +18,12 @@ describe('retry', () => {
     expect([1, 2, 3, 4].map((failures) => wait({}, failures))).toEqual([2000, 4000, 8000, null])
   })
 
+  it('a thrown value that cannot be read is retried like any other', () => {
+    const { proxy, revoke } = Proxy.revocable({}, {})
+    revoke()
+    expect(wait({}, 1, { error: proxy })).toBe(2000)
+  })
+
   it('JB-12 max counts retries beyond the first attempt', () => {
     expect(wait({ max: 0 }, 1)).toBeNull()
     expect([wait({ max: 1 }, 1), wait({ max: 1 }, 2)]).toEqual([2000, null])

@@ -1,4 +1,5 @@
 import type { AbortReason, Logger } from '../../model/context.ts'
+import { errorText } from '../../model/error-record.ts'
 import type { TurnEnd } from '../../model/lifecycle.ts'
 import type { AttemptRecord, OccurrenceRecord, TurnRecord } from '../../model/occurrence.ts'
 import { decodePayload } from '../../model/payload.ts'
@@ -133,7 +134,8 @@ export class Turn implements SettleItem, Asker<WriteAnswer> {
     const { id, tenant, job } = this.record
     const fields = { tenant, job, occurrence: id, turn: this.n }
     const { log } = this.env
-    const line = (level: keyof Logger) => (message: string, more?: object) => log[level](message, { ...fields, ...more })
+    const line = (level: keyof Logger) => (message: string, more?: object) =>
+      log[level](message, { ...fields, ...readable(more) })
     return { debug: line('debug'), info: line('info'), warn: line('warn'), error: line('error') }
   }
 
@@ -221,5 +223,14 @@ export class Turn implements SettleItem, Asker<WriteAnswer> {
 
   refused(error: unknown): void {
     this.host.turnRefused(this, error)
+  }
+}
+
+/** Fields of a line of the user's. One that throws when it is read costs the fields, not the attempt. */
+function readable(fields: object | undefined): object {
+  try {
+    return { ...fields }
+  } catch (error) {
+    return { unreadable: errorText(error) }
   }
 }
