@@ -20,7 +20,7 @@ export interface TakeDue {
   /** The floors of lanes, as a table with kind, priority and due_at. Without them lanes are read from the beginning. */
   readonly floors?: string
   /** In the function: the cluster's limit, how many run, and what the door has done. */
-  readonly function?: { readonly cluster: string; readonly running: string; readonly door: string }
+  readonly function?: { readonly cluster: string; readonly running: string; readonly door: string; readonly verdict: string }
 }
 
 /** Whether something is due for the doorman, so nothing may be taken by due times alone. */
@@ -46,6 +46,11 @@ export const nextWaits = (kinds: string) => `
     UNION ALL
     (SELECT l.free_at FROM punctual.release l WHERE (SELECT true FROM punctual.waiting WHERE key IS NOT NULL LIMIT 1)
       AND (SELECT true FROM punctual.waiting w WHERE w.key = l.key AND w.kind = ANY(${kinds}) LIMIT 1) ORDER BY l.free_at LIMIT 1)`
+
+/** Rows may have been committed since the function has judged those before them. */
+const mayRun = (verdict: string) => `AND (
+          (NOT EXISTS (SELECT 1 FROM punctual.pause WHERE NOT swept) AND (i.expires_at IS NULL OR i.expires_at >= g.now))
+          OR (${verdict}(i, g.now)).reason IS NULL)`
 
 // joined: the node, which is not declared gone meanwhile. lane: one range of the index for each kind and priority, bounded below by
 // what is known to be gone. found: the first of all lanes, read without a lock. wanted: how many of them each lane has. taken: so
@@ -78,7 +83,7 @@ export function takeDue(of: TakeDue): string {
     DELETE FROM punctual.ready WHERE ctid = ANY(ARRAY(
       SELECT r.tid FROM g, wanted w CROSS JOIN LATERAL (
         SELECT i.ctid AS tid FROM punctual.ready i
-        WHERE NOT i.gate AND i.kind = w.kind AND i.priority = w.priority AND i.due_at >= w.floor AND i.due_at <= g.due_by
+        WHERE NOT i.gate AND i.kind = w.kind AND i.priority = w.priority AND i.due_at >= w.floor AND i.due_at <= g.due_by ${own ? mayRun(own.verdict) : ''}
         ORDER BY i.due_at, i.ref LIMIT w.many FOR UPDATE SKIP LOCKED) r))
     RETURNING ready.priority, ready.due_at, ready.ref, ready.series, ready.turn, ready.retrying, ready.limits),
   made AS (

@@ -91,7 +91,7 @@ export const claimFunctions = (n: number): readonly string[] => [
       limit: 'room',
       kinds: 'kinds',
       promptMs: 'prompt_ms',
-      function: { cluster: 'cluster', running: 'running', door: 'door' },
+      function: { cluster: 'cluster', running: 'running', door: 'door', verdict: `punctual.verdict_${n}` },
     })};
     IF cluster IS NOT NULL AND cluster <= (${countRunning}) THEN UPDATE punctual.door SET is_full = true WHERE NOT is_full; END IF;
   END $$`,

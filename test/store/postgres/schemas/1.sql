@@ -574,7 +574,9 @@ CREATE FUNCTION punctual.claim_1(
     DELETE FROM punctual.ready WHERE ctid = ANY(ARRAY(
       SELECT r.tid FROM g, wanted w CROSS JOIN LATERAL (
         SELECT i.ctid AS tid FROM punctual.ready i
-        WHERE NOT i.gate AND i.kind = w.kind AND i.priority = w.priority AND i.due_at >= w.floor AND i.due_at <= g.due_by
+        WHERE NOT i.gate AND i.kind = w.kind AND i.priority = w.priority AND i.due_at >= w.floor AND i.due_at <= g.due_by AND (
+          (NOT EXISTS (SELECT 1 FROM punctual.pause WHERE NOT swept) AND (i.expires_at IS NULL OR i.expires_at >= g.now))
+          OR (punctual.verdict_1(i, g.now)).reason IS NULL)
         ORDER BY i.due_at, i.ref LIMIT w.many FOR UPDATE SKIP LOCKED) r))
     RETURNING ready.priority, ready.due_at, ready.ref, ready.series, ready.turn, ready.retrying, ready.limits),
   made AS (
