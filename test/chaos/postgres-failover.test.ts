@@ -60,7 +60,11 @@ describe.skipIf(isLeftOut(needed))('a failover', () => {
     isOver.resolve()
     await vi.waitFor(async () => expect((await punctual.counts({ job })).completed).toBe(acknowledged.length + 1), patiently)
     expect((await punctual.get(long))?.turns).toMatchObject([{ turn: 1, end: 'completed' }])
-    for (const id of acknowledged) expect((await punctual.get(id))?.turns).toMatchObject([{ turn: 1, end: 'completed' }])
+    // A claim whose answer was lost may be given back before it is asked for again: no attempt is burned.
+    for (const id of acknowledged) {
+      const ran = (await punctual.get(id))?.turns.filter(({ end }) => end !== 'released')
+      expect(ran).toMatchObject([{ end: 'completed' }])
+    }
     expect([...runs.values()].filter((count) => count !== 1)).toEqual([])
     await vi.waitFor(() => expect(steps(instants, promotedAt)).toEqual([200]), patiently)
     expect(new Set(instants).size, 'no instant runs twice').toBe(instants.length)
