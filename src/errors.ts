@@ -13,6 +13,7 @@ export const errorCodes = [
   'payload.invalid',
   'payload.rejected',
   'payload.too-large',
+  'codec.key-missing',
   'definition.duplicate',
   'definition.unknown',
   'task.duplicate',
@@ -21,6 +22,7 @@ export const errorCodes = [
   'handler.duplicate',
   'job.unknown',
   'job.conflict',
+  'node.unknown',
   'occurrence.unknown',
   'occurrence.conflict',
   'occurrence.failed',
@@ -30,8 +32,15 @@ export const errorCodes = [
   'occurrence.missed',
   'result.timeout',
   'claim.lost',
+  'gate.busy',
+  'gate.conflict',
+  'gate.held',
+  'gate.lost',
+  'gate.unknown',
   'transaction.unsupported',
   'transaction.invalid',
+  'server.refused',
+  'server.unreachable',
   'store.busy',
   'store.closed',
   'store.corrupt',
@@ -40,6 +49,10 @@ export const errorCodes = [
   'store.refused',
   'store.unreachable',
   'store.unsupported',
+  'broker.closed',
+  'broker.invalid',
+  'broker.refused',
+  'broker.unreachable',
   'config.invalid',
   'punctual.closed',
   'punctual.stopped',
@@ -48,7 +61,7 @@ export const errorCodes = [
 /** The code of a `PunctualError`. */
 export type ErrorCode = (typeof errorCodes)[number]
 
-/** What a user can act on: the field and the value given, the limits, positions. Always plain data. */
+/** Facts for the user: the field and the value given, the limits, positions. Always plain data. */
 export type ErrorDetails = Readonly<Record<string, unknown>>
 
 /** A refused value as messages show it: short, and never the cause of another error. */
@@ -56,9 +69,16 @@ export function shown(value: unknown): string {
   if (typeof value === 'string') return JSON.stringify(value.length > 80 ? `${value.slice(0, 80)}…` : value)
   if (typeof value === 'bigint') return `${value}n`
   if (typeof value === 'function') return 'a function'
-  if (typeof value === 'object' && value !== null)
+  return typeof value === 'object' && value !== null ? kindOf(value) : String(value)
+}
+
+function kindOf(value: object): string {
+  try {
     return Array.isArray(value) ? 'an array' : value instanceof Date ? 'a Date' : 'an object'
-  return String(value)
+  } catch {
+    // A revoked proxy.
+    return 'an object'
+  }
 }
 
 /** The one error class of Punctual. `code` is for programs, `message` says what was given, what is allowed and what to do. */

@@ -2,13 +2,14 @@ import { PunctualError } from '../errors.ts'
 import type { Schedule } from '../schedule/schedule.ts'
 import { neverFires } from '../schedule/schedule.ts'
 import { zoneNamed } from '../time/zone.ts'
-import type { Context, Handler } from './context.ts'
-import type { Jsonified, PlainJson } from './json.ts'
+import type { Handler } from './context.ts'
+import type { DefinitionOptions, TaskOptions } from './definition-options.ts'
+import type { PlainJson } from './json.ts'
 import { limitsOf } from './limit-keys.ts'
 import { checkName, checkOptions } from './limits.ts'
-import type { ConcurrencyOptions, LimitKey, RateOptions } from './overlap.ts'
-import type { PayloadSchema } from './payload.ts'
-import type { ExecutionReport } from './report.ts'
+import { checkedPayload, type PayloadSchema } from './payload.ts'
+import { outletText } from './publish.ts'
+import { checkRedact } from './redaction.ts'
 import type { RetryFunction } from './retry.ts'
 import {
   type FailureStrategy,
@@ -18,70 +19,11 @@ import {
   type SettingsOptions,
   settingNames,
   type TaskMode,
-  type TaskSettingsOptions,
   taskModes,
   taskSettingNames,
 } from './settings.ts'
 import { checkNextTask } from './task-graph.ts'
-
-/** The options of `defineJob`. */
-export interface DefinitionOptions<
-  Input = unknown,
-  Payload = Input,
-  Mode extends TaskMode = TaskMode,
-  OnFailure extends FailureStrategy = FailureStrategy,
-> extends Omit<SettingsOptions, 'mode' | 'onFailure' | 'concurrency' | 'rate'> {
-  /** A Standard Schema (zod, valibot, arktype …) that every payload must pass. */
-  payload?: PayloadSchema<Input, Payload>
-  /** When the job runs by itself, under the definition's name. */
-  schedule?: Schedule
-  /** The zone of schedules of this job that name none. Default: as the scheduler says, UTC. */
-  timezone?: string
-  /**
-   * `sequential` (default): each task sees the results of all earlier ones. `parallel`: all tasks at once. `graph`: as their `after` says.
-   */
-  mode?: Mode
-  /** The effect of a task's final failure on the other tasks. Default `fail-fast`. */
-  onFailure?: OnFailure
-  /** At most so many occurrences with this key run at once, in the whole cluster. A number alone limits the job itself. */
-  concurrency?: number | ConcurrencyOptions<LimitKey<Input>>
-  /** At most so many occurrences with this key start within a time, in the whole cluster. */
-  rate?: RateOptions<LimitKey<Input>>
-  /** Runs before the first attempt of an occurrence; at least once, and a throw changes nothing. */
-  onStart?: (ctx: HookContext<Payload>) => unknown
-  /**
-   * Runs when the end of an occurrence is written; at least once, and a throw changes nothing. Where no node runs the work at its end,
-   * or that node goes down before the hook is through, a node that has the definition runs it.
-   */
-  onComplete?: (report: ExecutionReport) => unknown
-}
-
-/** The context of `onStart`: the occurrence, before any of its tasks. */
-export type HookContext<Payload = unknown> = Pick<
-  Context<Payload>,
-  'payload' | 'tenant' | 'job' | 'key' | 'entity' | 'refs' | 'source' | 'occurrenceId' | 'scheduledAt' | 'lastRunAt' | 'log'
->
-
-/** The options of a task. */
-export interface TaskOptions<
-  After extends string = string,
-  Mode extends TaskMode = TaskMode,
-  OnFailure extends FailureStrategy = FailureStrategy,
-> extends Omit<TaskSettingsOptions, 'onFailure'> {
-  /** In `mode: 'graph'`: the tasks that must be finished first; their results are in `ctx.results`. */
-  after?: Mode extends 'graph' ? readonly After[] : AfterNeedsModeGraph
-  /** The effect of this task's final failure on the other tasks. Default: the job's setting. */
-  onFailure?: OnFailure
-  /** Runs the handler in a thread, for work that computes for long. Needs `module`, and the package `piscina`. */
-  runIn?: 'worker'
-  /** The module that exports the handler under the name `handler`: a URL such as `new URL('./render.js', import.meta.url)`. */
-  module?: URL | string
-}
-
-/** The compiler shows this type for an `after` in a job that is no graph. */
-export interface AfterNeedsModeGraph {
-  readonly error: "after needs mode: 'graph' in the options of defineJob; without it tasks run one after the other"
-}
+import type { EndsWith, Kept, NewName, Outcome, Results, Seen, With } from './task-results.ts'
 
 /** A task as the engine sees it. */
 export interface TaskDefinition {
@@ -93,35 +35,6 @@ export interface TaskDefinition {
   /** The URL of the module whose export `handler` a thread runs. */
   readonly module?: string
 }
-
-type Results = Record<string, unknown>
-type NewName<Name extends string, Known> = Name extends keyof Known ? never : Name
-/** The results that a task sees. */
-type Seen<Known, Mode, After extends keyof Known> = Readonly<
-  Mode extends 'graph' ? Flat<Pick<Known, After>> : Mode extends 'parallel' ? {} : Known
->
-/** A result as others see it: read from JSON, and missing where the job goes on without it. */
-type Kept<Result, OnFailure> = [OnFailure] extends ['continue']
-  ? Jsonified<Awaited<Result>> | undefined
-  : Jsonified<Awaited<Result>>
-type With<Known, Name extends string, Result, OnFailure> = Flat<Known & Record<Name, Kept<Result, OnFailure>>>
-/** The tasks that no other follows, with a task added: in a sequence the newest, side by side all, in a graph those not in `after`. */
-type EndsWith<Ends extends string, Mode, Name extends string, After> = Mode extends 'graph'
-  ? Exclude<Ends, After> | Name
-  : Mode extends 'parallel'
-    ? Ends | Name
-    : Name
-/** The value of the last task, or of all tasks where several are last. Nothing is known of a job without tasks. */
-type Outcome<Known, Ends extends string> = string extends Ends
-  ? unknown
-  : [Ends] extends [never]
-    ? unknown
-    : IsUnion<Ends> extends true
-      ? Readonly<Known>
-      : Known[Ends & keyof Known]
-type IsUnion<Type, All = Type> = Type extends unknown ? ([All] extends [Type] ? false : true) : never
-/** Written out: the compiler then shows names and types instead of this alias. */
-type Flat<Type> = Type extends infer Own ? { [Key in keyof Own]: Own[Key] } : never
 
 /** An immutable description of a job: `task` returns a new one. Made by `defineJob`. */
 export class Definition<
@@ -144,6 +57,8 @@ export class Definition<
   readonly settings: SettingsDiff
   readonly retryFunction: RetryFunction | undefined
   readonly tasks: readonly TaskDefinition[]
+  /** Where its events are published, as text. */
+  readonly outlet: string | undefined
 
   constructor(
     name: string,
@@ -156,6 +71,7 @@ export class Definition<
     this.settings = settings
     this.retryFunction = retryFunction(options)
     this.tasks = tasks
+    this.outlet = options.publish === undefined ? undefined : outletText(options.publish)
   }
 
   /** Adds a task. Without a handler, one must be registered under the names of the job and the task. */
@@ -218,7 +134,7 @@ export type ResultsOf<Job extends AnyDefinition | string> = Job extends AnyDefin
 /** The result of a job: that of its last task, or those of all tasks by name where several are last. */
 export type ResultOf<Job extends AnyDefinition | string> = Job extends AnyDefinition ? TypesOf<Job>['result'] : unknown
 
-const optionNames = [...settingNames, 'payload', 'schedule', 'timezone', 'onStart', 'onComplete']
+const optionNames = [...settingNames, 'payload', 'upcast', 'redact', 'schedule', 'timezone', 'onStart', 'onComplete', 'publish']
 
 /**
  * Declares a job: its name, the schema of its payload, its settings and its work. A job of one step has a handler right here, one of
@@ -266,7 +182,7 @@ function definitionOf(name: string, options: DefinitionOptions): Definition<unkn
   checkName(name, 'name of a job')
   const where = `job ${JSON.stringify(name)}`
   checkOptions(options, optionNames, where)
-  const { payload, schedule, timezone, onStart, onComplete, ...settings } = options
+  const { payload, upcast, redact, schedule, timezone, onStart, onComplete, publish: _, ...settings } = options
   if (timezone !== undefined) zoneNamed(timezone)
   if (payload !== undefined && typeof payload?.['~standard']?.validate !== 'function') {
     throw new PunctualError('option.invalid', `payload of ${where} must be a Standard Schema (zod, valibot, arktype …)`, {
@@ -274,13 +190,22 @@ function definitionOf(name: string, options: DefinitionOptions): Definition<unkn
       job: name,
     })
   }
+  if (upcast !== undefined && (!payload || !Array.isArray(upcast) || upcast.some((one) => typeof one !== 'function')))
+    throw new PunctualError('option.invalid', `upcast of ${where} must be a list of functions, beside a schema as payload`, {
+      field: 'upcast',
+      job: name,
+    })
   checkHook(onStart, 'onStart', name)
   checkHook(onComplete, 'onComplete', name)
   if (schedule !== undefined) {
     checkSchedule(schedule, where)
     if (payload) checkOptional(payload, name)
   }
-  const definition = new Definition(name, options, parseSettings(settings as SettingsOptions, where, { modes: taskModes }), [])
+  const parsed = {
+    ...parseSettings(settings as SettingsOptions, where, { modes: taskModes }),
+    ...(redact !== undefined && { redact: checkRedact(redact, where) }),
+  }
+  const definition = new Definition(name, options, parsed, [])
   // A key that cannot be made of no payload is refused here rather than when the job is declared.
   if (schedule !== undefined) limitsOf(definition, undefined)
   return definition
@@ -288,14 +213,17 @@ function definitionOf(name: string, options: DefinitionOptions): Definition<unkn
 
 /** Refuses a schema that needs a payload: a schedule that stands in the definition brings none. Asynchronous schemas are not tried. */
 function checkOptional(schema: PayloadSchema, job: string): void {
-  const answer = schema['~standard'].validate(undefined)
-  if (answer instanceof Promise) answer.catch(() => {})
-  else if (answer.issues)
+  try {
+    const checked = checkedPayload(schema, undefined, job)
+    if (checked instanceof Promise) checked.catch(() => {})
+  } catch (cause) {
     throw new PunctualError(
       'payload.rejected',
       `Job ${JSON.stringify(job)} has a schedule and needs a payload, which a schedule in the definition cannot bring. Give both to schedule(definition, schedule, { payload })`,
-      { field: 'schedule', job, issues: answer.issues.map(({ message }) => ({ message, path: [] })) },
+      { ...(cause as PunctualError).details, field: 'schedule' },
+      { cause },
     )
+  }
 }
 
 /** The tasks to run: a definition without any has the one task `run`, whose handler is registered under the definition's name. */

@@ -1,4 +1,5 @@
 import { inspect, types } from 'node:util'
+import { cut } from './cut.ts'
 import { limits } from './limits.ts'
 import type { ErrorRecord } from './report.ts'
 
@@ -6,10 +7,15 @@ import type { ErrorRecord } from './report.ts'
 const mostNested = 20
 const nestedText = 1024
 
-/** The record of anything thrown: bounded text, never the object. It throws for no value, however odd. */
-export function errorRecord(thrown: unknown): ErrorRecord {
-  return recordOf(thrown, limits.errorText, { left: mostNested })
+/**
+ * The record of anything thrown: bounded text, never the object. It throws for no value, however odd.
+ * @param redact Hides values in each text before it is cut: half a value is one, too.
+ */
+export function errorRecord(thrown: unknown, redact: (text: string) => string = asIs): ErrorRecord {
+  return recordOf(thrown, limits.errorText, { left: mostNested, redact })
 }
+
+const asIs = (text: string) => text
 
 /** The message of anything thrown, for log lines. */
 export function errorText(thrown: unknown): string {
@@ -31,7 +37,14 @@ export function restoredError({ message, cause, errors, ...own }: ErrorRecord): 
   return Object.assign(error, own, errors && { errors: errors.map(restoredError) })
 }
 
-function recordOf(thrown: unknown, max: number, nested: { left: number }): ErrorRecord {
+interface Recording {
+  /** How many nested errors may still be recorded. */
+  left: number
+  readonly redact: (text: string) => string
+}
+
+function recordOf(thrown: unknown, max: number, nested: Recording): ErrorRecord {
+  const clip = (text: string, most: number) => cut(nested.redact(text.toWellFormed().replaceAll('\u0000', '')), most)
   if (!isError(thrown)) return { message: clip(textOf(thrown), max) }
   const [message, name, code, stack] = ['message', 'name', 'code', 'stack'].map((key) => read(thrown, key))
   const kept = (value: unknown) => recordOf(value, nestedText, nested)
@@ -59,11 +72,7 @@ function isError(thrown: unknown): thrown is object {
 }
 
 function isList(value: unknown): value is readonly unknown[] {
-  try {
-    return Array.isArray(value)
-  } catch {
-    return false
-  }
+  return !types.isProxy(value) && Array.isArray(value)
 }
 
 function read(thrown: object, key: string): unknown {
@@ -89,8 +98,4 @@ function inspected(value: unknown): string {
   } catch {
     return 'A value that cannot be shown as text'
   }
-}
-
-function clip(text: string, max: number): string {
-  return text.toWellFormed().replaceAll('\u0000', '').slice(0, max)
 }

@@ -1,4 +1,4 @@
-// What became of each task, read off the ended turns and attempts. Nothing here is stored: the executor numbers its next
+// The history of each task, derived from the ended turns and attempts. It is not stored. The engine numbers its next
 // attempts by it, and readers see the same.
 import type { AttemptState, TaskRunState } from './lifecycle.ts'
 import type { AttemptRecord, TurnRecord } from './occurrence.ts'
@@ -53,7 +53,7 @@ export function taskHistories(
   return [...graph.keys()].map((task) => summary(task, tries.get(task) as AttemptHistory[], retriedSince, reported.get(task)))
 }
 
-/** What stands before the first turn, made once for each graph: it is asked for with every new occurrence. */
+/** The history before the first turn, built once for each graph: every new occurrence needs it. */
 const untriedTasks = new WeakMap<TaskGraph, readonly TaskHistory[]>()
 
 function untried(graph: TaskGraph): readonly TaskHistory[] {
@@ -66,11 +66,11 @@ function untried(graph: TaskGraph): readonly TaskHistory[] {
   return tasks
 }
 
-/** The tasks whose try in this turn has no record of its own: that of a one-task turn, and those that were cut with their node. */
+/** The tasks whose try in this turn has no separate record: that of a one-task turn, and those that were cut with their node. */
 function implied(graph: TaskGraph, turn: TurnRecord, tries: ReadonlyMap<string, readonly AttemptHistory[]>): readonly string[] {
   if (turn.attempt !== null) return [...graph.keys()].slice(0, 1)
   if (cutState(turn) === null) return []
-  // Whatever may start is started at once, so that what could run when the node went is what ran.
+  // A task starts as soon as it may. So every task that could run when the node was lost did run.
   const succeeded = (task: string) => tries.get(task)?.some((attempt) => attempt.state === 'succeeded') ?? false
   return [...graph].filter(([task, after]) => !succeeded(task) && after.every(succeeded)).map(([task]) => task)
 }
@@ -98,7 +98,7 @@ function summary(
   const recent = attempts.filter((attempt) => attempt.turn > retriedSince)
   const failures = recent.filter((attempt) => failedStates.includes(attempt.state)).length
   const last = recent.at(-1)
-  // A task without any try of its own can still have succeeded: a replay of other tasks takes its result over.
+  // A task without any try can still have succeeded: a replay of other tasks takes its result over.
   const hasSucceeded = success || (attempts.length === 0 && reported === 'succeeded')
   const state = hasSucceeded ? 'succeeded' : unfinishedState(last, reported === 'canceled')
   return { task, state, attempts, failures, retryAt: last?.retryAt ?? null, result: success?.result ?? null }

@@ -1,4 +1,4 @@
-// Deterministic ids: UUIDv5 over a JSON array whose first element is the kind, so that no two tuples collide.
+// Deterministic ids: UUIDv5 over a JSON array whose first element is the kind, so no two tuples collide.
 // The vectors in test/model/ids.test.ts are golden: changing one orphans every stored record.
 import { createHash } from 'node:crypto'
 
@@ -32,12 +32,27 @@ export function fillId(operation: string, tenant: string, job: string, atMs: num
   return uuidV5(['fill', operation, tenant, job, atMs])
 }
 
+/** Work that a task run creates. `call`: what its call is known by in every attempt. */
+export function childId(taskRun: string, job: string, call: readonly (string | number)[]): string {
+  return uuidV5(['child', taskRun, job, ...call])
+}
+
 export function taskRunId(occurrence: string, task: string): string {
   return uuidV5(['run', occurrence, task])
 }
 
 export function attemptId(taskRun: string, n: number): string {
   return uuidV5(['attempt', taskRun, n])
+}
+
+/** The effect under a key: the same for every try of it. */
+export function gateId(tenant: string, scope: string, key: string): string {
+  return uuidV5(['gate', tenant, scope, key])
+}
+
+/** The message about an event of a job. */
+export function eventId(tenant: string, type: string, about: readonly (string | number)[]): string {
+  return uuidV5(['event', tenant, type, ...about])
 }
 
 /** A time-ordered id for what has no key: close to its neighbours in every index. */

@@ -5,7 +5,7 @@ import { decodePayload } from './payload.ts'
 import type { SettingsDiff } from './settings.ts'
 import type { TaskNode } from './task-graph.ts'
 
-/** What a person may change of what code declares. A field that is there wins until it is reset. */
+/** A person's changes to a declared job. A field that is set wins over the code until it is reset. */
 export interface JobOverride {
   readonly schedule?: ScheduleJson | null
   /** JSON text. */
@@ -16,24 +16,26 @@ export interface JobOverride {
 
 /** A task as a version says it: a process that has only its handler runs it by this. */
 export interface TaskSpec extends TaskNode {
-  /** What the task changes against its job; left out where it changes nothing. */
+  /** Settings that differ from the job's; left out where none do. */
   readonly settings?: SettingsDiff
 }
 
-/** What a version of a job says. It is stored whole, compared as text, and never changed. */
+/** The content of a version of a job. It is stored whole, compared as text, and never changed. */
 export interface JobSpec {
   readonly definition: string
   readonly schedule: ScheduleJson | null
   /** JSON text. */
   readonly payload: string | null
-  /** What this job changes against its definition. */
+  /** Settings that differ from the definition's. */
   readonly settings: SettingsDiff
-  /** What the definition itself declares, so that every node and reader knows the effective settings. */
+  /** The definition's own settings, so every node and reader knows the effective ones. */
   readonly defaults: SettingsDiff
   readonly tasks: readonly TaskSpec[]
   /** Whether the definition has `onComplete`; left out for false. */
   readonly isHooked?: true
-  /** Which set of tasks of the definition this is: the version of its own job that brought it; left out for the first. */
+  /** Where the events of the job are published: see `outletText`. Left out where they are not. */
+  readonly publish?: string
+  /** The set of tasks of the definition, as the version of the definition's own job that introduced it; left out for the first. */
   readonly edition?: number
   /** While false no instants are generated or recorded. */
   readonly isEnabled: boolean
@@ -56,9 +58,9 @@ export interface JobRecord {
   readonly tenant: string
   readonly name: string
   readonly version: number
-  /** What the newest version says: what code declares, with what a person has changed. */
+  /** The newest version: the declaration of the code with the changes of a person. */
   readonly spec: JobSpec
-  /** What code declares; null for a job that only a person made. */
+  /** The declaration of the code; null for a job that only a person made. */
   readonly declared: JobSpec | null
   readonly override: JobOverride | null
   readonly createdAt: number
@@ -88,6 +90,7 @@ export function jobSpec(
       ...(Object.keys(settings).length > 0 && { settings }),
     })),
     ...(definition.options.onComplete && { isHooked: true as const }),
+    ...(definition.outlet !== undefined && { publish: definition.outlet }),
     isEnabled: true,
     isRetired: false,
   }
@@ -105,7 +108,7 @@ export function storedDefinition({ definition, defaults, tasks }: JobSpec): AnyD
   return new Definition(definition, {}, defaults, stored)
 }
 
-/** What results from what code declares and what a person has changed. */
+/** The declaration of the code with the changes of a person applied. */
 export function withOverride(declared: JobSpec, override: JobOverride | null): JobSpec {
   if (!override) return declared
   return { ...declared, ...override, settings: { ...declared.settings, ...override.settings } }
@@ -119,14 +122,14 @@ export function versionAt(versions: readonly VersionRecord[], at: number): Versi
 /** The definitions' own jobs live in this tenant. */
 export const defaultTenant = 'default'
 
-/** Whether it is the job that a definition has by itself, and not one that somebody scheduled under another name. */
+/** Whether it is the definition's own job, and not one that was scheduled under another name. */
 export function isOwnJob({ tenant, name, declared }: JobRecord): boolean {
   return tenant === defaultTenant && name === declared?.definition
 }
 
 /**
- * What a node must be able to run for an occurrence: a definition, in a certain edition of its tasks. No name holds the separator.
- * Nodes claim by it, so that old code never takes work with a task that it lacks.
+ * The definition, in a certain edition of its tasks, that a node needs to run an occurrence. No name holds the separator.
+ * Nodes claim by it, so old code never takes work with a task that it lacks.
  */
 export function kindOf({ definition, edition }: Pick<JobSpec, 'definition' | 'edition'>): string {
   return edition === undefined ? definition : `${definition}\t${edition}`

@@ -8,16 +8,16 @@ export interface DoesNotSurviveJson<_Value> {
 }
 
 /** The type itself where a value of it survives JSON unchanged. Other parts are replaced, so the compiler names them. */
-export type PlainJson<Value> = [Value] extends [Checked<Value>] ? Value : Checked<Value>
+export type PlainJson<Value> = [Value] extends [Survivor<Value>] ? Value : Survivor<Value>
 
-type Checked<Value> = unknown extends Value
+type Survivor<Value> = unknown extends Value
   ? Value
   : Value extends Primitive | undefined
     ? Value
     : Value extends bigint | symbol | ((...args: never[]) => unknown) | { toJSON(): unknown } | Collection
       ? DoesNotSurviveJson<Value>
       : Value extends object
-        ? { [Key in keyof Value]: Checked<Value[Key]> }
+        ? { [Key in keyof Value]: Survivor<Value[Key]> }
         : Value
 
 type Collection =

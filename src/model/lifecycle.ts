@@ -74,7 +74,7 @@ export const attemptStates = ['pending', 'running', 'succeeded', 'failed', 'time
 /** The states of an attempt. */
 export type AttemptState = (typeof attemptStates)[number]
 
-/** What brought an occurrence into being. */
+/** The origin of an occurrence. */
 export const sources = ['schedule', 'manual', 'deferred', 'timer', 'replay', 'recovery', 'backfill'] as const
 /** The origin of an occurrence. */
 export type Source = (typeof sources)[number]

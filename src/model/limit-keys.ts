@@ -1,6 +1,7 @@
 // Limit keys that a definition makes of the payload. A function cannot be stored: its answer is, with the occurrence or the job.
 import { PunctualError } from '../errors.ts'
 import type { AnyDefinition } from './definition.ts'
+import { errorText } from './error-record.ts'
 import { checkKey } from './limits.ts'
 import type { LimitKey } from './overlap.ts'
 import type { Settings, SettingsDiff } from './settings.ts'
@@ -36,10 +37,11 @@ function functionOf({ options }: AnyDefinition, name: (typeof limited)[number]):
 
 function keyOf({ name: job }: AnyDefinition, name: string, makeKey: () => string): string {
   const field = `${name}.key of job ${JSON.stringify(job)}`
+  let key: unknown
   try {
-    return checkKey(makeKey(), field)
+    key = makeKey()
   } catch (cause) {
-    if (cause instanceof PunctualError) throw cause
-    throw new PunctualError('option.invalid', `${field} threw: ${String(cause)}`, { field: `${name}.key`, job }, { cause })
+    throw new PunctualError('option.invalid', `${field} threw: ${errorText(cause)}`, { field: `${name}.key`, job }, { cause })
   }
+  return checkKey(key, field)
 }

@@ -10,6 +10,9 @@ export const limits = {
   payloadBytes: 256 * 1024,
   resultBytes: 256 * 1024,
   errorText: 4096,
+  /** Of the stored log lines of one attempt, as JSON. */
+  logText: 16 * 1024,
+  logLine: 2048,
   jsonDepth: 32,
 } as const
 
@@ -28,7 +31,7 @@ export function checkKey(value: unknown, field: string): string {
   return checkText(value, field, limits.key, 'key.invalid')
 }
 
-/** Refuses every property that is not in `allowed`, so that a typing mistake never passes silently. */
+/** Refuses every property that is not in `allowed`, so a typing mistake never passes silently. */
 export function checkOptions(value: unknown, allowed: readonly string[], where: string): void {
   if (value === undefined) return
   checkObject(value, where)

@@ -25,19 +25,23 @@ export interface WaitRecord {
   readonly wakeAt: number | null
 }
 
-/** What is written of an occurrence at its creation and never changed. */
+/** The part of an occurrence that is written at its creation and never changed. */
 export interface OccurrenceRecord {
   readonly id: string
   readonly tenant: string
   readonly job: string
   readonly definition: string
-  /** What a node must be able to run for it: see `kindOf`. */
+  /** The definition and edition that a node needs to run it: see `kindOf`. */
   readonly kind: string
   readonly version: number
   readonly source: Source
   readonly key: string | null
   readonly unique: UniqueKind
+  /** The highest version that the key was given: requests with no higher one change nothing. */
+  readonly keyVersion?: number
   readonly entity: string | null
+  /** The id of the occurrence whose handler created it. */
+  readonly parent: string | null
   readonly refs: Refs
   /** JSON text. */
   readonly payload: string | null
@@ -47,13 +51,15 @@ export interface OccurrenceRecord {
   readonly limits: readonly Limit[] | null
   /** The instants that a compressed run stands for. */
   readonly span: Span | null
-  /** What it repeats, when it is a replay. */
+  /** The origin of a replay. */
   readonly replay: Replay | null
   /** Not started this long after it was due, it is missed. */
   readonly startWithinMs: number | null
   /** Whether its end is noted until `onComplete` has run. */
   readonly isHooked: boolean
-  /** The instant it stands for: nominal for a scheduled one, the origin's for a replay, the first due for others. */
+  /** Where its end is published: see `outletText`. */
+  readonly publish?: string
+  /** The instant it stands for: nominal for a scheduled one, the origin's for a replay, the due before the first start for others. */
   readonly scheduledAt: number
   readonly createdAt: number
 }
@@ -71,7 +77,7 @@ export interface TurnRecord {
   readonly error: ErrorRecord | null
   /** For an occurrence of one task: the attempt that this turn also is. */
   readonly attempt: AttemptState | null
-  /** What the effective settings change against the defaults, frozen at the first start. */
+  /** Effective settings that differ from the defaults, frozen at the first start. */
   readonly settings: SettingsDiff | null
   /** Task by task, for an occurrence of several. */
   readonly tasks: readonly TaskReport[] | null
@@ -100,6 +106,15 @@ export interface Progress {
   readonly at: number
 }
 
+/** The log lines of one try of one task. A later record of the same try replaces it. */
+export interface AttemptLog {
+  readonly turn: number
+  readonly task: string
+  readonly n: number
+  /** JSON text of `LogText`. */
+  readonly text: string
+}
+
 /** All that the store knows of an occurrence. */
 export interface OccurrenceHistory {
   readonly record: OccurrenceRecord
@@ -113,6 +128,8 @@ export interface OccurrenceHistory {
   readonly turns: readonly TurnRecord[]
   readonly attempts: readonly AttemptRecord[]
   readonly progress: Progress | null
+  /** By turn, task and try. */
+  readonly logs: readonly AttemptLog[]
   readonly wait: WaitRecord | null
   /** Of those that hold the key it waits for, at most ten ids. */
   readonly blockers: readonly string[]
@@ -126,6 +143,7 @@ export interface OccurrenceSummary {
   readonly key: string | null
   readonly unique: UniqueKind
   readonly entity: string | null
+  readonly parent: string | null
   readonly source: Source
   readonly state: OccurrenceState
   readonly turn: number
@@ -135,4 +153,6 @@ export interface OccurrenceSummary {
   readonly startedAt: number | null
   readonly endedAt: number | null
   readonly error: ErrorRecord | null
+  /** Of dead work: what it died of, see `causeOf`. */
+  readonly cause: string | null
 }

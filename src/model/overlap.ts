@@ -2,7 +2,7 @@ import { type DurationInput, parseDuration } from '../time/duration.ts'
 import { checkKey, checkOptions, checkWhole } from './limits.ts'
 
 export const overlapPolicies = ['skip', 'allow', 'queue', 'queue-one', 'cancel-previous'] as const
-/** What a due instant of a job does when another occurrence of the job runs, waits or is between two tries. */
+/** The behaviour of a due instant while another occurrence of the job runs, waits or is between two tries. */
 export type OverlapPolicy = (typeof overlapPolicies)[number]
 
 /** At most `limit` occurrences that name the same key run at once, in the whole cluster. */

@@ -1,4 +1,4 @@
-/** What a pause covers: everything, one tenant, or one job. */
+/** The scope of a pause: everything, one tenant, or one job. */
 export interface PauseScope {
   readonly tenant: string | null
   readonly job: string | null

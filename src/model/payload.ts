@@ -3,6 +3,7 @@ import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { type ErrorCode, PunctualError } from '../errors.ts'
 import { errorRecord } from './error-record.ts'
 import { limits } from './limits.ts'
+import { isSealed, missingKey } from './sealed-text.ts'
 
 /** Any schema library that speaks Standard Schema: zod, valibot, arktype and others. */
 export type PayloadSchema<Input = unknown, Output = Input> = StandardSchemaV1<Input, Output>
@@ -28,17 +29,57 @@ export function encodeResult(result: unknown): string | null {
 }
 
 export function decodePayload(text: string | null): unknown {
-  return text === null ? undefined : JSON.parse(text)
+  if (text === null) return undefined
+  if (isSealed(text)) throw missingKey(text)
+  return JSON.parse(text)
 }
 
-/** What the schema makes of the payload. Throws `payload.rejected` with the schema's issues. */
+/** Returns the schema's output for the payload. Throws `payload.rejected` with the schema's issues. */
 export async function validatePayload(schema: PayloadSchema, payload: unknown, job: string): Promise<unknown> {
-  const answer = await schema['~standard'].validate(payload)
-  if (!answer.issues) return answer.value
-  const issues = answer.issues.map(({ message, path }) => ({
-    message,
-    path: (path ?? []).map((part) => String(typeof part === 'object' ? part.key : part)),
-  }))
+  return checkedPayload(schema, payload, job)
+}
+
+/** The same at once, unless the schema is asynchronous. */
+export function checkedPayload(schema: PayloadSchema, payload: unknown, job: string): unknown {
+  let verdict: Verdict | Promise<Verdict>
+  try {
+    const answer = schema['~standard'].validate(payload)
+    verdict = isThenable(answer) ? Promise.resolve(answer).then(verdictOf) : verdictOf(answer)
+  } catch (cause) {
+    throw faultySchema(job, cause)
+  }
+  if (!(verdict instanceof Promise)) return accepted(verdict, job)
+  return verdict.then(
+    (found) => accepted(found, job),
+    (cause) => {
+      throw faultySchema(job, cause)
+    },
+  )
+}
+
+/** A schema's answer, read once: the answer is an object of somebody else and may be anything. */
+type Verdict = { readonly value: unknown } | { readonly issues: readonly Issue[] }
+
+interface Issue {
+  readonly message: string
+  readonly path: readonly string[]
+}
+
+function verdictOf(answer: StandardSchemaV1.Result<unknown>): Verdict {
+  if (answer.issues) {
+    const issues = answer.issues.map(({ message, path }) => ({
+      message: String(message),
+      path: (path ?? []).map((part) => String(typeof part === 'object' ? part.key : part)),
+    }))
+    return { issues }
+  }
+  if ('value' in answer) return { value: answer.value }
+  throw new TypeError('validate must return { value } or { issues }')
+}
+
+function accepted(verdict: Verdict, job: string): unknown {
+  if ('value' in verdict) return verdict.value
+  const { issues } = verdict
   const first = issues.map(({ message, path }) => `${['payload', ...path].join('.')}: ${message}`).join('; ')
   throw new PunctualError('payload.rejected', `The payload of job ${JSON.stringify(job)} was refused by its schema: ${first}`, {
     field: 'payload',
@@ -47,8 +88,18 @@ export async function validatePayload(schema: PayloadSchema, payload: unknown, j
   })
 }
 
+/** The text of the cause stays out of the message: it can hold parts of the payload. */
+function faultySchema(job: string, cause: unknown): PunctualError {
+  const message = `The schema of job ${JSON.stringify(job)} failed on the payload: validate threw an error, or returned neither { value } nor { issues }`
+  return new PunctualError('payload.rejected', message, { field: 'payload', job }, { cause })
+}
+
+function isThenable(answer: object): answer is PromiseLike<StandardSchemaV1.Result<unknown>> {
+  return typeof (answer as { then?: unknown }).then === 'function'
+}
+
 function encode(value: unknown, field: string, maxBytes: number, code: ErrorCode): string {
-  const fault = faultIn(value, 0)
+  const fault = readableFaultIn(value)
   if (fault) throw notJson(`${field}${fault.at}`, fault, code)
   return bounded(JSON.stringify(value), field, maxBytes)
 }
@@ -96,13 +147,22 @@ function hasToJson(value: unknown): value is { toJSON(key: string): unknown } {
   return typeof (value as { toJSON?: unknown } | null | undefined)?.toJSON === 'function'
 }
 
-/** What JSON would drop or change. */
+/** A value that JSON would drop or change. */
 interface Fault {
   /** Where in the value, such as `.lines[3]`. Written only when there is a fault: every payload is looked through. */
   readonly at: string
   readonly reason: string
   /** The name of a property that may not be there. */
   readonly property?: string
+}
+
+/** A getter or a proxy may throw where it is read. */
+function readableFaultIn(value: unknown): Fault | null {
+  try {
+    return faultIn(value, 0)
+  } catch (error) {
+    return { at: '', reason: `it cannot be read: ${errorRecord(error).message}` }
+  }
 }
 
 function faultIn(value: unknown, depth: number): Fault | null {

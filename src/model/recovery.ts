@@ -1,4 +1,4 @@
-// What becomes of the instants that came due while nobody was there to run them.
+// Decides about instants that came due while no node ran.
 import { PunctualError } from '../errors.ts'
 import { type DurationInput, parseDuration } from '../time/duration.ts'
 import { checkOneOf, checkOptions, checkWhole } from './limits.ts'
@@ -39,7 +39,7 @@ export interface Passed {
   readonly reason: string
 }
 
-/** What a gap comes to. */
+/** The decision about the instants of a gap. */
 export interface GapDecision {
   /** Oldest first. */
   readonly run: readonly { readonly at: number; readonly span: Span | null }[]
@@ -76,7 +76,7 @@ function checkedStrategy(policy: RecoveryPolicy, field: string): RecoveryPolicy 
 }
 
 /**
- * Decides about the instants of a gap, which come oldest first and may be millions: memory stays bounded by what is kept.
+ * Decides about the instants of a gap, which come oldest first and may be millions: memory use is bounded by the kept ones.
  * Under `all` everything runs; the caller bounds how many it hands over at once.
  */
 export function decideGap(

@@ -10,6 +10,8 @@ export interface ErrorRecord {
   readonly cause?: ErrorRecord
   /** The errors of an `AggregateError`. */
   readonly errors?: readonly ErrorRecord[]
+  /** The cause of an error that is sealed. */
+  readonly fingerprint?: string
 }
 
 /** How one task of an occurrence went. */

@@ -5,13 +5,17 @@ import { checkOneOf, checkOptions, checkWhole } from './limits.ts'
 export const retryStrategies = ['exponential', 'fixed', 'proportional'] as const
 export type RetryStrategy = (typeof retryStrategies)[number]
 
-/** What a custom strategy is asked about. */
+/** The argument of a custom retry strategy. */
 export interface RetryQuestion {
   /** 1 for the first retry. */
   readonly retry: number
   readonly error: unknown
   /** How long after its creation the occurrence was first due, in ms. */
   readonly delayMs: number
+  readonly job: string
+  readonly tenant: string
+  readonly task: string
+  readonly payload: unknown
 }
 
 /** A strategy of your own: the wait before this retry, or `false` for no retry. */
@@ -29,6 +33,8 @@ export interface RetryOptions {
   maxInterval?: DurationInput
   /** Takes a random part, up to this share from 0 to 1, off each wait. Default 0. */
   jitter?: number
+  /** Of `proportional`: wait k is this share of the delay times k, and at most `maxInterval`. Default 0.1. */
+  share?: number
   /** `exponential` (default), `fixed`, `proportional` to the delay the work was created with, or a function. */
   strategy?: RetryStrategy | RetryFunction
 }
@@ -40,6 +46,7 @@ export interface RetryPolicy {
   readonly factor: number
   readonly maxIntervalMs: number
   readonly jitter: number
+  readonly share: number
   readonly strategy: RetryStrategy | 'custom'
 }
 
@@ -49,20 +56,22 @@ export const defaultRetry: RetryPolicy = {
   factor: 2,
   maxIntervalMs: 3_600_000,
   jitter: 0,
+  share: 0.1,
   strategy: 'exponential',
 }
 
-const optionNames = ['max', 'interval', 'factor', 'maxInterval', 'jitter', 'strategy']
+const optionNames = ['max', 'interval', 'factor', 'maxInterval', 'jitter', 'share', 'strategy']
 
 export function parseRetry(options: RetryOptions, field: string): Partial<RetryPolicy> {
   checkOptions(options, optionNames, field)
-  const { max, interval, factor, maxInterval, jitter, strategy } = options
+  const { max, interval, factor, maxInterval, jitter, share, strategy } = options
   return {
     ...(max !== undefined && { max: checkWhole(max, `${field}.max`, 0, 1_000_000) }),
     ...(interval !== undefined && { intervalMs: parseDuration(interval, `${field}.interval`) }),
     ...(factor !== undefined && { factor: checkBetween(factor, `${field}.factor`, 1, 100) }),
     ...(maxInterval !== undefined && { maxIntervalMs: parseDuration(maxInterval, `${field}.maxInterval`) }),
     ...(jitter !== undefined && { jitter: checkBetween(jitter, `${field}.jitter`, 0, 1) }),
+    ...(share !== undefined && { share: checkBetween(share, `${field}.share`, 0, 100) }),
     ...(strategy !== undefined && {
       strategy: typeof strategy === 'function' ? ('custom' as const) : checkOneOf(strategy, `${field}.strategy`, retryStrategies),
     }),
@@ -81,21 +90,30 @@ export interface RetryHint {
  */
 export function retryDelay(
   policy: RetryPolicy,
-  question: { failures: number; error: unknown; delayMs: number; random: number; custom?: RetryFunction | undefined },
+  question: {
+    failures: number
+    error: unknown
+    delayMs: number
+    random: number
+    custom?: RetryFunction | undefined
+    about?: Pick<RetryQuestion, 'job' | 'tenant' | 'task' | 'payload'>
+  },
 ): number | null {
-  const { failures, error, delayMs, random, custom } = question
+  const { failures, error, delayMs, random, custom, about = nothing } = question
   const { retryable, retryInMs } = hintOf(error)
   if (failures > policy.max || retryable === false) return null
   if (Number.isFinite(retryInMs)) return Math.max(0, Math.round(retryInMs as number))
   if (policy.strategy === 'custom' && custom) {
-    const wait = custom({ retry: failures, error, delayMs })
+    const wait = custom({ ...about, retry: failures, error, delayMs })
     return wait === false ? null : parseDuration(wait, 'retry.strategy')
   }
   const wait = Math.min(baseWait(policy, failures, delayMs), policy.maxIntervalMs)
   return Math.round(wait * (1 - policy.jitter * random))
 }
 
-/** What an error says of its own retry. One that cannot be read says nothing. */
+const nothing = { job: '', tenant: '', task: '', payload: undefined }
+
+/** The retry hint that an error carries. One that cannot be read gives none. */
 function hintOf(error: unknown): RetryHint {
   if (typeof error !== 'object' || error === null) return {}
   try {
@@ -106,9 +124,9 @@ function hintOf(error: unknown): RetryHint {
   }
 }
 
-function baseWait({ strategy, intervalMs, factor }: RetryPolicy, retry: number, delayMs: number): number {
+function baseWait({ strategy, intervalMs, factor, share }: RetryPolicy, retry: number, delayMs: number): number {
   if (strategy === 'fixed') return intervalMs
-  if (strategy === 'proportional' && delayMs > 0) return Math.min(delayMs * 0.1 * retry, 3_600_000)
+  if (strategy === 'proportional' && delayMs > 0) return delayMs * share * retry
   // Bounded, since no wait at all times infinity would be no number.
   return intervalMs * Math.min(factor ** (retry - 1), Number.MAX_SAFE_INTEGER)
 }

@@ -13,9 +13,10 @@ import {
   type RateOptions,
 } from './overlap.ts'
 import { parseRecovery, type RecoveryOptions, type RecoveryPolicy } from './recovery.ts'
+import { keptFor, parseRetention, type RetentionOptions, type RetentionPolicy } from './retention.ts'
 import { defaultRetry, parseRetry, type RetryFunction, type RetryOptions, type RetryPolicy } from './retry.ts'
 
-/** What may be set for a job; a graph is what its definition makes it. */
+/** Modes that can be set for a job; only a definition can make a graph. */
 export const jobModes = ['sequential', 'parallel'] as const
 export const taskModes = [...jobModes, 'graph'] as const
 export const failureStrategies = ['fail-fast', 'continue', 'hold'] as const
@@ -25,17 +26,17 @@ export type TaskMode = (typeof taskModes)[number]
 /** The effect of a failed task on the other tasks. */
 export type FailureStrategy = (typeof failureStrategies)[number]
 
-/** What may be set for a single task; at a higher level it is the default of every task below. */
+/** Settings of a single task; at a higher level they are the defaults of every task below. */
 export interface TaskSettingsOptions {
   /** How a failed attempt is tried again. Default: 3 retries after 2, 4 and 8 s. */
   retry?: RetryOptions
   /** One attempt of one task may take this long. Default 5 min. */
   timeout?: DurationInput
-  /** What a task that has failed for good means to its peers. Default `fail-fast`. */
+  /** The effect of a task that has failed for good on its peers. Default `fail-fast`. */
   onFailure?: FailureStrategy
 }
 
-/** What may be set for a job, a definition or the whole scheduler. */
+/** Settings of a job, a definition or the whole scheduler. */
 export interface SettingsOptions extends TaskSettingsOptions {
   /** A whole turn of an occurrence may take this long, waits between turns not counted. Default 1 h. */
   executionTimeout?: DurationInput
@@ -45,9 +46,9 @@ export interface SettingsOptions extends TaskSettingsOptions {
   priority?: number
   /** Whether work out of retries waits as `dead` for a person. Default: enqueued work does, scheduled work does not. */
   deadLetter?: boolean
-  /** What a scheduled instant does while another occurrence of the job is under way. Default `skip`. */
+  /** The behaviour of a scheduled instant while another occurrence of the job is under way. Default `skip`. */
   overlap?: OverlapPolicy
-  /** What becomes of instants that came due while nobody was there. Default `all`. */
+  /** The strategy for instants that came due while no node ran. Default `all`. */
   recovery?: RecoveryOptions
   /** Recovered occurrences that run at once in the whole cluster. Default 10. */
   catchUp?: number
@@ -59,6 +60,8 @@ export interface SettingsOptions extends TaskSettingsOptions {
   startWithin?: DurationInput
   /** The job is paused after so many failures in a row. Default: never. */
   autoPause?: number
+  /** How long ended occurrences are kept: an age, `forever`, or ages and counts by end state. Default 30 days. */
+  retention?: RetentionOptions
 }
 
 export interface TaskSettings {
@@ -80,12 +83,17 @@ export interface Settings extends TaskSettings {
   readonly rate: RateLimit | null
   readonly startWithinMs: number | null
   readonly autoPause: number | null
+  /** Paths of the payload whose values are hidden: an option of the definition alone. */
+  readonly redact: readonly string[] | null
+  readonly retention: RetentionPolicy
 }
 
-/** What one level of the cascade changes. */
+/** The changes of one level of the cascade. */
 export type SettingsDiff = { readonly [K in keyof Omit<Settings, 'retry'>]?: Settings[K] } & {
   readonly retry?: Partial<RetryPolicy>
 }
+
+const defaultAgeMs = 30 * 86_400_000
 
 export const defaultSettings: Settings = {
   retry: defaultRetry,
@@ -102,6 +110,8 @@ export const defaultSettings: Settings = {
   rate: null,
   startWithinMs: null,
   autoPause: null,
+  redact: null,
+  retention: keptFor(defaultAgeMs),
 }
 
 export const taskSettingNames = ['retry', 'timeout', 'onFailure'] as const
@@ -118,6 +128,7 @@ export const settingNames = [
   'rate',
   'startWithin',
   'autoPause',
+  'retention',
 ] as const
 
 /** The stored form of settings options. Refuses unknown names and values out of range, naming the field. */
@@ -143,14 +154,17 @@ export function parseSettings(
 }
 
 function parsePolicies(options: SettingsOptions, where: string): SettingsDiff {
-  const { overlap, recovery, catchUp, concurrency, rate, startWithin, autoPause } = options
+  const { overlap, recovery, catchUp, concurrency, rate, startWithin, autoPause, retention } = options
   return {
     ...(overlap !== undefined && { overlap: checkOneOf(overlap, `${where}.overlap`, overlapPolicies) }),
     ...(recovery !== undefined && { recovery: parseRecovery(recovery, `${where}.recovery`) }),
     ...(catchUp !== undefined && { catchUp: checkWhole(catchUp, `${where}.catchUp`, 1, 100_000) }),
     ...(concurrency !== undefined && { concurrency: parseConcurrency(concurrency, `${where}.concurrency`) }),
     ...(rate !== undefined && { rate: parseRate(rate, `${where}.rate`) }),
-    ...(startWithin !== undefined && { startWithinMs: parseDuration(startWithin, `${where}.startWithin`) }),
+    ...(startWithin !== undefined && { startWithinMs: parseDuration(startWithin, `${where}.startWithin`, 1) }),
+    ...(retention !== undefined && {
+      retention: parseRetention(retention, `${where}.retention`, { ageMs: defaultAgeMs, count: null }),
+    }),
     ...(autoPause !== undefined && { autoPause: checkWhole(autoPause, `${where}.autoPause`, 1, 1_000_000) }),
   }
 }
@@ -168,10 +182,11 @@ export function cascade(...levels: readonly (SettingsDiff | null | undefined)[])
   return settings
 }
 
-/** What `settings` changes against the defaults, or null for nothing: this much is frozen with an occurrence at its first start. */
+/** The settings that differ from the defaults, or null for none. They are frozen with an occurrence at its first start. */
 export function differences(settings: Settings): SettingsDiff | null {
-  const { retry, ...rest } = settings
-  const own = changed(rest, defaultSettings)
+  // Retention is a matter of the record, not of the run.
+  const { retry, retention: _, ...rest } = settings
+  const own = changed(rest, defaultSettings as typeof rest)
   const ownRetry = changed(retry, defaultRetry)
   if (ownRetry) return { ...own, retry: ownRetry }
   return own

@@ -23,7 +23,7 @@ export function recoveries(turns: readonly TurnRecord[]): number {
   return turns.slice(since).filter((turn) => turn.end === 'lost' || turn.end === 'stale').length
 }
 
-/** Whether an attempt may have begun in a turn that has ended so. Of a lost turn nobody knows. */
+/** Whether an attempt may have begun in a turn with this end. A lost turn may have begun. */
 export function mayHaveBegun({ end, startedAt }: Pick<TurnRecord, 'end' | 'startedAt'>): boolean {
   return startedAt !== null || end === 'lost' || end === 'stale' || end === 'parked'
 }

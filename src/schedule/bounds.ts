@@ -6,7 +6,7 @@ import { type InstantInput, isoText, parseInstant } from '../time/instant.ts'
 import type { Zone } from '../time/zone.ts'
 import { type ExclusionInput, Exclusions } from './exclusion.ts'
 
-/** What every recurring schedule can be given beside its text. */
+/** The options of every recurring schedule beside its text. */
 export interface BoundsOptions {
   /** From when on instants count, inclusive. It filters and never shifts the phase, and is no run by itself. */
   readonly start?: InstantInput

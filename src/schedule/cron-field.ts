@@ -10,7 +10,7 @@ export interface CronField {
   readonly special?: 'day-of-month' | 'day-of-week'
 }
 
-/** What a field's text says. Bit n of a mask stands for the value `first` + n (values from 30 on: of `high`). */
+/** The values of a field. Bit n of a mask stands for the value `first` + n (values from 30 on: of `high`). */
 export interface FieldValues {
   low: number
   high: number

@@ -2,7 +2,7 @@ import { dayFromCivil, monthLength, weekdayOf } from '../time/civil.ts'
 
 /**
  * A parsed cron text: one bit per value that matches. Sixty values take two masks of thirty bits, which stay small
- * integers for the engine. What the text alone decides (is it an interval, are both day fields set) is in flags.
+ * integers for the engine. Flags hold facts that follow from the text alone (is it an interval, are both day fields set).
  */
 export interface CronPattern {
   /** Seconds 0–29 and 30–59. */

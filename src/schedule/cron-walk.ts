@@ -9,7 +9,7 @@ import type { CronPattern } from './cron-pattern.ts'
  * is pure arithmetic; only where one segment follows another can wall times be lost (gap) or come twice (overlap).
  */
 
-/** What happens to a matching wall time that is shown twice: the first pass counts, the second, or both. */
+/** The rule for a matching wall time that is shown twice: the first pass counts, the second, or both. */
 export const passes = { first: 1, second: 2, both: 3 } as const
 
 export interface WalkRules {
@@ -22,7 +22,7 @@ export interface WalkRules {
 // Real gaps and overlaps are at most a day long, and segments on record are longer than two.
 const farMs = 2 * dayMs
 // How far a search goes when gaps swallow one match after the other. The rarest date is 40 years away, and each turn of
-// a walk passes a segment or a swallowed date, so that this bounds the turns as well.
+// a walk passes a segment or a swallowed date, so this bounds the turns as well.
 const horizonMs = 45 * 366 * dayMs
 // The range of Date ends here.
 const lastInstant = 8.64e15

@@ -13,7 +13,7 @@ export interface CronOptions extends BoundsOptions {
   /** IANA name or `UTC`, the default. */
   readonly timezone?: string
   /**
-   * What becomes of wall times that a clock change skips. `run` (default): if the hour field does not cover all hours,
+   * The rule for wall times that a clock change skips. `run` (default): if the hour field does not cover all hours,
    * one instant at the end of the gap stands for all of them; otherwise, and with `skip`, they do not exist.
    */
   readonly skippedTime?: SkippedTime
@@ -44,7 +44,7 @@ export function cron(text: string, options: CronOptions = noOptions): CronSchedu
 export class CronSchedule extends InstantSet {
   readonly text: string
   readonly pattern: CronPattern
-  /** What holds at clock changes for this text, after `auto` has been decided. */
+  /** The rules at clock changes for this text, after `auto` has been decided. */
   readonly rules: CronRules
   readonly #zone: Zone
   readonly #options: CronOptions
@@ -113,7 +113,7 @@ interface CronRules extends WalkRules {
 
 const sharedRules: CronRules[] = []
 
-/** Equal rules are one object, so that a schedule pays one pointer for them. */
+/** Equal rules are one object, so a schedule pays one pointer for them. */
 function cronRules(pattern: CronPattern, options: CronOptions): CronRules {
   const skippedTime = options.skippedTime === undefined ? 'run' : checkChoice('skippedTime', options.skippedTime, skippedTimes)
   const repeatedTime =

@@ -16,7 +16,7 @@ export function describeCron(text: string): string {
 
 /**
  * The field with its values written out where cronstrue would be wrong: at a step that does not divide the field (it
- * starts anew each hour, so that "every 7 minutes" is not true), and at ranges and steps inside a list.
+ * starts anew each hour, so "every 7 minutes" is not true), and at ranges and steps inside a list.
  */
 function plainField(field: string, known: CronField): string {
   const items = field.split(',')

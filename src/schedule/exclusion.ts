@@ -7,7 +7,7 @@ import { isSchedule, nextMs, type Schedule } from './schedule.ts'
 import { zoneOf } from './schedule-zone.ts'
 
 /**
- * What can be left out of a schedule:
+ * An exclusion from a schedule:
  * a date `'2026-12-24'` on the schedule's own wall; a range `{ from, to }` of dates or instants, `to` exclusive;
  * a schedule as a calendar of holidays (also as `{ days: schedule }`), which takes out every date on which it has an
  * instant on its own wall; `{ instants: schedule }`, which takes out exactly its instants.

@@ -2,7 +2,7 @@ import { parseInstant } from '../time/instant.ts'
 import type { Bounds } from './bounds.ts'
 import type { MsSchedule, ScheduleJson } from './schedule.ts'
 
-/** What the built-in kinds share: a kind says which instants it has, this answers the queries within its bounds. */
+/** The shared part of the built-in kinds: a kind yields its instants, this class answers the queries within its bounds. */
 export abstract class InstantSet implements MsSchedule {
   abstract readonly kind: string
   /** Window, exclusions and spread; null when there are none, which is the common case. */

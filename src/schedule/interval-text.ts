@@ -4,7 +4,7 @@ import type { Zone } from '../time/zone.ts'
 import { averageMs, type CalendarDuration } from './calendar-duration.ts'
 import { checkText, invalidSchedule } from './invalid-schedule.ts'
 
-/** What an ISO 8601 duration or repeating interval says. Instants are epoch milliseconds. */
+/** A parsed ISO 8601 duration or repeating interval. Instants are epoch milliseconds. */
 export interface IntervalText {
   readonly duration: CalendarDuration
   /** The duration as it is written. */
@@ -61,7 +61,7 @@ function parseCount(repeat: string, refuse: Refuse): number {
 
 const durationPattern =
   /^P(?:(\d+)Y)?(?:(\d+)M)?(?:(\d+)W)?(?:(\d+)D)?(?:(T)(?:(\d+(?:[.,]\d+)?)H)?(?:(\d+(?:[.,]\d+)?)M)?(?:(\d+(?:[.,]\d+)?)S)?)?$/i
-// Nobody plans further ahead, and sums stay far inside what numbers hold exactly.
+// Far beyond real plans, and sums stay well inside the safe integers.
 const longestAmount = 1_000_000_000
 
 /** The units of `15m` or `1h30m`, in the order of `durationPattern`. */

@@ -21,7 +21,7 @@ const lastInstant = 8.64e15
 
 /**
  * The instants of an ISO 8601 repeating interval: `R/2026-01-31T00:00:00Z/P1M`, `R5/…` for five in all, or
- * `R/start/end`. The k-th is the start + k × the duration, so that nothing drifts: 31 January, 28 February, 31 March.
+ * `R/start/end`. The k-th is the start + k × the duration, so nothing drifts: 31 January, 28 February, 31 March.
  * A duration such as `15m`, `PT15M` or a number of milliseconds has no start, and neither has `R3/PT1H`: `next(t)` is t + the
  * duration, and a job counts from its creation. `R3/PT1H` runs a job three times: one, two and three hours after its creation.
  */
@@ -33,7 +33,7 @@ export function interval(period: DurationInput, options: IntervalOptions = {}): 
   return new IntervalSchedule({ text, timezone, zone, options, ...parseInterval(text, zone), bounds: parseBounds(options, zone) })
 }
 
-/** The schedule counted from `anchor` where it has no start of its own; any other schedule as it is. */
+/** The schedule counted from `anchor` if it has no start; any other schedule unchanged. */
 export function bind(schedule: Schedule, anchor: number): Schedule {
   const bindable = schedule as Schedule & { bind?: (anchor: number) => Schedule }
   return typeof bindable.bind === 'function' ? bindable.bind(anchor) : schedule
@@ -93,7 +93,7 @@ export class IntervalSchedule extends InstantSet {
     return this.bind(addTimes(before, this.#parts.duration, -1, this.#parts.zone)).previousMs(before)
   }
 
-  /** Without a start of its own it counts from `from`, which is not an instant of it. */
+  /** Without a start it counts from `from`, which is not an instant of it. */
   override *betweenMs(from: number, to: number): Generator<number, void, undefined> {
     yield* this.isAnchored ? super.betweenMs(from, to) : this.bind(from).betweenMs(from + 1, to)
   }

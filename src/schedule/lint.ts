@@ -72,7 +72,7 @@ function madeUp(schedule: CronSchedule, zone: Zone, end: number): LintWarning | 
   }
 }
 
-/** Not where every hour matches: then both passes only keep it regular, and nobody wonders. */
+/** No warning where every hour matches: then both passes only keep it regular. */
 function firesTwice(schedule: CronSchedule, zone: Zone, change: number, shift: number): LintWarning | null {
   if (schedule.pattern.hours === everyHour) return null
   const second = new Set(betweenMs(schedule, change, change + shift))

@@ -14,7 +14,7 @@ export interface PreviewRow {
   readonly offset: string
   /** Three letters, on the wall. */
   readonly weekday: string
-  /** What the clock does close to it, or null: see `ClockMark`. */
+  /** The clock change close to it, or null: see `ClockMark`. */
   readonly mark: ClockMark | null
 }
 
@@ -57,7 +57,7 @@ function markOf(zone: Zone, ms: number, isChanged: boolean): ClockMark | null {
 }
 
 /** `+05:30`; seconds only where there are some, as there were before 1972. */
-function offsetText(offset: number): string {
+export function offsetText(offset: number): string {
   const seconds = Math.abs(offset) / 1000
   const parts = [seconds / 3600, (seconds / 60) % 60, seconds % 60].map((part) => String(Math.floor(part)).padStart(2, '0'))
   return (offset < 0 ? '-' : '+') + (parts[2] === '00' ? parts.slice(0, 2) : parts).join(':')

@@ -18,7 +18,7 @@ const builtIn: Readonly<Record<string, Restore>> = {
 }
 const own = new Map<string, Restore>()
 
-/** The schedule that gave this JSON. A kind that nobody registered in this process is refused with `schedule.unknown`. */
+/** The schedule that gave this JSON. A kind that is not registered in this process is refused with `schedule.unknown`. */
 export function restoreSchedule(json: ScheduleJson): Schedule {
   const kind = json?.kind
   const restore = own.get(kind) ?? (Object.hasOwn(builtIn, String(kind)) ? builtIn[kind] : undefined)
@@ -30,7 +30,7 @@ export function restoreSchedule(json: ScheduleJson): Schedule {
   )
 }
 
-/** Makes an own kind of schedule readable: `restore` gets what the schedule's `toJSON()` gave. */
+/** Registers a custom kind of schedule: `restore` gets the output of the schedule's `toJSON()`. */
 export function registerSchedule(kind: string, restore: Restore): void {
   if (typeof kind !== 'string' || kind === '' || kind.length > 100 || Object.hasOwn(builtIn, kind)) {
     throw new PunctualError(

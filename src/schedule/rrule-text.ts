@@ -3,7 +3,7 @@ import { instantOfWall } from '../time/local-time.ts'
 import { type Zone, zoneNamed } from '../time/zone.ts'
 import { checkText, invalidSchedule } from './invalid-schedule.ts'
 
-/** RFC 5545 text, checked and with every date given its zone, so that the library behind it has nothing to guess. */
+/** RFC 5545 text, checked and with every date given its zone, so the library behind it has nothing to guess. */
 export interface RRuleText {
   /** `DTSTART`, `RRULE`, `RDATE` and `EXDATE` lines. */
   readonly lines: string
@@ -87,7 +87,7 @@ function dateOf(text: string, value: string, at: number, zone: Zone): number {
 
 type Numbers = [number, number, number, number, number, number, number]
 
-/** What the wall shows, even where a clock change skips it: the rule's later dates take their time of day from it. */
+/** The wall time, even where a clock change skips it: the rule's later dates take their time of day from it. */
 function wallOf(date: string): string {
   return date.includes('T') ? date.replace('Z', '') : `${date}T000000`
 }

@@ -92,7 +92,7 @@ function load<Name extends keyof Modules>(name: Name): Modules[Name] {
   try {
     return require(name)
   } catch (cause) {
-    // The same code as for a kind that nobody registered: this process cannot read the schedule, another may.
+    // The same code as for an unregistered kind: this process cannot read the schedule, another may.
     const message = 'rrule() needs the optional package rrule-temporal, which is not installed: npm install rrule-temporal'
     throw new PunctualError('schedule.unknown', message, { kind: 'rrule', package: 'rrule-temporal' }, { cause })
   }

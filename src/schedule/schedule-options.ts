@@ -1,6 +1,6 @@
 import { PunctualError } from '../errors.ts'
 
-/** Refuses an option that is not known, so that a misspelt one is not silently without effect. */
+/** Refuses an unknown option, so a misspelt one is not silently without effect. */
 export function checkOptions(factory: string, options: unknown, allowed: readonly string[]): void {
   if (options === undefined) return
   if (typeof options !== 'object' || options === null || Array.isArray(options)) {

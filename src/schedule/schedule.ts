@@ -2,7 +2,7 @@
 export type ScheduleJson = { readonly kind: string; readonly [property: string]: unknown }
 
 /**
- * A set of instants. Every query is a query on that set: nothing depends on when it is asked, on the process's
+ * A set of instants. Every query is a query on that set: nothing depends on the time of the call, on the process's
  * zone or on earlier runs. Schedules are immutable values.
  */
 export interface Schedule {
@@ -46,8 +46,8 @@ export function* betweenMs(schedule: Schedule, from: number, to: number): Genera
 }
 
 /**
- * Whether the schedule has no instant after `from`. Without `from` the whole set is asked for; with the current time also
- * a schedule whose window has passed, or whose wall time falls into a gap every year, is found.
+ * Whether the schedule has no instant after `from`. Without `from` the whole set counts; with the current time it also finds
+ * a schedule whose window has passed, or whose wall time falls into a gap every year.
  */
 export function neverFires(schedule: Schedule, from: number = firstInstant): boolean {
   return nextMs(schedule, from) === null

@@ -1,4 +1,4 @@
-/** 32 bits from a text: FNV-1a, then mixed so that similar texts land far apart. Stored values depend on it. */
+/** 32 bits from a text: FNV-1a, then mixed to spread similar texts. Stored values depend on it. */
 export function textHash(text: string): number {
   let hash = 0x811c_9dc5
   for (const byte of new TextEncoder().encode(text)) hash = Math.imul(hash ^ byte, 0x0100_0193)

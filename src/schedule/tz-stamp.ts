@@ -18,7 +18,7 @@ export function tzStamp(schedule: Schedule, at: number): string {
 
 /**
  * Whether this process should plan the schedule anew: its tz data is newer than the stamp's, and differs in the rules of
- * the schedule's own zones. Older data never acts, so that a mixed fleet does not plan back and forth.
+ * the schedule's own zones. Older data never acts, so a mixed fleet does not plan back and forth.
  */
 export function isStampOutdated(stamp: string, schedule: Schedule, tz: string = tzVersion()): boolean {
   return isNewerTz(tz, tzOfStamp(stamp)) && seesOtherwise(stamp, schedule)

@@ -26,7 +26,7 @@ export class UnionSchedule extends InstantSet {
     return 'union'
   }
 
-  /** Itself, when all parts have a start of their own. */
+  /** Itself, when all parts have a start. */
   bind(anchor: number): UnionSchedule {
     const bound = this.parts.map((part) => bind(part, anchor))
     return bound.every((part, i) => part === this.parts[i]) ? this : new UnionSchedule(bound)

@@ -6,7 +6,7 @@
 export const dayMs = 86_400_000
 
 const daysPer400Years = 146_097
-// Years are counted from 1 March, so that the leap day is the last day of its year; day 0 of that count is 0000-03-01.
+// Years are counted from 1 March, so the leap day is the last day of its year; day 0 of that count is 0000-03-01.
 const daysToMarchEra = 719_468
 
 /** The date of a day, packed into one integer: read it with `yearOf`, `monthOf` (1–12) and `dayOf` (1–31). */

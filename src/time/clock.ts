@@ -14,13 +14,17 @@ export interface Clock {
    * at each of these: it runs those that have come due just before it stops anyway.
    */
   poll(ms: number, fn: () => void): () => void
-  /** Calls `fn` once the current burst of work is done. This takes no time, so that no clock has to be advanced for it. */
+  /** Calls `fn` once the current burst of work is done. This takes no time, so a manual clock need not advance for it. */
   soon(fn: () => void): void
+  /**
+   * As `soon`, ahead of other callbacks of the event loop, which it keeps waiting for a millisecond at most. Default: `soon`.
+   */
+  tick?(fn: () => void): void
   /** A clock that is moved by hand does not move in the middle of this work, which is done outside of the process. */
   waitFor?(work: Promise<unknown>): void
   /** Calls user code. A clock that is moved by hand does not move while that code waits for real timers or real I/O. */
   run?<Value>(name: string, work: () => Value): Value
-  /** Resolves when nobody moves a clock that is moved by hand, and no user code makes progress: what waits for it waits in vain. */
+  /** Resolves when a manual clock does not move and no user code makes progress: a wait for this clock would never end. */
   stalled?(signal: AbortSignal): Promise<void>
 }
 
@@ -31,7 +35,7 @@ export const systemClock: Clock = {
   wall: () => Date.now(),
   mono: () => performance.now(),
   timer(ms, fn) {
-    // setTimeout fires at once beyond 2^31 - 1 ms, so that longer waits go in stages. It warns of a time that has passed.
+    // setTimeout fires at once beyond 2^31 - 1 ms, so longer waits go in stages. It warns of a time that has passed.
     let left = Math.max(0, ms)
     let handle: NodeJS.Timeout
     const stage = () => {
@@ -44,6 +48,28 @@ export const systemClock: Clock = {
   },
   poll: (ms, fn) => systemClock.timer(ms, fn),
   soon: (fn) => void setImmediate(fn),
+  tick(fn) {
+    const now = performance.now()
+    if (burstSince === null) {
+      burstSince = now
+      setImmediate(() => {
+        burstSince = null
+      })
+    }
+    if (now - burstSince < longestBurstMs) process.nextTick(fn)
+    else setImmediate(fn)
+  },
+}
+
+/** So long `tick` may keep the event loop from its other callbacks. */
+const longestBurstMs = 1
+/** The first `tick` since the event loop has gone round. */
+let burstSince: number | null = null
+
+/** Calls `fn` once the current burst of work is done. */
+export function tick(clock: Clock, fn: () => void): void {
+  if (clock.tick) clock.tick(fn)
+  else clock.soon(fn)
 }
 
 /** Milliseconds on a monotonic clock that all threads of the process share. */

@@ -6,7 +6,7 @@ export type InstantInput = Date | string
 
 const iso = /^(\d{4})-(\d{2})-(\d{2})T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:?\d{2})$/
 
-/** The instant as epoch milliseconds. A text must carry its offset, so that no process zone decides. */
+/** The instant as epoch milliseconds. A text must carry its offset, so the zone of the process never decides. */
 export function parseInstant(input: InstantInput, field = 'instant'): number {
   const ms = input instanceof Date ? input.getTime() : typeof input === 'string' ? textMs(input) : Number.NaN
   if (!Number.isNaN(ms)) return ms

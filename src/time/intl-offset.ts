@@ -1,7 +1,7 @@
 import { dayFromCivil, dayMs } from './civil.ts'
 
 /**
- * The offset of a zone in milliseconds, read from what Intl says the wall shows. A question takes microseconds, so that
+ * The offset of a zone in milliseconds, read from the wall time of Intl. A call takes microseconds, so
  * only tables are built from it. Throws a RangeError for a zone that Intl does not know.
  */
 export function intlOffset(zone: string): (ms: number) => number {

@@ -3,10 +3,10 @@ import type { Zone } from './zone.ts'
 
 /**
  * The instant at which the zone's wall shows `wall`. Shown twice: the first pass. Never shown: moved on by the
- * length of the gap, so that 02:30 becomes 03:30 (date arithmetic; cron has a rule of its own).
+ * length of the gap, so 02:30 becomes 03:30 (date arithmetic; cron has a different rule).
  */
 export function instantOfWall(zone: Zone, wall: number): number {
-  // Offsets stay within a day, so that these two lie on either side of every instant that could show `wall`.
+  // Offsets stay within a day, so these two lie on either side of every instant that could show `wall`.
   const before = zone.offsetAt(wall - dayMs)
   const after = zone.offsetAt(wall + dayMs)
   if (before === after || zone.offsetAt(wall - before) === before) return wall - before
