@@ -11,6 +11,10 @@ export interface OccurrenceFilter {
   /** Keeps `key` to keys of this kind. */
   readonly unique?: UniqueKind
   readonly entity?: string
+  /** Created by a handler of the occurrence with this id. */
+  readonly parent?: string
+  /** Dead work that died of this cause, see `causeOf`. With it, `states` is not looked at. */
+  readonly cause?: string
   /** First due at or after this instant. */
   readonly from?: number
   /** First due before this instant. */

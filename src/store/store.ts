@@ -6,7 +6,17 @@ import type { OccurrenceHistory, OccurrenceSummary } from '../model/occurrence.t
 import type { PauseRecord } from '../model/pause.ts'
 import type { Clock } from '../time/clock.ts'
 import type { Ability } from './abilities.ts'
-import type { Beat, BeatAnswer, NodesAnswer, PruneAnswer, PruneRequest, RescueAnswer, RescueRequest } from './messages/care.ts'
+import type { AuditAnswerTo, AuditQuery } from './messages/audit.ts'
+import type {
+  Beat,
+  BeatAnswer,
+  NodesAnswer,
+  NodesRequest,
+  PruneAnswer,
+  PruneRequest,
+  RescueAnswer,
+  RescueRequest,
+} from './messages/care.ts'
 import type {
   BacklogGroup,
   CancelAnswer,
@@ -23,20 +33,27 @@ import type {
   WriteAnswer,
 } from './messages/claim.ts'
 import type { CreateAnswer, CreateOptions, NewOccurrence } from './messages/create.ts'
+import type { DueLine, DueQuery, FigureAdd, FigureQuery, FigureRow } from './messages/figure.ts'
+import type { GateAnswerTo, GateRequest } from './messages/gate.ts'
 import type { Hints } from './messages/hint.ts'
 import type { JobPut, JobPutAnswer, JobQuery, PauseAnswer, PauseRequest } from './messages/job.ts'
 import type { JobPlan, PlanAnswer, PlanWork } from './messages/plan.ts'
-import type { JobCounts, RangeRecord } from './messages/read.ts'
+import type { CountsQuery, JobCounts, RangeRecord } from './messages/read.ts'
+import type { TokenRecord, TokenRequest } from './messages/token.ts'
 import type { OccurrenceFilter, Page } from './query.ts'
 
+export type * from './messages/audit.ts'
 export type * from './messages/care.ts'
 export type * from './messages/claim.ts'
 export type * from './messages/create.ts'
 export type * from './messages/due.ts'
+export type * from './messages/figure.ts'
+export type * from './messages/gate.ts'
 export type * from './messages/hint.ts'
 export type * from './messages/job.ts'
 export type * from './messages/plan.ts'
 export type * from './messages/read.ts'
+export type * from './messages/token.ts'
 export type * from './messages/transaction.ts'
 
 /** The contract of every store. */
@@ -46,7 +63,7 @@ export interface Store {
   /** The most occurrences that one claim or one settle may carry. */
   readonly batchLimit: number
   /** How another thread of the process opens the same data. Left out by stores that no other thread can open. */
-  readonly reopen?: Reopen
+  readonly reopen?: Reopen | undefined
   readonly hints: Hints
 
   /** Checks the schema, the clock and the durability, and makes the store usable. Repeating it is harmless. */
@@ -91,19 +108,31 @@ export interface Store {
   /** Moves one occurrence on a person's request: another time, another chance, or the end of a dead one. */
   move(request: MoveRequest): Promise<MoveAnswer>
 
+  /** Reserves the key of an effect, records or releases it, resolves an unknown outcome, or lists keys. */
+  gate<Request extends GateRequest>(request: Request): Promise<GateAnswerTo<Request>>
+
+  /** Rows of the audit, or the seals of its segments. `prune` seals what has been written since. */
+  listAudit<Query extends AuditQuery>(query: Query): Promise<AuditAnswerTo<Query>>
+
   beat(beat: Beat): Promise<BeatAnswer>
   /** Ends the turns of gone nodes and turns past their deadline, and puts the work back or buries it. Hands out hooks left behind. */
   rescue(request: RescueRequest): Promise<RescueAnswer>
-  /** Deletes ended occurrences past their time, at most `limit`; their ids stay taken as tombstones. Dead ones stay. Folds counts. */
+  /** Deletes ended occurrences past their time, at most `limit`; their ids stay taken as tombstones. Dead ones stay. Folds counts and figures. */
   prune(request: PruneRequest): Promise<PruneAnswer>
 
   get(which: Which): Promise<OccurrenceHistory | null>
   list(filter: OccurrenceFilter): Promise<Page<OccurrenceSummary>>
   /** Ranges of passed-over instants without records, the newest first. */
   listRanges(query: { tenant?: string; job?: string; limit: number }): Promise<readonly RangeRecord[]>
-  counts(query: { tenant?: string; job?: string }): Promise<JobCounts>
-  /** All nodes, the kinds of due work that none of them can run, and whether a rescue is due. */
-  nodes(): Promise<NodesAnswer>
+  counts(query: CountsQuery): Promise<JobCounts>
+  /** Live work that may be claimed, in the order in which it is due. Work that waits for a key, a pause or the planner is left out. */
+  dues(query: DueQuery): Promise<readonly DueLine[]>
+  /** Figures of a span, the newest first; several rows may cover the same span. Or adds what a node has counted, and returns none. */
+  figures(request: FigureQuery | FigureAdd): Promise<readonly FigureRow[]>
+  /** Stores, finds or deletes tokens of the HTTP interface. The answer: those that were found, stored or deleted. */
+  tokens(request: TokenRequest): Promise<readonly TokenRecord[]>
+  /** All nodes, the kinds of due work that none of them can run, and whether a rescue is due. `drain` marks nodes first. */
+  nodes(request?: NodesRequest): Promise<NodesAnswer>
 }
 
 /** The factory of a store and its arguments, all of which can be sent to a thread. */

@@ -1,33 +1,42 @@
+import type { TurnRecord } from '../../model/occurrence.ts'
+import { mayHaveBegun } from '../../model/turn.ts'
 import { isStranded } from '../rules/verdict.ts'
 import type { Beat, BeatAnswer, CancelNotice, NodeRecord } from '../store.ts'
 import { unended } from './claim.ts'
+import type { Entry } from './entry.ts'
 import { planSoon } from './plan.ts'
-import { type Claim, jobKey, type State } from './state.ts'
+import { jobKey } from './runs.ts'
+import type { Claim, State } from './state.ts'
 
 export function beat(state: State, { node, claims, inFlight, long, phase }: Beat): BeatAnswer {
   const { now } = state
   const known = state.nodes.get(node.boot)
-  if (!known && phase !== 'join') return { now, aliveSince: state.aliveSince, known: false, lost: claims, cancels: [] }
+  if (!known && phase !== 'join')
+    return { now, aliveSince: state.aliveSince, known: false, lost: claims, cancels: [], isDraining: false, over: [] }
   if (known && phase === 'pulse') {
     state.lastAliveAt = now
     state.putNode({ ...known, beatAt: now, beats: known.beats + 1 })
-    return { now, aliveSince: state.aliveSince, known: true, lost: [], cancels: [] }
+    return { now, aliveSince: state.aliveSince, known: true, lost: [], cancels: [], isDraining: known.isDraining, over: [] }
   }
   const isAlive = [...state.nodes.values()].some((other) => other.beatAt + other.ttlMs >= now)
   if (!isAlive) noteBreak(state, now)
   const own = [...state.claims.values()].filter((claim) => claim.node === node.boot)
   for (const claim of own) if (!claims.includes(claim.id) && !inFlight.includes(claim.id)) release(state, claim)
+  const over: { ref: number; turn: number }[] = []
   for (const { ref, turn, startedAt, deadlineAt } of long) {
     const entry = state.entries.get(ref)
     if (entry?.place === 'claimed' && entry.turn === turn) entry.start = { turn, startedAt, deadlineAt }
+    else over.push({ ref, turn })
   }
   const lost = claims.filter((id) => state.claims.get(id)?.node !== node.boot)
   const running = own.reduce((sum, claim) => sum + unended(state, claim).length, 0)
-  const record: NodeRecord = { ...node, startedAt: known?.startedAt ?? now, beatAt: now, beats: (known?.beats ?? 0) + 1, running }
+  const isDraining = node.isDraining || known?.isDraining === true
+  const count = { startedAt: known?.startedAt ?? now, beatAt: now, beats: (known?.beats ?? 0) + 1, running }
+  const record: NodeRecord = { ...node, isDraining, ...count }
   state.lastAliveAt = now
   if (phase === 'leave' && running === 0) state.removeNode(node.boot)
   else state.putNode(record)
-  return { now, aliveSince: state.aliveSince, known: true, lost, cancels: cancelNotices(state, own) }
+  return { now, aliveSince: state.aliveSince, known: true, lost, cancels: cancelNotices(state, own), isDraining, over }
 }
 
 /** No node was there until now: planned work that came due meanwhile waits for the planner. */
@@ -43,21 +52,23 @@ function noteBreak(state: State, now: number): void {
 
 /** A claim whose answer never reached its node: nothing of it was started. */
 function release(state: State, claim: Claim): void {
-  const { now } = state
-  for (const entry of unended(state, claim)) {
-    const { node } = claim
-    if (entry.cancel) {
-      state.endTurn(entry, entry.endRow('canceled', now, { node, reason: entry.cancel.reason }))
-      if (entry.record.isHooked) state.noteEnd(entry)
-    } else {
-      const end = entry.endRow('released', now, { node })
-      const dueAt = entry.hasBegun ? now : entry.dueAt
-      state.endTurn(entry, end)
-      state.nextTurn(entry, end, dueAt)
-      state.hint({ kind: 'due', at: dueAt })
-    }
-  }
+  for (const entry of unended(state, claim)) giveBack(state, entry, { node: claim.node })
   state.claims.delete(claim.id)
+}
+
+/** Ends the turn of running work in the place of its node, and puts it back for its next one. */
+export function giveBack(state: State, entry: Entry, end: Pick<TurnRecord, 'node'> & Partial<TurnRecord>): void {
+  const { now } = state
+  if (entry.cancel) {
+    state.endTurn(entry, entry.endRow('canceled', now, { ...end, reason: entry.cancel.reason }))
+    if (entry.record.isHooked) state.noteEnd(entry)
+    return
+  }
+  const row = entry.endRow('released', now, end)
+  const dueAt = entry.hasBegun || mayHaveBegun(row) ? now : entry.dueAt
+  state.endTurn(entry, row)
+  state.nextTurn(entry, row, dueAt)
+  state.hint({ kind: 'due', at: dueAt })
 }
 
 function cancelNotices(state: State, own: readonly Claim[]): CancelNotice[] {

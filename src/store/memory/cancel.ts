@@ -1,17 +1,34 @@
+import { occurrenceAudit } from '../rules/audit.ts'
 import type { CancelAnswer, CancelRequest } from '../store.ts'
-import type { Entry } from './entry.ts'
+import { appendAudit } from './audit.ts'
+import { audited, type Entry } from './entry.ts'
 import { find } from './find.ts'
 import type { State } from './state.ts'
 
-export function cancel(state: State, { which, reason }: CancelRequest): readonly CancelAnswer[] {
+export function cancel(state: State, { which, reason, audit, children = false }: CancelRequest): readonly CancelAnswer[] {
   const found = 'entity' in which ? ofEntity(state, which) : [find(state, which)].filter((entry) => entry !== null)
-  return found.map((entry) => ({ id: entry.id, outcome: cancelOne(state, entry, reason) }))
+  const all = children ? withDescendants(state, found) : found
+  return all.map((entry) => {
+    const before = audited(entry)
+    const outcome = cancelOne(state, entry, reason)
+    appendAudit(state, occurrenceAudit(audit, before, audited(entry)))
+    return { id: entry.id, outcome }
+  })
 }
 
 function ofEntity(state: State, { tenant, job, entity }: { tenant: string; job: string; entity: string }): Entry[] {
   return [...state.entries.values()].filter(
     ({ record, place }) => record.tenant === tenant && record.job === job && record.entity === entity && place !== 'ended',
   )
+}
+
+/** The entries, and all below them that have not ended, in the order of their creation. */
+function withDescendants(state: State, roots: readonly Entry[]): Entry[] {
+  const entries = [...state.entries.values()]
+  const byParent = Map.groupBy(entries, ({ record }) => record.parent)
+  const tree = new Set(roots)
+  for (const entry of tree) for (const child of byParent.get(entry.id) ?? []) tree.add(child)
+  return [...tree].filter((entry) => roots.includes(entry) || entry.place !== 'ended').sort((a, b) => a.ref - b.ref)
 }
 
 function cancelOne(state: State, entry: Entry, reason: string | null): CancelAnswer['outcome'] {

@@ -1,5 +1,6 @@
-import type { AttemptRecord } from '../../model/occurrence.ts'
+import type { AttemptLog, AttemptRecord } from '../../model/occurrence.ts'
 import type { CheckpointItem, MemberWrite, WriteAnswer } from '../store.ts'
+import { appendAudit } from './audit.ts'
 import type { Entry } from './entry.ts'
 import type { State } from './state.ts'
 
@@ -8,7 +9,9 @@ export function checkpoint(state: State, items: readonly CheckpointItem[]): read
     const entry = owned(state, item)
     if (!entry) return 'lost'
     addAttempts(entry, item.attempts)
+    appendAudit(state, ...(item.events ?? []))
     if (item.progress) entry.progress = item.progress
+    putLogs(entry, item.logs)
     if (item.start) entry.start = { turn: entry.turn, ...item.start }
     return 'ok'
   })
@@ -24,4 +27,11 @@ export function owned(state: State, { claim, member: { ref, turn } }: MemberWrit
 export function addAttempts(entry: Entry, attempts: readonly AttemptRecord[]): void {
   for (const attempt of attempts)
     if (!entry.attempts.some(({ task, n }) => task === attempt.task && n === attempt.n)) entry.attempts.push(attempt)
+}
+
+export function putLogs({ logs }: Entry, given: readonly AttemptLog[] = []): void {
+  for (const log of given) {
+    const at = logs.findIndex(({ turn, task, n }) => turn === log.turn && task === log.task && n === log.n)
+    logs.splice(at === -1 ? logs.length : at, 1, log)
+  }
 }

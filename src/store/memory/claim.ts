@@ -8,7 +8,8 @@ import type { ClaimAnswer, ClaimMember, ClaimPick, ClaimRequest, PassedOccurrenc
 import { MemoryDoor } from './claim/door.ts'
 import type { Entry } from './entry.ts'
 import { nextDue, nextDueAfter } from './peek.ts'
-import { type Claim, jobKey, type State } from './state.ts'
+import { jobKey } from './runs.ts'
+import type { Claim, State } from './state.ts'
 
 export function claim(state: State, request: ClaimRequest): ClaimAnswer {
   const { id, token, node } = request
@@ -82,7 +83,7 @@ function answer(
   }
 }
 
-/** Writes, and claims in the same commit if a claim is asked for. Hints at due work are sent only if the claim has left some. */
+/** Writes, and claims in the same commit if the request has a claim. Sends hints of due work only if the claim has left some. */
 export function writeAndClaim<Answer>(
   state: State,
   request: ClaimRequest | undefined,
@@ -111,7 +112,7 @@ function member(state: State, entry: Entry): ClaimMember {
     dueAt,
     recoveries: recoveries(turns),
     jobSettings: specOf(state, record)?.settings ?? null,
-    lastRunAt: state.lastRuns.get(jobKey(record.tenant, record.job)) ?? null,
+    lastRunAt: state.runs.lastOf(record),
     turns: [...turns],
     attempts: [...attempts],
   }

@@ -1,35 +1,57 @@
 import { type JobSpec, versionAt } from '../../model/job.ts'
-import { changeOf, conflictAnswer, freesKey, idAfter, isRemembered } from '../rules/conflict.ts'
+import { createAudits, isChange } from '../rules/audit.ts'
+import {
+  changedDue,
+  changeOf,
+  conflictAnswer,
+  type Existing,
+  givesWay,
+  idAfter,
+  isThrottled,
+  keyVersionAfter,
+  type PacedWork,
+  takesKey,
+} from '../rules/conflict.ts'
 import { draftCreated, ownJobOf, versionFor } from '../rules/draft.ts'
-import type { CreateAnswer, CreatedRow, CreateOptions, NewOccurrence } from '../store.ts'
+import { isPassedOver } from '../rules/tombstone.ts'
+import type { CreateAnswer, CreatedRow, CreateOptions, MemberWrite, NewOccurrence } from '../store.ts'
+import { appendAudit } from './audit.ts'
+import { owned } from './checkpoint.ts'
 import { writeAndClaim } from './claim.ts'
 import type { Entry } from './entry.ts'
-import { jobKey, keyOf, type State } from './state.ts'
+import { jobKey } from './runs.ts'
+import { keyOf, type State } from './state.ts'
 
 export function create(state: State, rows: readonly NewOccurrence[], options: CreateOptions = {}): CreateAnswer {
   const [answers, claimed] = writeAndClaim(state, options.claim, () => createAll(state, rows))
+  appendAudit(state, ...createAudits(options.audit, rows, answers))
   return { rows: answers, claimed }
 }
 
 function createAll(state: State, rows: readonly NewOccurrence[]): readonly CreatedRow[] {
   let earliest = Number.POSITIVE_INFINITY
   const answers = rows.map((row) => {
-    const dueAt = state.dueAt(row.due)
-    const answer = createOne(state, row, dueAt)
-    if (answer.outcome !== 'existing' && answer.outcome !== 'tombstoned') earliest = Math.min(earliest, dueAt)
+    const [answer, dueAt] = createOne(state, row, state.dueAt(row.due))
+    if (isChange(answer.outcome)) earliest = Math.min(earliest, dueAt)
     return answer
   })
   if (earliest < Number.POSITIVE_INFINITY) state.hint({ kind: 'due', at: earliest })
   return answers
 }
 
-function createOne(state: State, row: NewOccurrence, dueAt: number): CreatedRow {
+function createOne(state: State, row: NewOccurrence, dueAt: number): readonly [answer: CreatedRow, dueAt: number] {
+  if (row.maker && !mayMake(state, row.maker)) return [{ id: row.id, outcome: 'refused', state: null, differs: false }, dueAt]
   const [id, existing] = idFor(state, row)
   if (existing) return resolve(state, existing, row, dueAt)
-  if (state.tombstones.has(id)) return { id, outcome: 'tombstoned', state: null, differs: false }
+  if (state.tombstones.has(id)) return [{ id, outcome: 'tombstoned', state: null, differs: false }, dueAt]
   const version = versionFor(row, state.versions.get(jobKey(row.tenant, row.job)), state.now)
   state.add(draftCreated({ ...row, id }, { version, spec: specFor(state, row, version), dueAt, now: state.now }), dueAt)
-  return { id, outcome: 'created', state: 'pending', differs: false }
+  return [{ id, outcome: 'created', state: 'pending', differs: false }, dueAt]
+}
+
+/** Whether the turn goes on and no cancel of it was requested. */
+function mayMake(state: State, maker: MemberWrite): boolean {
+  return owned(state, maker)?.cancel === null
 }
 
 /** The id of the row, and the occurrence that has it or its live key. */
@@ -37,10 +59,22 @@ function idFor(state: State, row: NewOccurrence): readonly [id: string, existing
   for (let canceled = 0; ; canceled++) {
     const id = idAfter(row, canceled)
     const existing = state.byId.get(id)
-    if (existing && isRemembered(row) && freesKey(existing)) continue
-    const live = !existing && row.key !== null && row.unique === 'live' ? state.liveKeys.get(keyOf(row)) : undefined
-    return [id, existing ?? live]
+    const tombstone = state.tombstones.get(id)
+    if (existing ? givesWay(existingOf(existing), row) : tombstone && isPassedOver(tombstone, row)) continue
+    return [id, existing ?? (row.key !== null && row.unique === 'live' ? ofLiveKey(state, row) : undefined)]
   }
+}
+
+/** The occurrence that keeps a row from its live key. */
+function ofLiveKey(state: State, row: NewOccurrence): Entry | undefined {
+  const newest = state.byKey.get(keyOf(row))?.at(-1)
+  if (newest && isThrottled(pacedWork(newest), row, state.now)) return newest
+  const holder = state.liveKeys.get(keyOf(row))
+  return holder && takesKey(pacedWork(holder), row, state.now) ? undefined : holder
+}
+
+function pacedWork({ id, state, hasBegun, record: { createdAt } }: Entry): PacedWork {
+  return { id, state, hasBegun, createdAt }
 }
 
 /** The job's spec of this version; for a job that the tenant lacks, the current spec of the definition's own job. */
@@ -52,11 +86,17 @@ function specFor(state: State, row: NewOccurrence, version: number): JobSpec | u
   return own && versionAt(own, state.now).spec
 }
 
-function resolve(state: State, entry: Entry, row: NewOccurrence, dueAt: number): CreatedRow {
-  const { id, state: standing, hasBegun, record } = entry
-  const existing = { id, state: standing, hasBegun, payload: record.payload }
+function resolve(state: State, entry: Entry, row: NewOccurrence, wanted: number): readonly [answer: CreatedRow, dueAt: number] {
+  const { record } = entry
+  const existing = existingOf(entry)
   const change = changeOf(existing, row)
+  const dueAt = changedDue(row, record.createdAt, wanted)
   const replaced = change === 'replace' && { payload: row.payload, priority: row.priority }
-  if (change) state.reschedule(entry, dueAt, { ...record, scheduledAt: dueAt, ...replaced })
-  return conflictAnswer(existing, row)
+  const version = keyVersionAfter(record.keyVersion, row)
+  if (change) state.reschedule(entry, dueAt, { ...record, scheduledAt: dueAt, ...replaced, ...version })
+  return [conflictAnswer(existing, row), dueAt]
+}
+
+function existingOf({ id, state, hasBegun, record }: Entry): Existing {
+  return { id, state, hasBegun, payload: record.payload, keyVersion: record.keyVersion }
 }

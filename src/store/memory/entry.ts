@@ -1,8 +1,15 @@
 import { type OccurrenceState, stateAfter } from '../../model/lifecycle.ts'
 import type { Limit } from '../../model/limit.ts'
-import type { AttemptRecord, OccurrenceRecord, Progress, TurnRecord, WaitRecord } from '../../model/occurrence.ts'
+import type { AttemptLog, AttemptRecord, OccurrenceRecord, Progress, TurnRecord, WaitRecord } from '../../model/occurrence.ts'
 import { bareEnd } from '../../model/turn.ts'
+import type { AuditedOccurrence } from '../rules/audit.ts'
 import type { AtDoor } from '../rules/door.ts'
+
+/** The entry as the audit shows it. A cancel of running work is a request: it shows as `canceling`. */
+export function audited({ id, tenant, job, state, dueAt, place, cancel }: Entry): AuditedOccurrence {
+  const shown = state === 'running' && cancel ? 'canceling' : state
+  return { id, tenant, job, state: shown, dueAt: place === 'ready' || place === 'waiting' ? dueAt : 0 }
+}
 
 /** An occurrence with its live place and its history. */
 export class Entry implements AtDoor {
@@ -22,9 +29,12 @@ export class Entry implements AtDoor {
   start: { readonly turn: number; readonly startedAt: number; readonly deadlineAt: number } | null = null
   /** A cancel was asked for while it ran. */
   cancel: { readonly reason: string | null } | null = null
+  /** The cause of death, while it is dead. */
+  cause: string | null = null
   readonly turns: TurnRecord[] = []
   readonly attempts: AttemptRecord[] = []
   progress: Progress | null = null
+  readonly logs: AttemptLog[] = []
 
   constructor(ref: number, record: OccurrenceRecord, dueAt: number) {
     this.ref = ref

@@ -1,4 +1,4 @@
-import type { OccurrenceHistory, WaitRecord } from '../../model/occurrence.ts'
+import type { AttemptLog, OccurrenceHistory, WaitRecord } from '../../model/occurrence.ts'
 import type { Which } from '../store.ts'
 import type { Entry } from './entry.ts'
 import { find } from './find.ts'
@@ -7,7 +7,7 @@ import type { State } from './state.ts'
 export function get(state: State, which: Which): OccurrenceHistory | null {
   const entry = find(state, which)
   if (!entry) return null
-  const { record, dueAt, turns, attempts, progress } = entry
+  const { record, dueAt, turns, attempts, progress, logs } = entry
   return {
     record,
     state: entry.state,
@@ -17,9 +17,14 @@ export function get(state: State, which: Which): OccurrenceHistory | null {
     turns: [...turns],
     attempts: [...attempts],
     progress,
+    logs: logs.toSorted(byTry),
     wait: waitOf(state, entry),
     blockers: blockers(state, entry),
   }
+}
+
+function byTry(one: AttemptLog, other: AttemptLog): number {
+  return one.turn - other.turn || (one.task < other.task ? -1 : one.task > other.task ? 1 : one.n - other.n)
 }
 
 /** A rate says when its next slot is free. */

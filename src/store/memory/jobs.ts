@@ -1,11 +1,16 @@
 import type { JobRecord, VersionRecord } from '../../model/job.ts'
+import { putAudit } from '../rules/audit.ts'
 import { isWithdrawn, putJobRule } from '../rules/put-job.ts'
 import type { JobPut, JobPutAnswer, JobQuery } from '../store.ts'
-import { jobKey, type State } from './state.ts'
+import { appendAudit } from './audit.ts'
+import { jobKey } from './runs.ts'
+import type { State } from './state.ts'
 
 export function putJob(state: State, put: JobPut): JobPutAnswer {
   const key = jobKey(put.tenant, put.name)
-  const { outcome, job, version } = putJobRule(state.jobs.get(key) ?? null, put, state.now)
+  const known = state.jobs.get(key) ?? null
+  const { outcome, job, version } = putJobRule(known, put, state.now, state.lastVersions.get(key))
+  appendAudit(state, putAudit(known, put, { outcome, job }))
   if (job && outcome !== 'conflict') state.jobs.set(key, job)
   if (version) {
     state.versions.set(key, [...(state.versions.get(key) ?? []), version])

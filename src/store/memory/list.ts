@@ -1,5 +1,6 @@
 import type { OccurrenceSummary } from '../../model/occurrence.ts'
 import { decodeCursor, encodeCursor, type OccurrenceFilter, type Page } from '../query.ts'
+import { summaryOf } from '../rules/summary.ts'
 import type { RangeRecord } from '../store.ts'
 import { isAsked } from './counts.ts'
 import type { Entry } from './entry.ts'
@@ -15,41 +16,25 @@ export function list(state: State, filter: OccurrenceFilter): Page<OccurrenceSum
   return { items: page.map(summary), cursor: last && matching.length > page.length ? encodeCursor(last.ref) : null }
 }
 
-function matches(entry: Entry, { tenant, job, states, key, unique, entity, from, to }: OccurrenceFilter): boolean {
+function matches(entry: Entry, { tenant, job, states, key, unique, entity, parent, cause, from, to }: OccurrenceFilter): boolean {
   const { record } = entry
   return (
     (tenant === undefined || record.tenant === tenant) &&
     (job === undefined || record.job === job) &&
-    (states === undefined || states.includes(entry.state)) &&
+    (states === undefined || cause !== undefined || states.includes(entry.state)) &&
     (key === undefined || record.key === key) &&
     (unique === undefined || record.unique === unique) &&
     (entity === undefined || record.entity === entity) &&
+    (parent === undefined || record.parent === parent) &&
+    (cause === undefined || entry.cause === cause) &&
     (from === undefined || record.scheduledAt >= from) &&
     (to === undefined || record.scheduledAt < to)
   )
 }
 
 function summary(entry: Entry): OccurrenceSummary {
-  const { id, tenant, job, key, unique, entity, source, scheduledAt, createdAt } = entry.record
-  const last = entry.turns.at(-1)
-  const ended = entry.place === 'ended'
-  return {
-    id,
-    tenant,
-    job,
-    key,
-    unique,
-    entity,
-    source,
-    state: entry.state,
-    turn: entry.turn,
-    scheduledAt,
-    dueAt: entry.dueAt,
-    createdAt,
-    startedAt: last?.startedAt ?? null,
-    endedAt: ended ? (last?.endedAt ?? null) : null,
-    error: last?.error ?? null,
-  }
+  const { record, state, turn, dueAt, turns, cause } = entry
+  return summaryOf({ record, state, turn, dueAt, last: turns.at(-1), cause })
 }
 
 export function listRanges(

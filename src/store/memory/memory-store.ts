@@ -1,34 +1,15 @@
 // The reference store: the rules on plain maps, each verb in its plainest form, against which the others are compared.
 import type { Ability } from '../abilities.ts'
-import type { OccurrenceFilter } from '../query.ts'
-import type {
-  Beat,
-  CancelRequest,
-  CheckpointItem,
-  ClaimRequest,
-  CreateOptions,
-  Hint,
-  Hints,
-  JobPlan,
-  JobPut,
-  JobQuery,
-  MoveRequest,
-  NewOccurrence,
-  PauseRequest,
-  PruneRequest,
-  RescueRequest,
-  SettleItem,
-  SettleOptions,
-  Store,
-  StoreEnv,
-  Which,
-} from '../store.ts'
+import type { AuditAnswerTo, AuditQuery, GateAnswerTo, GateRequest, Hint, Hints, Store, StoreEnv } from '../store.ts'
+import { listAudit } from './audit.ts'
 import { beat } from './beat.ts'
 import { cancel } from './cancel.ts'
 import { checkpoint } from './checkpoint.ts'
 import { claim } from './claim.ts'
 import { counts } from './counts.ts'
 import { create } from './create.ts'
+import { dues, figures } from './figures.ts'
+import { gate } from './gate.ts'
 import { get } from './get.ts'
 import { putJob, readJobs, readVersions } from './jobs.ts'
 import { list, listRanges } from './list.ts'
@@ -41,6 +22,7 @@ import { prune } from './prune.ts'
 import { rescue } from './rescue.ts'
 import { settle } from './settle.ts'
 import { State } from './state.ts'
+import { tokens } from './tokens.ts'
 
 export class MemoryStore implements Store {
   readonly name = 'memory'
@@ -62,73 +44,41 @@ export class MemoryStore implements Store {
   }
   async close() {}
 
-  async putJob(put: JobPut) {
-    return putJob(this.#state, put)
+  readonly putJob = this.#verb(putJob)
+  readonly readJobs = this.#verb(readJobs)
+  readonly readVersions = this.#verb(readVersions)
+  readonly pause = this.#verb(pause)
+  readonly readPauses = this.#verb(readPauses)
+  readonly jobsToPlan = this.#verb(jobsToPlan)
+  readonly plan = this.#verb(plan)
+  readonly create = this.#verb(create)
+  readonly peek = this.#verb(peek)
+  readonly backlog = this.#verb(backlog)
+  readonly claim = this.#verb(claim)
+  readonly checkpoint = this.#verb(checkpoint)
+  readonly settle = this.#verb(settle)
+  readonly cancel = this.#verb(cancel)
+  readonly move = this.#verb(move)
+  async gate<Request extends GateRequest>(request: Request) {
+    return gate(this.#state, request) as GateAnswerTo<Request>
   }
-  async readJobs(query: JobQuery) {
-    return readJobs(this.#state, query)
+  async listAudit<Query extends AuditQuery>(query: Query) {
+    return listAudit(this.#state, query) as AuditAnswerTo<Query>
   }
-  async readVersions(query: { tenant: string; name: string }) {
-    return readVersions(this.#state, query)
-  }
-  async pause(request: PauseRequest) {
-    return pause(this.#state, request)
-  }
-  async readPauses(query: { since?: number }) {
-    return readPauses(this.#state, query)
-  }
-  async jobsToPlan(query: { horizonMs: number; limit: number }) {
-    return jobsToPlan(this.#state, query)
-  }
-  async plan(plans: readonly JobPlan[]) {
-    return plan(this.#state, plans)
-  }
-  async create(rows: readonly NewOccurrence[], options?: CreateOptions) {
-    return create(this.#state, rows, options)
-  }
-  async peek(query: { kinds: readonly string[] }) {
-    return peek(this.#state, query)
-  }
-  async backlog(query: { kinds: readonly string[] }) {
-    return backlog(this.#state, query)
-  }
-  async claim(request: ClaimRequest) {
-    return claim(this.#state, request)
-  }
-  async checkpoint(items: readonly CheckpointItem[]) {
-    return checkpoint(this.#state, items)
-  }
-  async settle(items: readonly SettleItem[], options?: SettleOptions) {
-    return settle(this.#state, items, options)
-  }
-  async cancel(request: CancelRequest) {
-    return cancel(this.#state, request)
-  }
-  async move(request: MoveRequest) {
-    return move(this.#state, request)
-  }
-  async beat(one: Beat) {
-    return beat(this.#state, one)
-  }
-  async rescue(request: RescueRequest) {
-    return rescue(this.#state, request)
-  }
-  async prune(request: PruneRequest) {
-    return prune(this.#state, request)
-  }
-  async get(which: Which) {
-    return get(this.#state, which)
-  }
-  async list(filter: OccurrenceFilter) {
-    return list(this.#state, filter)
-  }
-  async listRanges(query: { tenant?: string; job?: string; limit: number }) {
-    return listRanges(this.#state, query)
-  }
-  async counts(query: { tenant?: string; job?: string }) {
-    return counts(this.#state, query)
-  }
-  async nodes() {
-    return nodes(this.#state)
+  readonly beat = this.#verb(beat)
+  readonly rescue = this.#verb(rescue)
+  readonly prune = this.#verb(prune)
+  readonly get = this.#verb(get)
+  readonly list = this.#verb(list)
+  readonly listRanges = this.#verb(listRanges)
+  readonly counts = this.#verb(counts)
+  readonly dues = this.#verb(dues)
+  readonly figures = this.#verb(figures)
+  readonly tokens = this.#verb(tokens)
+  readonly nodes = this.#verb(nodes)
+
+  /** A verb by its function on the state. What it throws becomes a rejection. */
+  #verb<Given extends unknown[], Answer>(act: (state: State, ...given: Given) => Answer): (...given: Given) => Promise<Answer> {
+    return async (...given) => act(this.#state, ...given)
   }
 }

@@ -1,7 +1,12 @@
-import type { NodesAnswer } from '../store.ts'
+import { drainAudit } from '../rules/audit.ts'
+import type { NodesAnswer, NodesRequest } from '../store.ts'
+import { appendAudit } from './audit.ts'
 import type { State } from './state.ts'
 
-export function nodes({ now, nodes, served, ready, arrivals }: State): NodesAnswer {
+export function nodes(state: State, { drain }: NodesRequest = {}): NodesAnswer {
+  if (drain) markDraining(state, drain)
+  const { now, nodes, ready, arrivals } = state
+  const served = new Set([...nodes.values()].flatMap(({ kinds, isDraining }) => (isDraining ? [] : kinds)))
   const due = new Set([...ready.kindsDue(now), ...arrivals.kindsDue(now)])
   return {
     now,
@@ -10,4 +15,14 @@ export function nodes({ now, nodes, served, ready, arrivals }: State): NodesAnsw
     // To find out would take as long as the rescue.
     isRescueDue: true,
   }
+}
+
+function markDraining(state: State, { node: wanted, audit }: NonNullable<NodesRequest['drain']>): void {
+  const marked = [...state.nodes.values()].filter(({ boot, name, isDraining }) => !isDraining && [boot, name].includes(wanted))
+  for (const node of marked) {
+    state.putNode({ ...node, isDraining: true })
+    state.hint({ kind: 'cancel', node: node.boot })
+  }
+  const boots = marked.map(({ boot }) => boot)
+  appendAudit(state, drainAudit(audit, wanted, boots))
 }

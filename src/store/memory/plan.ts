@@ -2,9 +2,11 @@ import { type JobRecord, versionAt } from '../../model/job.ts'
 import { inDoorOrder } from '../../model/limit.ts'
 import { covers } from '../../model/pause.ts'
 import { draftPlanned } from '../rules/draft.ts'
+import { rangeMessage } from '../rules/message.ts'
 import type { JobPlan, PlanAnswer, PlanCandidate, PlannedOccurrence, PlanWork } from '../store.ts'
 import type { Entry } from './entry.ts'
-import { jobKey, type State } from './state.ts'
+import { jobKey } from './runs.ts'
+import type { State } from './state.ts'
 
 export function jobsToPlan(state: State, { horizonMs, limit }: { horizonMs: number; limit: number }): PlanWork {
   const { now, aliveSince, pauseRevision } = state
@@ -42,8 +44,10 @@ function planJob(state: State, plan: JobPlan): PlanAnswer {
   state.jobs.set(key, { ...job, cursor: plan.through, nextAt: plan.nextAt, tz: plan.tz })
   const created = plan.rows.filter((row) => addPlanned(state, job, row)).length
   const recordedAt = state.now
-  for (const range of plan.ranges)
+  for (const range of plan.ranges) {
     state.ranges.push({ ...range, tenant: job.tenant, job: job.name, version: plan.version, recordedAt })
+    state.tell(rangeMessage(job.spec.publish, job, range, recordedAt))
+  }
   for (const entry of stranded(state, job.tenant, job.name)) decide(state, entry, plan)
   // Instants that the plan does not know of must not wait for the next one.
   if (stranded(state, job.tenant, job.name).length > 0) planSoon(state, key)

@@ -1,6 +1,6 @@
 import { endToWrite, goesOn, isSameEnd, nextTurnDue } from '../rules/settle.ts'
 import type { SettleAnswer, SettleItem, SettleOptions, WriteAnswer } from '../store.ts'
-import { addAttempts, owned } from './checkpoint.ts'
+import { addAttempts, owned, putLogs } from './checkpoint.ts'
 import { unended, writeAndClaim } from './claim.ts'
 import type { State } from './state.ts'
 
@@ -27,6 +27,7 @@ function settleOne(state: State, item: SettleItem): WriteAnswer {
   const said = endToWrite(item.end, entry.cancel)
   const end = { ...said, turn: entry.turn, node }
   addAttempts(entry, item.attempts)
+  putLogs(entry, item.logs)
   state.endTurn(entry, end)
   if (goesOn(said.end)) {
     const dueAt = nextTurnDue(item, entry, now)

@@ -1,4 +1,7 @@
 // All that the memory store knows, and the few moves by which an occurrence gets from one place to another. No function here awaits.
+
+import type { AuditRecord, AuditSeal } from '../../model/audit.ts'
+import { causeOf } from '../../model/cause.ts'
 import type { JobRecord, VersionRecord } from '../../model/job.ts'
 import { isEnd, stateAfter } from '../../model/lifecycle.ts'
 import type { Limit } from '../../model/limit.ts'
@@ -6,10 +9,14 @@ import type { OccurrenceRecord, TurnRecord, WaitRecord } from '../../model/occur
 import type { PauseRecord } from '../../model/pause.ts'
 import { mayHaveBegun } from '../../model/turn.ts'
 import { givenUp, keptBetweenTurns, type Release, releasesAtClaim } from '../rules/door.ts'
-import type { Due, Hint, NodeRecord, RangeRecord } from '../store.ts'
+import { endMessage } from '../rules/message.ts'
+import type { Tombstone } from '../rules/tombstone.ts'
+import type { Due, FigureRow, Hint, NodeRecord, RangeRecord, TokenRecord } from '../store.ts'
 import { Entry } from './entry.ts'
+import type { GateEntry } from './gate.ts'
 import { Lines } from './lines.ts'
 import { DueQueue } from './queue.ts'
+import { Runs } from './runs.ts'
 
 export interface Claim {
   readonly id: string
@@ -24,7 +31,12 @@ export class State {
   /** The occurrences of each key, oldest first. */
   readonly byKey = new Map<string, Entry[]>()
   readonly liveKeys = new Map<string, Entry>()
-  readonly tombstones = new Map<string, number>()
+  readonly tombstones = new Map<string, Tombstone & { readonly until: number }>()
+  audit: AuditRecord[] = []
+  lastAudit = 0
+  readonly unsealed = new Set<number>()
+  readonly seals: AuditSeal[] = []
+  readonly gates = new Map<string, GateEntry>()
 
   /** Work that may be claimed, and work that lacks a grant. */
   readonly ready = new DueQueue<Entry>()
@@ -44,13 +56,19 @@ export class State {
 
   readonly jobs = new Map<string, JobRecord>()
   readonly versions = new Map<string, readonly VersionRecord[]>()
+  /** The last version of deleted jobs. */
+  readonly lastVersions = new Map<string, number>()
   readonly pauses: PauseRecord[] = []
   pauseRevision = 0
   readonly ranges: RangeRecord[] = []
-  readonly lastRuns = new Map<string, number>()
-  readonly failuresInRow = new Map<string, number>()
+  readonly runs = new Runs()
   /** Ends whose `onComplete` has not run: for whom it is kept, and from when on others may run it. */
   readonly unheard = new Map<number, { readonly node: string | null; readonly freeAt: number }>()
+
+  figures: FigureRow[] = []
+  /** Those that nodes have added lately, by id. */
+  readonly addedFigures = new Map<string, readonly FigureRow[]>()
+  readonly tokens = new Map<string, TokenRecord>()
 
   readonly nodes = new Map<string, NodeRecord>()
   served: ReadonlySet<string> = new Set()
@@ -153,17 +171,26 @@ export class State {
     this.knock(entry)
     this.#leave(entry)
     entry.place = 'ended'
+    if (state === 'dead') entry.cause = causeOf(end.error)
     if (isClaimed && this.isClusterFull) {
       this.isClusterFull = false
       this.hint({ kind: 'due', at: this.now })
     }
-    this.#countFailures(entry, end)
+    this.runs.noteEnd(entry.record, end)
     if (!isOver) return
     this.giveUpKeys(entry, isClaimed)
     // A turn that another follows is no run yet: an occurrence must not see itself as the run before it.
-    if (end.startedAt !== null) this.#noteRun(entry, end.startedAt)
+    if (end.startedAt !== null) this.runs.noteRun(entry.record, end.startedAt)
     entry.hasBegun ||= mayHaveBegun(end)
     if (entry.record.key !== null && this.liveKeys.get(keyOf(entry.record)) === entry) this.liveKeys.delete(keyOf(entry.record))
+    this.tell(endMessage(entry.record, end, this.now))
+  }
+
+  /** Stores a message about an event, where there is one. */
+  tell(message: OccurrenceRecord | null): void {
+    if (!message || this.byId.has(message.id)) return
+    this.add(message, message.scheduledAt)
+    this.hint({ kind: 'due', at: message.scheduledAt })
   }
 
   /** Puts an entry whose turn has just ended back for its next one. */
@@ -272,29 +299,8 @@ export class State {
     entry.ticket += 1
     entry.claim = null
     entry.wait = null
+    entry.cause = null
   }
-
-  #countFailures({ record }: Entry, { end }: TurnRecord): void {
-    const key = jobKey(record.tenant, record.job)
-    if (end === 'completed') this.failuresInRow.delete(key)
-    else if (end === 'failed' || end === 'dead') this.failuresInRow.set(key, (this.failuresInRow.get(key) ?? 0) + 1)
-  }
-
-  #noteRun({ record }: Entry, startedAt: number): void {
-    const key = jobKey(record.tenant, record.job)
-    this.lastRuns.set(key, Math.max(this.lastRuns.get(key) ?? 0, startedAt))
-  }
-}
-
-/** Names hold no line breaks, so no two jobs share a key. */
-export function jobKey(tenant: string, name: string): string {
-  return `${tenant}\n${name}`
-}
-
-/** The job that a key stands for. */
-export function jobOf(key: string): { tenant: string; job: string } {
-  const [tenant, job] = key.split('\n') as [string, string]
-  return { tenant, job }
 }
 
 /** A caller's key, of one of the two kinds. */

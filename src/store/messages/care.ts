@@ -1,5 +1,6 @@
 import type { SettingsDiff } from '../../model/settings.ts'
-import type { PassedOccurrence } from './claim.ts'
+import type { AuditNote } from './audit.ts'
+import type { PassedOccurrence, Which } from './claim.ts'
 
 export interface NodeInfo {
   /** Made anew at each start and after each time the node fenced itself. */
@@ -17,11 +18,21 @@ export interface NodeInfo {
   readonly declares: Readonly<Record<string, string>>
   /** Whether the node claims by `pick`: a store may keep an index for it. */
   readonly picks: boolean
+  /** What services beside the engine report of themselves, by name, such as the sides of the timer service. */
+  readonly parts: Readonly<Record<string, unknown>>
+  /** Whether the node takes no new work until it leaves. A mark in the store stays, whatever later beats carry. */
+  readonly isDraining: boolean
+}
+
+export interface NodesRequest {
+  /** First marks the nodes of this boot id or name as draining. */
+  readonly drain?: { readonly node: string; readonly audit?: AuditNote }
 }
 
 export interface NodesAnswer {
   readonly now: number
   readonly nodes: readonly NodeRecord[]
+  /** Kinds of due work whose handlers no node has, or only nodes that drain. */
   readonly unserved: readonly string[]
   /** Whether `rescue` may find something to do although no node is gone. */
   readonly isRescueDue: boolean
@@ -59,6 +70,10 @@ export interface BeatAnswer {
   /** The listed claims that are gone. */
   readonly lost: readonly string[]
   readonly cancels: readonly CancelNotice[]
+  /** True: the node plans and claims nothing any more. */
+  readonly isDraining: boolean
+  /** Those of `long` that have ended in the store: by `release`, or past their deadline. */
+  readonly over: readonly { readonly ref: number; readonly turn: number }[]
 }
 
 export interface CancelNotice {
@@ -99,14 +114,42 @@ export interface RescueAnswer {
   readonly unheard: readonly { readonly ref: number; readonly id: string }[]
 }
 
+/** When ended occurrences of one job go: by the instant before which they ended, and by the count of the newest that stay. */
+export interface RetentionRule {
+  readonly tenant: string
+  readonly job: string
+  readonly ends: Readonly<Record<string, { readonly endedBefore: number | null; readonly count: number | null }>>
+}
+
 export interface PruneRequest {
-  readonly endedBefore: number
+  /** Of jobs without a rule; null: they stay. */
+  readonly endedBefore: number | null
+  readonly rules?: readonly RetentionRule[]
+  /** Only this ended or dead occurrence, at once. */
+  readonly only?: Which
+  /** Of `only`, of `job`, and of a pass on call, which has no rules. A pass writes its row in the commit of what it deletes. */
+  readonly audit?: AuditNote
+  /**
+   * Only this job, of which no work is live: its ended and dead work goes, at most `limit` in a call. The call that leaves none also
+   * deletes the job with its versions, ranges and pauses, and answers `deleted`. A later job of the name continues the version numbers.
+   */
+  readonly job?: { readonly tenant: string; readonly job: string }
+  /** Pauses that were over before this instant go; null or left out: none. */
+  readonly pausesBefore?: number | null
+  /** Ranges of passed-over instants that were recorded before it go. */
+  readonly rangesBefore?: number | null
+  /** Versions go that a later one has replaced before it, also for the instants that are still to be planned. */
+  readonly versionsBefore?: number | null
   /** How long ids stay taken that may be used only once. */
   readonly keyRetentionMs: number
   readonly limit: number
+  /** Segments of the audit whose rows are all older are dropped; null or left out: none. */
+  readonly auditBefore?: number | null
 }
 
 export interface PruneAnswer {
+  /** To `only`: `live` where it has not ended. To `job`: `live` where some of its work has not; left out where more is to delete. */
+  readonly outcome?: 'deleted' | 'unknown' | 'live'
   readonly pruned: number
   /** Whether there may be more to delete right now. */
   readonly more: boolean

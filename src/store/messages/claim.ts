@@ -1,5 +1,7 @@
-import type { AttemptRecord, OccurrenceRecord, Progress, TurnRecord, UniqueKind } from '../../model/occurrence.ts'
+import type { AttemptLog, AttemptRecord, OccurrenceRecord, Progress, TurnRecord, UniqueKind } from '../../model/occurrence.ts'
 import type { SettingsDiff } from '../../model/settings.ts'
+import type { AuditEvent, AuditNote } from './audit.ts'
+import type { NewOccurrence } from './create.ts'
 import type { Due } from './due.ts'
 
 export interface ClaimRef {
@@ -85,8 +87,11 @@ export interface MemberWrite {
 }
 
 export interface CheckpointItem extends MemberWrite {
+  /** Business events of the attempts. */
+  readonly events?: readonly AuditEvent[]
   readonly attempts: readonly AttemptRecord[]
   readonly progress?: Progress
+  readonly logs?: readonly AttemptLog[]
   /** Records that the handler is about to run, and until when it may. */
   readonly start?: { readonly startedAt: number; readonly deadlineAt: number }
   /**
@@ -97,15 +102,27 @@ export interface CheckpointItem extends MemberWrite {
   readonly within?: (tx: unknown) => string | null | Promise<string | null>
   /** Gets the result when the last of `attempts` turns out to be recorded already: what `within` may have done now is undone. */
   readonly recorded?: (result: string | null) => void
+  /** Read after `within`: other work to create and to cancel in the same commit. */
+  readonly changes?: () => ChildWork
 }
 
-/** `lost`: the turn is no longer the caller's; nothing of the item was written. */
-export type WriteAnswer = 'ok' | 'lost'
+/** Work that a handler creates and cancels in its transaction. */
+export interface ChildWork {
+  readonly creates: readonly NewOccurrence[]
+  readonly cancels: readonly CancelRequest[]
+}
+
+/**
+ * `lost`: the turn is no longer the caller's; nothing of the item was written. `refused`: its cancel was requested, so an item with
+ * `within` is undone.
+ */
+export type WriteAnswer = 'ok' | 'lost' | 'refused'
 
 export interface SettleItem extends MemberWrite {
   /** The end row; stores add the node. */
   readonly end: Omit<TurnRecord, 'turn' | 'node'>
   readonly attempts: readonly AttemptRecord[]
+  readonly logs?: readonly AttemptLog[]
   /** For `parked` and `released`: the wait before the next turn. Work given back before its first start keeps its due time instead. */
   readonly delayMs: number
   /** For the end of hooked work: how long this node has for `onComplete` before others may run it. */
@@ -133,8 +150,11 @@ export type Which =
   | { readonly tenant: string; readonly job: string; readonly key: string; readonly unique?: UniqueKind }
 
 export interface CancelRequest {
+  readonly audit?: AuditNote
   readonly which: Which | { readonly tenant: string; readonly job: string; readonly entity: string }
   readonly reason: string | null
+  /** Cancels also what their handlers created, and what the handlers of that created, and so on. */
+  readonly children?: boolean
 }
 
 export interface CancelAnswer {
@@ -143,8 +163,17 @@ export interface CancelAnswer {
 }
 
 export interface MoveRequest {
+  readonly audit?: AuditNote
   readonly which: Which
-  readonly to: { readonly due: Due } | { readonly retry: Due } | { readonly discard: string | null }
+  /**
+   * `payload`: JSON text that replaces the payload of the dead work. `release`: ends the turn of running work, whose holder writes
+   * nothing any more, and puts it back for its next one; work whose cancel was requested ends.
+   */
+  readonly to:
+    | { readonly due: Due }
+    | { readonly retry: Due; readonly payload?: string | null }
+    | { readonly discard: string | null }
+    | { readonly release: string | null }
 }
 
-export type MoveAnswer = 'moved' | 'running' | 'ended' | 'not-dead' | 'unknown'
+export type MoveAnswer = 'moved' | 'running' | 'ended' | 'not-dead' | 'not-running' | 'unknown'

@@ -3,11 +3,21 @@ import type { OccurrenceState, Source } from '../../model/lifecycle.ts'
 import type { Limit } from '../../model/limit.ts'
 import type { Replay, UniqueKind } from '../../model/occurrence.ts'
 import type { SettingsDiff } from '../../model/settings.ts'
-import type { ClaimAnswer, ClaimRequest } from './claim.ts'
+import type { AuditNote } from './audit.ts'
+import type { ClaimAnswer, ClaimRequest, MemberWrite } from './claim.ts'
 import type { Due } from './due.ts'
 
 export const onConflicts = ['keep', 'reschedule', 'replace'] as const
 export type OnConflict = (typeof onConflicts)[number]
+
+/**
+ * How calls under one live key share an occurrence. `debounce`: until it begins, each call replaces its payload and moves it by `waitMs`
+ * from now, at most `longestMs` after its creation. `throttle`: for `perMs` after its creation calls return it, ended or not. In both
+ * cases a call that finds the key with work that has begun, and may not return it, creates new work, which takes the key.
+ */
+export type Pace =
+  | { readonly debounce: { readonly waitMs: number; readonly longestMs: number | null } }
+  | { readonly throttle: { readonly perMs: number } }
 
 export interface NewOccurrence {
   readonly id: string
@@ -17,7 +27,13 @@ export interface NewOccurrence {
   readonly source: Source
   readonly key: string | null
   readonly unique: UniqueKind
+  /** Orders the requests for a key: one whose version is not higher than the existing one's changes nothing. */
+  readonly keyVersion?: number
   readonly entity: string | null
+  /** The id of the occurrence whose handler creates it. */
+  readonly parent: string | null
+  /** The turn of that handler. The row is refused when the turn is over, or was canceled: nobody would cancel it with its parent. */
+  readonly maker?: MemberWrite
   readonly refs: Refs
   readonly payload: string | null
   readonly settings: SettingsDiff | null
@@ -28,12 +44,14 @@ export interface NewOccurrence {
   readonly startWithinMs: number | null
   /** Whether its end is noted for `onComplete`. */
   readonly isHooked: boolean
+  /** Where its end is published: see `outletText`. */
+  readonly publish?: string
   /** The version of the job it belongs to; null for the one in force. */
   readonly version: number | null
   readonly due: Due
   /** The instant it stands for, where that is not its first due time: a replay keeps the origin's. */
   readonly scheduledAt: number | null
-  readonly onConflict: OnConflict
+  readonly onConflict: OnConflict | Pace
 }
 
 export interface CreateOptions {
@@ -41,6 +59,8 @@ export interface CreateOptions {
   readonly tx?: unknown
   /** Takes due work in the same commit, as `claim` does, preferably the rows just created. Not with `tx`. */
   readonly claim?: ClaimRequest
+  /** Not with `claim`. */
+  readonly audit?: AuditNote
 }
 
 export interface CreateAnswer {
@@ -51,8 +71,9 @@ export interface CreateAnswer {
 
 export interface CreatedRow {
   readonly id: string
-  readonly outcome: 'created' | 'existing' | 'moved' | 'replaced' | 'tombstoned'
-  /** Where the occurrence stands now; null for a tombstone. */
+  /** `refused`: by the turn of its `maker`. */
+  readonly outcome: 'created' | 'existing' | 'moved' | 'replaced' | 'tombstoned' | 'refused'
+  /** Where the occurrence stands now; null for a tombstone or a refused row. */
   readonly state: OccurrenceState | null
   /** For `existing`: whether its payload is another than the one given. */
   readonly differs: boolean

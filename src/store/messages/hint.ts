@@ -7,7 +7,7 @@ export interface Hints {
   readonly isLive: boolean
 }
 
-/** `due`: work is due at that instant, or now if it has passed. `cancel`: of something that runs on this node. `job`: a job or pause has changed. */
+/** `due`: work is due at that instant, or now if it has passed. `cancel`: of something that runs on this node, or the node is to drain. `job`: a job or pause has changed. */
 export type Hint =
   | { readonly kind: 'due'; readonly at: number }
   | { readonly kind: 'cancel'; readonly node: string }

@@ -1,5 +1,6 @@
 import type { JobOverride, JobRecord, JobSpec } from '../../model/job.ts'
 import type { PauseRecord, PauseScope } from '../../model/pause.ts'
+import type { AuditNote } from './audit.ts'
 import type { Due } from './due.ts'
 
 export interface JobPut {
@@ -13,6 +14,7 @@ export interface JobPut {
   readonly by: string | null
   /** Refuses the put when the job's version is another. 0: must not exist. */
   readonly expectedVersion?: number
+  readonly audit?: AuditNote
 }
 
 export interface JobPutAnswer {
@@ -23,6 +25,7 @@ export interface JobPutAnswer {
 export interface PauseRequest extends PauseScope {
   /** `null` closes what is open for exactly this scope. */
   readonly open: { readonly until: Due | null; readonly reason: string | null; readonly by: string | null } | null
+  readonly audit?: AuditNote
 }
 
 export interface PauseAnswer {

@@ -1,12 +1,36 @@
 import type { OccurrenceState } from '../../model/lifecycle.ts'
 import type { Passed } from '../../model/recovery.ts'
 
+/** Of which jobs: all unless a tenant or a job is named. */
+export interface CountsQuery {
+  readonly tenant?: string
+  readonly job?: string
+  /** How many causes of dead work to return. Default: none. */
+  readonly causes?: number
+}
+
 /** The number of occurrences in each state, and the start of the latest run that has ended, pruned or not. */
 export interface JobCounts {
   readonly states: Readonly<Record<OccurrenceState, number>>
   readonly lastRunAt: number | null
   /** Failures since the last success, over the jobs asked for. */
   readonly failuresInRow: number
+  /** Dead work by its cause, the most frequent first, then the one that struck last. */
+  readonly causes: readonly DeadCause[]
+}
+
+/** Dead work that died of one cause. */
+export interface DeadCause {
+  readonly cause: string
+  readonly count: number
+  /** When the first and the last of it died. */
+  readonly firstAt: number
+  readonly lastAt: number
+  /** All of them, in order. */
+  readonly tenants: readonly string[]
+  readonly jobs: readonly string[]
+  /** The id of the newest of it. */
+  readonly sample: string
 }
 
 /** A range of instants of a job that were passed over. */

@@ -1,4 +1,5 @@
-import { bareEnd } from '../../model/turn.ts'
+import type { TurnRecord } from '../../model/occurrence.ts'
+import { bareEnd, mayHaveBegun } from '../../model/turn.ts'
 import type { Beat, BeatAnswer, CancelNotice, Hint, NodeInfo } from '../store.ts'
 import { loseServers, noteServed } from './beat/served.ts'
 import { Changes } from './changes/changes.ts'
@@ -6,9 +7,8 @@ import { column } from './connection/arrays.ts'
 import { endOf, lacks } from './connection/by-key.ts'
 import type { Session } from './connection/session.ts'
 import { type Context, storeNow } from './context.ts'
-import { readRunning } from './occurrence/claimed.ts'
+import { type RunningMember, readRunning } from './occurrence/claimed.ts'
 import { takeIdleWhere } from './occurrence/idle.ts'
-import { nodeColumns, nodeValues } from './rows/node-row.ts'
 
 interface Beaten {
   readonly answer: BeatAnswer
@@ -40,7 +40,14 @@ async function addPickIndex({ db }: Context): Promise<void> {
   }
 }
 
-type AloneRow = [now: number, aliveSince: number, standing: string[] | null, cancels: string | null]
+type AloneRow = [
+  now: number,
+  aliveSince: number,
+  standing: string[] | null,
+  cancels: string | null,
+  isDraining: boolean,
+  over: string | null,
+]
 
 const changed = `name = $2, pid = $3, concurrency = $4, kinds = $5, version = $6, tz = $7, ttl_ms = $8, release = $9, declares = $10,
   picks = $11`
@@ -51,9 +58,10 @@ const updateAlone = `WITH t AS MATERIALIZED (SELECT coalesce($12::float8, punctu
   member AS MATERIALIZED (
     SELECT m.ref, m.turn FROM standing s CROSS JOIN LATERAL unnest(s.refs, s.turns) m (ref, turn) WHERE ${lacks('turn', endOf('m'))}),
   beaten AS (
-    UPDATE punctual.node n SET ${changed}, beat_at = t.now, beats = n.beats + 1, running = (SELECT count(*) FROM member)
+    UPDATE punctual.node n SET ${changed}, beat_at = t.now, beats = n.beats + 1, running = (SELECT count(*) FROM member),
+      draining = n.draining OR $18::boolean, parts = $19
     FROM t WHERE n.boot = $1 AND n.kinds = $5 AND EXISTS (SELECT 1 FROM punctual.node o WHERE o.beat_at + o.ttl_ms >= t.now)
-      AND NOT EXISTS (SELECT 1 FROM standing WHERE NOT id = ANY($13::text[])) RETURNING n.boot),
+      AND NOT EXISTS (SELECT 1 FROM standing WHERE NOT id = ANY($13::text[])) RETURNING n.boot, n.draining),
   alive AS (UPDATE punctual.life SET last_alive_at = t.now FROM t, beaten RETURNING life.alive_since),
   long AS (
     INSERT INTO punctual.start (ref, turn, started_at, deadline_at)
@@ -62,33 +70,54 @@ const updateAlone = `WITH t AS MATERIALIZED (SELECT coalesce($12::float8, punctu
     ON CONFLICT (ref) DO UPDATE SET turn = excluded.turn, started_at = excluded.started_at, deadline_at = excluded.deadline_at)
   SELECT t.now, a.alive_since, (SELECT array_agg(id) FROM standing) AS standing,
     (SELECT json_agg(json_build_array(q.ref, q.turn, q.reason))::text FROM member m
-      CROSS JOIN LATERAL (SELECT * FROM punctual.cancel_request WHERE ${endOf('m')} OFFSET 0) q) AS cancels
+      CROSS JOIN LATERAL (SELECT * FROM punctual.cancel_request WHERE ${endOf('m')} OFFSET 0) q) AS cancels, (SELECT draining FROM beaten) AS draining,
+    (SELECT json_agg(json_build_array(l.ref, l.turn))::text FROM unnest($14::bigint[], $15::int[]) l (ref, turn)
+      WHERE NOT EXISTS (SELECT 1 FROM member m WHERE m.ref = l.ref AND m.turn = l.turn)) AS over
   FROM t, alive a`
 
 /** The beat of a node that is known, knows its claims and was not left alone by all: nearly all beats. Null: it needs care. */
 async function beatAlone(context: Context, { node, claims, inFlight, long }: Beat): Promise<BeatAnswer | null> {
   const [row] = await context.db.all<AloneRow>(updateAlone, [
     ...[node.boot, ...nodeValues(node), node.picks, context.now(), column([...claims, ...inFlight])],
-    ...startColumns([...new Map(long.map((one) => [one.ref, one])).values()]),
+    // Of two turns of the same work one at most goes on.
+    ...startColumns([...new Map(long.map((one) => [`${one.ref} ${one.turn}`, one])).values()]),
+    node.isDraining,
+    JSON.stringify(node.parts),
   ])
   if (!row) return null
-  const [now, aliveSince, standing, cancels] = row
+  const [now, aliveSince, standing, cancels, isDraining, over] = row
   context.noteNow(now)
   const held = new Set(standing ?? [])
-  return { now, aliveSince, known: true, lost: claims.filter((id) => !held.has(id)), cancels: noticesOf(cancels) }
+  const lost = claims.filter((id) => !held.has(id))
+  return {
+    now,
+    aliveSince,
+    known: true,
+    lost,
+    cancels: noticesOf(cancels),
+    isDraining,
+    over: noticesOf(over).map(({ ref, turn }) => ({ ref, turn })),
+  }
 }
 
 /** Says only that the node lives. */
 async function pulse(context: Context, { node, claims }: Beat): Promise<BeatAnswer> {
-  const [row] = await context.db.all<[now: number, aliveSince: number, isKnown: boolean]>(
-    `WITH beaten AS (UPDATE punctual.node SET beat_at = ${storeNow}, beats = beats + 1 WHERE boot = $2 RETURNING boot),
+  const [row] = await context.db.all<[now: number, aliveSince: number, isDraining: boolean | null]>(
+    `WITH beaten AS (UPDATE punctual.node SET beat_at = ${storeNow}, beats = beats + 1 WHERE boot = $2 RETURNING draining),
         alive AS (UPDATE punctual.life SET last_alive_at = ${storeNow} FROM beaten)
-      SELECT ${storeNow} AS now, l.alive_since, EXISTS (SELECT 1 FROM beaten) AS is_known FROM punctual.life l`,
+      SELECT ${storeNow} AS now, l.alive_since, (SELECT draining FROM beaten) AS draining FROM punctual.life l`,
     [context.now(), node.boot],
   )
-  const [now, aliveSince, known] = row as [number, number, boolean]
+  const [now, aliveSince, isDraining] = row as [number, number, boolean | null]
+  const known = isDraining !== null
   context.noteNow(now)
-  return { now, aliveSince, known, lost: known ? [] : claims, cancels: [] }
+  return { now, aliveSince, known, lost: known ? [] : claims, cancels: [], isDraining: isDraining ?? false, over: [] }
+}
+
+/** The values of the columns from `name` to `declares`. */
+function nodeValues(node: NodeInfo): (string | number | null)[] {
+  const { name, pid, concurrency, kinds, version, tz, ttlMs, release, declares } = node
+  return [name, pid, concurrency, JSON.stringify(kinds), version, tz, ttlMs, release, JSON.stringify(declares)]
 }
 
 function startColumns(long: Beat['long']): (string | null)[] {
@@ -115,7 +144,10 @@ async function beatWithCare(session: Session, context: Context, one: Beat): Prom
   const [now, before, isKnown, isBreak, lastAliveAt] = seen
   context.noteNow(now)
   if (!isKnown && phase !== 'join')
-    return { answer: { now, aliveSince: before, known: false, lost: claims, cancels: [] }, hints: [] }
+    return {
+      answer: { now, aliveSince: before, known: false, lost: claims, cancels: [], isDraining: false, over: [] },
+      hints: [],
+    }
   const hints: Hint[] = []
   if (isBreak) await noteBreak(context, session, lastAliveAt, now)
   const standing = await claimsOf(session, node.boot)
@@ -123,10 +155,10 @@ async function beatWithCare(session: Session, context: Context, one: Beat): Prom
   const stray = standing.filter((id) => !known.has(id))
   if (stray.length > 0) hints.push(...(await giveBack(context, session, stray, now)))
   const held = await runningOf(session, node.boot)
-  await writeLong(session, held, one)
+  const over = await writeLong(session, held, one)
   const isGone = phase === 'leave' && held.length === 0
   if (isGone) hints.push(...(await removeNode(context, session, node.boot, now)))
-  else await putNode(context, session, node, now, held.length)
+  const isDraining = isGone ? node.isDraining : await putNode(context, session, node, now, held.length)
   await session.all(
     'UPDATE punctual.life SET last_alive_at = $1, alive_since = CASE WHEN $2::boolean THEN $1 ELSE alive_since END',
     [now, isBreak],
@@ -134,7 +166,7 @@ async function beatWithCare(session: Session, context: Context, one: Beat): Prom
   const left = new Set(standing)
   const lost = claims.filter((id) => !left.has(id))
   const cancels = await cancelsOf(session, held)
-  return { answer: { now, aliveSince: isBreak ? now : before, known: true, lost, cancels }, hints }
+  return { answer: { now, aliveSince: isBreak ? now : before, known: true, lost, cancels, isDraining, over }, hints }
 }
 
 /** No node was there until now: planned work that came due meanwhile waits for the planner. */
@@ -162,21 +194,24 @@ async function claimsOf(session: Session, boot: string): Promise<readonly string
 /** Claims whose answer never reached their node: nothing of them was started. */
 async function giveBack(context: Context, session: Session, claims: readonly string[], now: number): Promise<Hint[]> {
   const changes = new Changes(now)
-  const hints: Hint[] = []
-  for (const member of await readRunning(context, session, claims)) {
-    const { node, turn, cancel, hasBegun } = member
-    if (cancel) changes.endIdle(member, { turn, ...bareEnd('canceled', now, { node, reason: cancel.reason }) })
-    else {
-      const end = { turn, ...bareEnd('released', now, { node }) }
-      const dueAt = hasBegun ? now : member.dueAt
-      changes.endTurn(member, end)
-      changes.nextTurn(member, end, dueAt)
-      hints.push({ kind: 'due', at: dueAt })
-    }
-  }
+  const hints = (await readRunning(context, session, claims)).flatMap((member) => endInPlace(changes, member, now))
   changes.dropClaims(claims)
   if (await changes.write(session)) hints.push({ kind: 'due', at: now })
   return hints
+}
+
+/** Ends the turn of running work in the place of its node, and puts it back for its next one. The claim is locked. */
+export function endInPlace(changes: Changes, member: RunningMember, now: number, more: Partial<TurnRecord> = {}): Hint[] {
+  const { node, turn, cancel, hasBegun } = member
+  if (cancel) {
+    changes.endIdle(member, { turn, ...bareEnd('canceled', now, { ...more, node, reason: cancel.reason }) })
+    return []
+  }
+  const end = { turn, ...bareEnd('released', now, { ...more, node }) }
+  const dueAt = hasBegun || mayHaveBegun(end) ? now : member.dueAt
+  changes.endTurn(member, end)
+  changes.nextTurn(member, end, dueAt)
+  return [{ kind: 'due', at: dueAt }]
 }
 
 interface Held {
@@ -193,16 +228,18 @@ async function runningOf(session: Session, boot: string): Promise<readonly Held[
   return members.map(([ref, turn]) => ({ ref, turn }))
 }
 
-/** Notes since when turns run that have run for long. */
-async function writeLong(session: Session, held: readonly Held[], { long }: Beat): Promise<void> {
+/** Notes since when turns run that have run for long. Returns those that are over. */
+async function writeLong(session: Session, held: readonly Held[], { long }: Beat): Promise<readonly Held[]> {
   const running = new Map(held.map(({ ref, turn }) => [ref, turn]))
   const kept = new Map(long.filter(({ ref, turn }) => running.get(ref) === turn).map((one) => [one.ref, one]))
-  if (kept.size === 0) return
+  const over = long.filter(({ ref, turn }) => running.get(ref) !== turn).map(({ ref, turn }) => ({ ref, turn }))
+  if (kept.size === 0) return over
   await session.all(
     `INSERT INTO punctual.start (ref, turn, started_at, deadline_at) SELECT * FROM unnest($1::bigint[], $2::int[], $3::float8[], $4::float8[])
       ON CONFLICT (ref) DO UPDATE SET turn = excluded.turn, started_at = excluded.started_at, deadline_at = excluded.deadline_at`,
     startColumns([...kept.values()]),
   )
+  return over
 }
 
 async function cancelsOf(session: Session, held: readonly Held[]): Promise<CancelNotice[]> {
@@ -215,15 +252,19 @@ async function cancelsOf(session: Session, held: readonly Held[]): Promise<Cance
   return rows.map(([ref, turn, reason]) => ({ ref, turn, reason }))
 }
 
-async function putNode(context: Context, session: Session, node: NodeInfo, now: number, running: number): Promise<void> {
+/** Returns whether the node drains. */
+async function putNode(context: Context, session: Session, node: NodeInfo, now: number, running: number): Promise<boolean> {
   const kinds = column(context.names.kindRefs(node.kinds))
-  await session.all(
-    `INSERT INTO punctual.node (boot, ${nodeColumns.join(', ')}, kind_refs)
-      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $12, 1, $13, $14::int[])
-      ON CONFLICT (boot) DO UPDATE SET ${changed}, beat_at = $12, beats = node.beats + 1, running = $13, kind_refs = $14::int[]`,
-    [node.boot, ...nodeValues(node), node.picks, now, running, kinds],
+  const [row] = await session.all<[isDraining: boolean]>(
+    `INSERT INTO punctual.node (boot, name, pid, concurrency, kinds, version, tz, ttl_ms, release, declares, picks, started_at, beat_at, beats,
+        running, kind_refs, draining, parts)
+      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $12, 1, $13, $14::int[], $15, $16)
+      ON CONFLICT (boot) DO UPDATE SET ${changed}, beat_at = $12, beats = node.beats + 1, running = $13, kind_refs = $14::int[],
+        draining = node.draining OR $15, parts = $16 RETURNING draining`,
+    [node.boot, ...nodeValues(node), node.picks, now, running, kinds, node.isDraining, JSON.stringify(node.parts)],
   )
   await noteServed(session)
+  return row?.[0] ?? node.isDraining
 }
 
 /** Removes a node, with the claims that have no members left. The door is locked. */

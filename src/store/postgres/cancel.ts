@@ -1,11 +1,16 @@
 import type { CancelAnswer, CancelRequest, Hint } from '../store.ts'
+import { auditedOccurrences } from './audit.ts'
 import { column } from './connection/arrays.ts'
 import { each } from './connection/by-key.ts'
 import type { Session } from './connection/session.ts'
 import { type Context, storeNow } from './context.ts'
-import { findOfEntity, findRef } from './find.ts'
+import { findOfEntity, findRef, withDescendants } from './find.ts'
 
-type CancelRow = [id: string, outcome: CancelAnswer['outcome'], node: string | null, hasLine: boolean, now: number | string]
+interface CancelRow extends CancelAnswer {
+  readonly node: string | null
+  readonly has_line: boolean
+  readonly now: number | string
+}
 
 const cancelAll = `WITH canceled AS MATERIALIZED (
     SELECT u.ref, c.* FROM unnest($2::bigint[]) WITH ORDINALITY u (ref, at)
@@ -17,14 +22,17 @@ const cancelAll = `WITH canceled AS MATERIALIZED (
 export async function cancel(
   session: Session,
   context: Context,
-  { which, reason }: CancelRequest,
+  { which, reason, audit, children = false }: CancelRequest,
 ): Promise<{ readonly answer: readonly CancelAnswer[]; readonly hints: readonly Hint[] }> {
-  const refs =
+  const roots =
     'entity' in which ? await findOfEntity(session, which) : [await findRef(session, which)].filter((ref) => ref !== null)
-  if (refs.length === 0) return { answer: [], hints: [] }
-  const rows = await session.all<CancelRow>(cancelAll, [context.now(), column(refs), reason])
-  const hints: Hint[] = rows.flatMap(({ 2: node }) => (node === null ? [] : { kind: 'cancel' as const, node }))
+  if (roots.length === 0) return { answer: [], hints: [] }
+  const refs = children ? await withDescendants(session, roots) : roots
+  const rows = await auditedOccurrences(session, context, { audit, refs }, () =>
+    session.rows<CancelRow>(cancelAll, [context.now(), column(refs), reason]),
+  )
+  const hints: Hint[] = rows.flatMap(({ node }) => (node === null ? [] : { kind: 'cancel' as const, node }))
   const [first] = rows
-  if (first?.[3] && rows.some(({ 1: outcome }) => outcome === 'canceled')) hints.push({ kind: 'due', at: Number(first[4]) })
-  return { answer: rows.map(([id, outcome]) => ({ id, outcome })), hints }
+  if (first?.has_line && rows.some(({ outcome }) => outcome === 'canceled')) hints.push({ kind: 'due', at: Number(first.now) })
+  return { answer: rows.map(({ id, outcome }) => ({ id, outcome })), hints }
 }

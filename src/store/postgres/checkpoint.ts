@@ -1,72 +1,60 @@
 import type { CheckpointItem, WriteAnswer } from '../store.ts'
+import { appendAudit } from './audit.ts'
+import { cancel } from './cancel.ts'
 import { attemptValues } from './changes/changes.ts'
-import { attemptColumns } from './changes/parts.ts'
+import { attemptColumns, type Columns, logColumns, replaceLog } from './changes/parts.ts'
+import { canceledOf, lockClaims, ownedOf } from './claim/fence.ts'
 import { column } from './connection/arrays.ts'
-import { each, endOf, lacks } from './connection/by-key.ts'
 import type { WorkMeans } from './connection/database.ts'
 import { isAborted } from './connection/failure.ts'
 import { lend, workError } from './connection/lend.ts'
 import type { Session } from './connection/session.ts'
 import type { Context } from './context.ts'
+import { create } from './create.ts'
 
 /** Records starts, progress and attempts of turns that have not ended. Items with `within` are committed one by one. */
 export async function checkpoint(context: Context, items: readonly CheckpointItem[]): Promise<readonly WriteAnswer[]> {
   const answers = new Map<CheckpointItem, WriteAnswer>()
   const bare = items.filter(({ within }) => within === undefined)
   if (bare.length > 0) {
-    const written = await context.db.transaction((session) => record(session, bare))
+    const written = await context.db.transaction((session) => record(session, context, bare))
     for (const [at, item] of bare.entries()) answers.set(item, written[at] as WriteAnswer)
   }
   for (const item of items) if (item.within) answers.set(item, await commitWithin(context, item, item.within))
   return items.map((item) => answers.get(item) as WriteAnswer)
 }
 
-async function record(session: Session, items: readonly CheckpointItem[]): Promise<readonly WriteAnswer[]> {
+async function record(session: Session, context: Context, items: readonly CheckpointItem[]): Promise<readonly WriteAnswer[]> {
   const [, owned] = await Promise.all([lockClaims(session, items), ownedOf(session, items)])
   await write(
     session,
+    context,
     items.filter((_, at) => owned.has(at)),
   )
   return items.map((_, at) => (owned.has(at) ? 'ok' : 'lost'))
 }
 
-/** Locks the claims. Rows that were read before may be out of date: a later statement reads them anew. */
-async function lockClaims(session: Session, items: readonly CheckpointItem[]): Promise<void> {
-  await session.all('SELECT id FROM punctual.claim WHERE id = ANY($1::text[]) ORDER BY id FOR SHARE', [
-    column(items.map(({ claim }) => claim.id)),
-  ])
-}
-
-/** The places of the items whose turns their claims still hold. */
-async function ownedOf(session: Session, items: readonly CheckpointItem[]): Promise<ReadonlySet<number>> {
-  const rows = await session.all<[number]>(
-    `SELECT i.at FROM unnest($1::text[], $2::text[], $3::bigint[], $4::int[]) WITH ORDINALITY i (id, token, ref, turn, at)
-      CROSS JOIN ${each('claim', 'id = i.id AND token = i.token')} c
-      WHERE c.turns[array_position(c.refs, i.ref)] = i.turn
-        AND ${lacks('turn', endOf('i'))}`,
-    [
-      column(items.map(({ claim }) => claim.id)),
-      column(items.map(({ claim }) => claim.token)),
-      column(items.map(({ member }) => member.ref)),
-      column(items.map(({ member }) => member.turn)),
-    ],
-  )
-  return new Set(rows.map(([at]) => at - 1))
-}
-
 const attemptNames = Object.keys(attemptColumns).join(', ')
-const attemptTypes = Object.values(attemptColumns).map((type, at) => `$${at + 1}::${type}[]`)
 
-const insertAttempts = `INSERT INTO punctual.attempt (${attemptNames}) SELECT * FROM unnest(${attemptTypes.join(', ')})
+const insertAttempts = `INSERT INTO punctual.attempt (${attemptNames}) SELECT * FROM unnest(${typesOf(attemptColumns)})
   ON CONFLICT DO NOTHING RETURNING 1 AS one`
 
 const putProgress = `INSERT INTO punctual.progress (ref, task, done, message, at)
   SELECT * FROM unnest($1::bigint[], $2::text[], $3::float8[], $4::text[], $5::float8[])
   ON CONFLICT (ref) DO UPDATE SET task = excluded.task, done = excluded.done, message = excluded.message, at = excluded.at`
 
+const putLogs = `INSERT INTO punctual.log (${Object.keys(logColumns).join(', ')})
+  SELECT * FROM unnest(${typesOf(logColumns)}) ${replaceLog}`
+
 const putStarts = `INSERT INTO punctual.start (ref, turn, started_at, deadline_at)
   SELECT * FROM unnest($1::bigint[], $2::int[], $3::float8[], $4::float8[])
   ON CONFLICT (ref) DO UPDATE SET turn = excluded.turn, started_at = excluded.started_at, deadline_at = excluded.deadline_at`
+
+function typesOf(columns: Columns): string {
+  return Object.values(columns)
+    .map((type, at) => `$${at + 1}::${type}[]`)
+    .join(', ')
+}
 
 type Row = readonly (string | number | boolean | null)[]
 
@@ -83,11 +71,16 @@ async function send(session: Session, sql: string, rows: readonly Row[]): Promis
 }
 
 /** Returns how many of the attempts were not recorded before. */
-async function write(session: Session, items: readonly CheckpointItem[]): Promise<number> {
+async function write(session: Session, context: Context, items: readonly CheckpointItem[]): Promise<number> {
   // Of several for one occurrence the last counts.
   const progress = new Map(items.flatMap(({ member: { ref }, progress: one }) => (one ? [[ref, one]] : [])))
   const starts = new Map(items.flatMap(({ member: { ref, turn }, start }) => (start ? [[ref, { turn, ...start }]] : [])))
   const attempts = items.flatMap(({ member, attempts: own }) => own.map((attempt) => attemptValues(member.ref, attempt)))
+  const logs = new Map(
+    items.flatMap(({ member: { ref }, logs: own = [] }) =>
+      own.map(({ turn, task, n, text }) => [`${ref} ${turn} ${n} ${task}`, [ref, turn, task, n, text]] as const),
+    ),
+  )
   const [added] = await Promise.all([
     send(session, insertAttempts, attempts),
     send(
@@ -95,10 +88,16 @@ async function write(session: Session, items: readonly CheckpointItem[]): Promis
       putProgress,
       [...progress].map(([ref, { task, done, message, at }]) => [ref, task, done, message, at]),
     ),
+    send(session, putLogs, [...logs.values()]),
     send(
       session,
       putStarts,
       [...starts].map(([ref, { turn, startedAt, deadlineAt }]) => [ref, turn, startedAt, deadlineAt]),
+    ),
+    appendAudit(
+      session,
+      context,
+      items.flatMap(({ events }) => events ?? []),
     ),
   ])
   return added
@@ -107,14 +106,14 @@ async function write(session: Session, items: readonly CheckpointItem[]): Promis
 type Within = NonNullable<CheckpointItem['within']>
 
 /** The longest time for one of the store's statements beside the handler's work. */
-const statementMs = 10_000
+export const statementMs = 10_000
 
 /**
  * Runs a handler's work and records its success in one commit. The claim is not locked while the work goes on: all that its node
  * has to record of the same claim would have to wait. It is looked at before, and locked after the work.
  */
-async function commitWithin({ db }: Context, item: CheckpointItem, within: Within): Promise<WriteAnswer> {
-  const { answer } = await db.work((means) => workWithin(means, item, within), {
+async function commitWithin(context: Context, item: CheckpointItem, within: Within): Promise<WriteAnswer> {
+  const { answer } = await context.db.work((means) => workWithin(context, means, item, within), {
     isHandlers: true,
     statementMs,
     isKept: ({ isKept }) => isKept,
@@ -123,6 +122,7 @@ async function commitWithin({ db }: Context, item: CheckpointItem, within: Withi
 }
 
 async function workWithin(
+  context: Context,
   means: WorkMeans,
   item: CheckpointItem,
   within: Within,
@@ -137,12 +137,22 @@ async function workWithin(
   const result = await runWithin(means, within)
   await lockClaims(session, [item])
   if ((await ownedOf(session, [item])).size === 0) return { answer: 'lost', isKept: false }
+  if ((await canceledOf(session, [item])).size > 0) return { answer: 'refused', isKept: false }
   const attempts = item.attempts.map((attempt, at) => (at === item.attempts.length - 1 ? { ...attempt, result } : attempt))
-  if ((await write(session, [{ ...item, attempts }])) === attempts.length) return { answer: 'ok', isKept: true }
+  if ((await write(session, context, [{ ...item, attempts }])) === attempts.length) {
+    await applyChanges(context, session, item)
+    return { answer: 'ok', isKept: true }
+  }
   // Said before, under a call whose answer was lost, and committed only now: this time must not count as well.
   const meanwhile = await recordedOf(session, item)
   item.recorded?.(meanwhile?.[0] ?? null)
   return { answer: 'ok', isKept: false }
+}
+
+async function applyChanges(context: Context, session: Session, { changes }: CheckpointItem): Promise<void> {
+  const { creates = [], cancels = [] } = changes?.() ?? {}
+  if (creates.length > 0) await create(context, creates, { joined: session })
+  for (const request of cancels) await cancel(session, context, request)
 }
 
 /** The result of the attempt that the work belongs to, if that has been committed before, and with it the work. */
@@ -160,7 +170,7 @@ async function recordedOf(
 }
 
 /** The transaction stays ours to end, and the client is the handler's only until its work is done. */
-async function runWithin({ session, client, cut, onCall }: WorkMeans, within: Within): Promise<string | null> {
+export async function runWithin({ session, client, cut, onCall }: WorkMeans, within: Within): Promise<string | null> {
   await session.all('SAVEPOINT punctual_work')
   const lent = lend(client, onCall)
   let result: string | null
@@ -173,7 +183,7 @@ async function runWithin({ session, client, cut, onCall }: WorkMeans, within: Wi
     await session.all('RELEASE SAVEPOINT punctual_work')
   } catch (cause) {
     throw isAborted(cause)
-      ? workError('goes on after a statement that has failed: let the error out, or use a savepoint of its own', cause)
+      ? workError('continues after a failed statement: rethrow the error, or wrap the statement in a savepoint', cause)
       : workError('may not begin, commit or roll back: Punctual commits it with the success of the task', cause)
   }
   return result

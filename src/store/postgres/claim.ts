@@ -60,10 +60,11 @@ export async function claimPlain(
 ): Promise<Claimed | null> {
   const { id, token, node, limit, dueBy, promptMs = defaultPromptMs } = request
   const kinds = context.names.kindRefs(request.kinds)
-  const rows = await session.all<MemberRow>(takePlain, [
+  const rows = await session.rows<ClaimRow>(takePlain, [
     ...[context.now(), id, token, node, limit, dueBy ?? null, column(kinds)],
     ...floors.columns(kinds),
     promptMs,
+    session === context.db,
   ])
   const head = headOf(rows)
   if (!head.stands && head.isJoined && !head.isPlain) return null
@@ -74,7 +75,7 @@ export async function claimPlain(
 export async function claimAtDoor(context: Context, session: Session, floors: Floors, request: ClaimRequest): Promise<Claimed> {
   const { id, token, node, limit, dueBy, clusterLimit, promptMs = defaultPromptMs } = request
   const kinds = column(context.names.kindRefs(request.kinds))
-  const rows = await session.all<MemberRow>(takeAtDoor, [
+  const rows = await session.rows<ClaimRow>(takeAtDoor, [
     ...[context.now(), id, token, node, limit, dueBy ?? null, kinds, clusterLimit ?? null, promptMs],
   ])
   return answer(context, session, floors, request, headOf(rows), rows)
@@ -90,13 +91,17 @@ const takePlain = takeDue({
   kinds: '$7::int[]',
   floors: 'unnest($8::int[], $9::smallint[], $10::float8[])',
   promptMs: '$11::float8',
+  isAlone: '$12::boolean',
 })
 
 const takeAtDoor = `SELECT * FROM punctual.claim_1($1::float8, $2::text, $3::text, $4::text, $5::int, $6::float8, $7::int[], $8::int, $9::float8)`
 
-function headOf(rows: readonly MemberRow[]): Head {
-  const row = rows.find(([ref]) => ref === null) as MemberRow
-  return JSON.parse(row[9] as string) as Head
+/** A member, or the head, whose payload is JSON. */
+type ClaimRow = MemberRow | { readonly ref: null; readonly payload: string }
+
+function headOf(rows: readonly ClaimRow[]): Head {
+  const head = rows.find(({ ref }) => ref === null)
+  return JSON.parse(head?.payload as string) as Head
 }
 
 async function answer(
@@ -105,7 +110,7 @@ async function answer(
   floors: Floors,
   request: ClaimRequest,
   head: Head,
-  rows: readonly MemberRow[],
+  rows: readonly ClaimRow[],
 ): Promise<Claimed> {
   const { now, isJoined, stands, lanes, jobs, isFull = false, grantedFrom = null } = head
   context.noteNow(now)
@@ -113,7 +118,7 @@ async function answer(
   if (!isJoined) throw unknownNode(request.node)
   floors.note(now, lanes)
   if (grantedFrom !== null) floors.lower(grantedFrom)
-  const taken = rows.filter(([ref]) => ref !== null)
+  const taken = rows.filter((row): row is MemberRow => row.ref !== null)
   const members = await describe(context, session, taken, { claim: request, now, jobs })
   const passed = (head.passed ?? []).map(([id, tenant, job, state, reason]) => ({ id, tenant, job, state, reason }))
   const hints: Hint[] = (head.asked ?? []).flatMap((node) => (node === null ? [] : { kind: 'cancel' as const, node }))
@@ -128,4 +133,4 @@ function nextDueOf({ wakeAt, lanes }: Head): number | null {
 }
 
 /** A claim for a node that is not there. */
-export const claimNothing: Statement = { sql: takePlain, values: [0, '', '', '', 0, null, '{}', '{}', '{}', '{}', 0] }
+export const claimNothing: Statement = { sql: takePlain, values: [0, '', '', '', 0, null, '{}', '{}', '{}', '{}', 0, false] }

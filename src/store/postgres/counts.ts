@@ -1,9 +1,11 @@
 // Counts. A commit inserts what it changed in them beside the change itself; from time to time these deltas are folded into their
 // series. The count of a state is always both together.
 import { type OccurrenceState, occurrenceStates } from '../../model/lifecycle.ts'
-import type { JobCounts } from '../store.ts'
+import type { CountsQuery, JobCounts } from '../store.ts'
+import type { Session } from './connection/session.ts'
 import type { Context } from './context.ts'
-import { type Asked, askedSeries } from './names/series-filter.ts'
+import { deadCauses } from './counts/dead-causes.ts'
+import { askedSeries } from './names/series-filter.ts'
 
 /**
  * Deltas of each series summed up, from a table with their columns. In their order, a success ends the failures before it:
@@ -20,8 +22,8 @@ function sumDeltas(from: string): string {
 /** Failures in a row of a series `s` together with its deltas `t`, of which there may be none. */
 const failuresInRow = '(CASE WHEN t.succeeded THEN 0 ELSE s.failures_in_row END + coalesce(t.failures, 0))'
 
-export async function counts({ db }: Context, of: Asked): Promise<JobCounts> {
-  const { where, values } = askedSeries(of)
+export async function counts({ db }: { readonly db: Session }, query: CountsQuery): Promise<JobCounts> {
+  const { where, values } = askedSeries(query)
   const sums = occurrenceStates.map((state) => `coalesce(sum(s.${state} + coalesce(t.${state}, 0)), 0)::bigint AS ${state}`)
   const deltas = `(SELECT y.* FROM punctual.count_delta y WHERE y.series IN (SELECT s.ref FROM punctual.series s WHERE ${where}))`
   const [[lastRunAt, failures, ...numbers]] = (await db.all<[lastRunAt: number | null, failures: number, ...number[]]>(
@@ -31,7 +33,8 @@ export async function counts({ db }: Context, of: Asked): Promise<JobCounts> {
     values,
   )) as [[number | null, number, ...number[]]]
   const states = Object.fromEntries(occurrenceStates.map((state, index) => [state, numbers[index] ?? 0]))
-  return { states: states as Record<OccurrenceState, number>, lastRunAt, failuresInRow: failures }
+  const causes = query.causes === undefined ? [] : await deadCauses(db, query, query.causes)
+  return { states: states as Record<OccurrenceState, number>, lastRunAt, failuresInRow: failures, causes }
 }
 
 const mostFolded = 5000

@@ -1,12 +1,16 @@
 import { defaultTenant } from '../../model/job.ts'
+import { createAudits } from '../rules/audit.ts'
 import { idAfter } from '../rules/conflict.ts'
-import type { ClaimAnswer, CreatedRow, Hint, NewOccurrence } from '../store.ts'
+import type { AuditNote, ClaimAnswer, CreatedRow, Hint, NewOccurrence } from '../store.ts'
+import { appendAudit } from './audit.ts'
+import { canceledOf, lockClaims, ownedOf } from './claim/fence.ts'
 import { ConflictError, isDuplicate, storeFailure } from './connection/failure.ts'
 import type { Session } from './connection/session.ts'
 import type { Context } from './context.ts'
 import type { Claiming } from './create/claiming.ts'
 import { type Conflict, resolveConflicts } from './create/conflicts.ts'
 import { insertNew, JobsChanged, longestWait, type Manner, namesOf, seriesOf } from './create/insert.ts'
+import { answerThrottled } from './create/throttle.ts'
 import type { Notification } from './hints/hints.ts'
 import { NamesNeeded } from './names/names.ts'
 
@@ -24,6 +28,7 @@ interface Options {
   /** A notification that the commit may bring along. */
   readonly along?: Notification | null
   readonly claiming?: Claiming | null
+  readonly audit?: AuditNote | undefined
 }
 
 const mostTries = 5
@@ -32,7 +37,7 @@ const mostTries = 5
 export async function create(
   context: Context,
   given: readonly NewOccurrence[],
-  { joined, along = null, claiming = null }: Options = {},
+  { joined, along = null, claiming = null, audit }: Options = {},
 ): Promise<Created> {
   if (given.length === 0) return { rows: [], hints: [] }
   const { db, names, versions } = context
@@ -45,17 +50,32 @@ export async function create(
   const unread = seriesOf(context, given).filter((series) => versions.of(series) === undefined)
   await versions.refresh(joined ?? db, unread)
   // Others are notified by the caller, after the commit.
-  if (joined) return createIn(context, joined, given)
-  // A single statement is enough, unless a row may move or replace another, which needs a lock.
-  if (given.every(({ onConflict, unique }) => onConflict === 'keep' && unique === 'ever'))
+  if (joined) return audited(context, joined, given, audit, await createIn(context, joined, given))
+  // A single statement is enough, unless a row needs a lock: it may move or replace another, or the turn of its maker may end.
+  if (!audit && given.every(({ onConflict, unique, maker }) => onConflict === 'keep' && unique === 'ever' && !maker))
     return given.every(isUnkeyed)
       ? createUnkeyed(context, given, { along, claiming })
       : createIn(context, db, given, { isPatient: false, along, claiming })
-  return createInOne(context, given, claiming)
+  return createInOne(context, given, { claiming, audit })
+}
+
+async function audited(
+  context: Context,
+  session: Session,
+  rows: readonly NewOccurrence[],
+  audit: AuditNote | undefined,
+  created: Created,
+): Promise<Created> {
+  await appendAudit(session, context, createAudits(audit, rows, created.rows))
+  return created
 }
 
 /** All in one transaction. Names that it lacks are made outside of it, on no second connection. */
-async function createInOne(context: Context, rows: readonly NewOccurrence[], claiming: Claiming | null): Promise<Created> {
+async function createInOne(
+  context: Context,
+  rows: readonly NewOccurrence[],
+  { claiming, audit }: { readonly claiming: Claiming | null; readonly audit: AuditNote | undefined },
+): Promise<Created> {
   const { db, names, versions } = context
   for (let tries = 1; ; tries++) {
     try {
@@ -64,7 +84,7 @@ async function createInOne(context: Context, rows: readonly NewOccurrence[], cla
           session.all(`SET LOCAL lock_timeout = '${longestWait}'`),
           createIn(context, session, rows, { isOwn: true, claiming }),
         ])
-        return created
+        return audited(context, session, rows, audit, created)
       })
     } catch (error) {
       if (error instanceof NamesNeeded) await names.addForms(error.forms)
@@ -100,18 +120,19 @@ async function createIn(
   rows: readonly NewOccurrence[],
   manner: Manner = {},
 ): Promise<Created> {
-  const answers = new Map<number, CreatedRow>()
+  const answers = new Map([...(await answerThrottled(context, session, rows)), ...(await answerRefused(session, rows))])
   const hints: Hint[] = []
   /** How many ids of each row belong to canceled occurrences that free their key. */
   const canceled = rows.map(() => 0)
-  let refs: readonly number[] = []
+  /** The number that the first try has drawn for each row. */
+  const refs = new Map<number, number>()
   for (let tries = 1; answers.size < rows.length; tries++) {
     // A place in the call has its number from the first try, so rows stay in their order.
     const left = rows.flatMap((row, at): Conflict[] => {
       if (answers.has(at)) return []
       return [{ at, row: canceled[at] === 0 ? row : { ...row, id: idAfter(row, canceled[at] as number) } }]
     })
-    const drawn = left.flatMap(({ at }) => refs[at] ?? [])
+    const drawn = left.flatMap(({ at }) => refs.get(at) ?? [])
     const inserted = await insertNew(
       context,
       session,
@@ -120,13 +141,13 @@ async function createIn(
       drawn,
     )
     const { now, created } = inserted
-    if (created === 'all' && tries === 1) {
+    if (created === 'all' && tries === 1 && answers.size === 0) {
       const { claimed = null } = inserted
       // Work that runs already needs no hint.
       const hints = claimed ? [] : dueHints(rows, now)
       return { rows: rows.map(madeAnswer), hints, claimed, isTold: Boolean(manner.along) }
     }
-    if (tries === 1) refs = inserted.refs
+    if (tries === 1) for (const [i, ref] of inserted.refs.entries()) refs.set((left[i] as Conflict).at, ref)
     const made = left.filter(({ row }) => created === 'all' || created.delete(row.id))
     for (const { at, row } of made) answers.set(at, madeAnswer(row))
     hints.push(
@@ -146,6 +167,15 @@ async function createIn(
     if (tries > 10 * mostTries) throw storeFailure(new ConflictError('what is in the way of a new occurrence cannot be found'))
   }
   return { rows: rows.map((_, at) => answers.get(at) as CreatedRow), hints }
+}
+
+/** The answers of rows whose maker's turn is over or canceled, by their place in the call. The turns of the others last until the commit. */
+async function answerRefused(session: Session, rows: readonly NewOccurrence[]): Promise<ReadonlyMap<number, CreatedRow>> {
+  const made = rows.flatMap(({ id, maker }, at) => (maker ? [{ at, id, ...maker }] : []))
+  if (made.length === 0) return new Map()
+  const [, owned, canceled] = await Promise.all([lockClaims(session, made), ownedOf(session, made), canceledOf(session, made)])
+  const refused = made.filter((_, at) => !owned.has(at) || canceled.has(at))
+  return new Map(refused.map(({ at, id }) => [at, { id, outcome: 'refused', state: null, differs: false }]))
 }
 
 function madeAnswer({ id }: NewOccurrence): CreatedRow {

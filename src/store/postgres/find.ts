@@ -1,6 +1,7 @@
 // Finds the numbers of occurrences. Nothing here needs names that were learned, so it also works in a caller's transaction.
 import { isEnd, stateAfter, turnEnds } from '../../model/lifecycle.ts'
 import type { Which } from '../store.ts'
+import { column } from './connection/arrays.ts'
 import { each, lacks } from './connection/by-key.ts'
 import type { Session } from './connection/session.ts'
 import { standing, stateOfStanding } from './occurrence/standing.ts'
@@ -49,9 +50,22 @@ export async function findOfEntity(
   return rows.map(([ref]) => Number(ref))
 }
 
+const descendants = `WITH RECURSIVE tree (ref, series, id, is_root) AS (
+    SELECT ref, series, id, true FROM punctual.occurrence WHERE ref = ANY($1::bigint[])
+    UNION SELECT o.ref, o.series, o.id, false FROM tree t
+      CROSS JOIN LATERAL (SELECT ref, series, id FROM punctual.occurrence WHERE parent = t.id OFFSET 0) o)
+  SELECT o.ref FROM tree o WHERE o.is_root OR ${lacks('dead', 'series = o.series AND ref = o.ref')} AND ${lacks('turn', `ref = o.ref AND "end" IN (${lastEnds.map((end) => `'${end}'`).join(', ')})`)}
+  GROUP BY o.ref ORDER BY o.ref`
+
+/** These, and all below them that have not ended, in the order of their creation. */
+export async function withDescendants(session: Session, roots: readonly number[]): Promise<number[]> {
+  const rows = await session.all<RefRow>(descendants, [column(roots)])
+  return rows.map(([ref]) => Number(ref))
+}
+
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
 
 /** Whether a text can be the id of an occurrence at all: the server refuses to compare others. */
-function isUuid(text: string): boolean {
+export function isUuid(text: string): boolean {
   return uuid.test(text)
 }

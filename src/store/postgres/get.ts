@@ -1,5 +1,5 @@
 import type { OccurrenceState } from '../../model/lifecycle.ts'
-import type { OccurrenceHistory, Progress, WaitRecord } from '../../model/occurrence.ts'
+import type { AttemptLog, OccurrenceHistory, Progress, WaitRecord } from '../../model/occurrence.ts'
 import type { Which } from '../store.ts'
 import { each, endOf, lacks } from './connection/by-key.ts'
 import type { Session } from './connection/session.ts'
@@ -9,14 +9,14 @@ import { noHistory, readHistories } from './occurrence/history.ts'
 import { type OccurrenceRow, occurrenceColumns, occurrenceRecord } from './occurrence/record.ts'
 import { standing, stateOfStanding } from './occurrence/standing.ts'
 
-type Row = [
-  ...OccurrenceRow,
-  state: OccurrenceState,
-  dueAt: number | null,
-  reason: WaitRecord['reason'] | null,
-  key: string | null,
-  wakeAt: number | null,
-]
+interface Row extends OccurrenceRow {
+  readonly scheduled_at: number
+  readonly state: OccurrenceState
+  readonly due_at: number | null
+  readonly reason: WaitRecord['reason'] | null
+  readonly wait_key: string | null
+  readonly wake_at: number | null
+}
 
 // A rate says when its next slot is free.
 const selectOne = `SELECT ${occurrenceColumns}, ${stateOfStanding} AS state, coalesce(r.due_at, w.due_at, t.due_at) AS due_at,
@@ -29,23 +29,27 @@ export async function get(context: Context, which: Which): Promise<OccurrenceHis
   return db.snapshot(async (session) => {
     const ref = await findRef(session, which)
     if (ref === null) return null
-    const [[row], histories, progress] = await Promise.all([
-      session.all<Row>(selectOne, [ref]),
+    const [[row], histories, progress, logs] = await Promise.all([
+      session.rows<Row>(selectOne, [ref]),
       readHistories(session, [ref]),
       readProgress(session, ref),
+      session.rows<AttemptLog>('SELECT turn, task, n, text FROM punctual.log WHERE ref = $1 ORDER BY turn, task COLLATE "C", n', [
+        ref,
+      ]),
     ])
     if (!row) return null
-    const { 2: series, 3: form, 10: state, 11: dueAt, 12: reason, 13: key, 14: wakeAt } = row
-    await names.learn(session, { series: [series], forms: [form] })
+    const { state, reason, wait_key: key, wake_at: wakeAt } = row
+    await names.learnOf(session, [row])
     const claim = state === 'running' ? await readClaim(session, ref) : null
     return {
       record: occurrenceRecord(names, row),
       state,
-      dueAt: claim?.dueAt ?? dueAt ?? row[4],
+      dueAt: claim?.due_at ?? row.due_at ?? row.scheduled_at,
       node: claim?.node ?? null,
-      runningSince: claim?.startedAt ?? null,
+      runningSince: claim?.started_at ?? null,
       ...(histories.get(ref) ?? noHistory),
       progress,
+      logs,
       wait: reason && { reason, key, wakeAt },
       blockers: key === null || reason === 'rate' ? [] : await readBlockers(session, key),
     }
@@ -53,29 +57,24 @@ export async function get(context: Context, which: Which): Promise<OccurrenceHis
 }
 
 async function readProgress(session: Session, ref: number): Promise<Progress | null> {
-  const [row] = await session.all<[task: string, done: number, message: string | null, at: number]>(
-    'SELECT task, done, message, at FROM punctual.progress WHERE ref = $1',
-    [ref],
-  )
-  if (!row) return null
-  const [task, done, message, at] = row
-  return { task, done, message, at }
+  const [row] = await session.rows<Progress>('SELECT task, done, message, at FROM punctual.progress WHERE ref = $1', [ref])
+  return row ?? null
 }
 
 interface RunningClaim {
   readonly node: string
-  readonly dueAt: number
-  readonly startedAt: number | null
+  readonly due_at: number
+  readonly started_at: number | null
 }
 
 async function readClaim(session: Session, ref: number): Promise<RunningClaim | null> {
-  const [row] = await session.all<[string, number, number | null]>(
+  const [row] = await session.rows<RunningClaim>(
     `SELECT c.node, m.due_at, (SELECT s.started_at FROM punctual.start s WHERE s.ref = m.ref AND s.turn = m.turn) AS started_at
       FROM punctual.claim c CROSS JOIN LATERAL unnest(c.refs, c.turns, c.dues) m (ref, turn, due_at)
       WHERE c.refs @> ARRAY[$1::bigint] AND m.ref = $1 AND ${lacks('turn', endOf('m'))} ORDER BY c.seq DESC LIMIT 1`,
     [ref],
   )
-  return row ? { node: row[0], dueAt: row[1], startedAt: row[2] } : null
+  return row ?? null
 }
 
 const mostBlockers = 10
@@ -95,5 +94,5 @@ const selectBlockers = `SELECT o.id FROM (
   ) b CROSS JOIN ${each('occurrence e', 'e.ref = b.ref')} o ORDER BY o.ref LIMIT ${mostBlockers}`
 
 async function readBlockers(session: Session, key: string): Promise<readonly string[]> {
-  return (await session.all<[string]>(selectBlockers, [key])).map(([id]) => id)
+  return (await session.rows<{ id: string }>(selectBlockers, [key])).map(({ id }) => id)
 }

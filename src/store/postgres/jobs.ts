@@ -1,13 +1,15 @@
 import { type JobRecord, specText, type VersionRecord } from '../../model/job.ts'
+import { putAudit } from '../rules/audit.ts'
 import { isWithdrawn, putJobRule } from '../rules/put-job.ts'
+import { type JobRow, jobRecord, type VersionRow, versionRecord } from '../rules/sql/job-row.ts'
+import { toJson } from '../rules/sql/json.ts'
 import type { Hint, JobPut, JobPutAnswer, JobQuery } from '../store.ts'
+import { appendAudit } from './audit.ts'
 import { Changes } from './changes/changes.ts'
 import type { Session } from './connection/session.ts'
 import { type Context, storeNow } from './context.ts'
 import { askedSeries } from './names/series-filter.ts'
 import { takeIdleWhere } from './occurrence/idle.ts'
-import { type JobRow, jobColumns, jobRecord, type VersionRow, versionColumns, versionRecord } from './rows/job-row.ts'
-import { toJson } from './rows/json.ts'
 
 export async function putJob(
   context: Context,
@@ -19,12 +21,14 @@ export async function putJob(
   const series = names.series(tenant, name).ref
   const { answer, hints, isNew } = await db.transaction(async (session) => {
     // A job that does not exist yet has no row to lock.
-    await session.all('SELECT ref FROM punctual.series WHERE ref = $1 FOR UPDATE', [series])
+    const lock = 'SELECT last_version FROM punctual.series WHERE ref = $1 FOR UPDATE'
+    const [[lastVersion]] = (await session.all<[number]>(lock, [series])) as [[number]]
     const [[now]] = (await session.all<[number]>(`SELECT ${storeNow} AS now`, [context.now()])) as [[number]]
-    const [row] = await session.all<OwnRow>(`${selectJob} WHERE s.ref = $1 FOR UPDATE OF j`, [series])
-    const known = row ? jobRecord(row, JSON.parse(row[10] as string)) : null
-    const { outcome, job, version } = putJobRule(known, put, now)
+    const [row] = await session.rows<JobRow>(`${selectJob} WHERE s.ref = $1 FOR UPDATE OF j`, [series])
+    const known = row ? jobRecord(row) : null
+    const { outcome, job, version } = putJobRule(known, put, now, lastVersion)
     if (job && outcome !== 'conflict' && !isSame(known, job)) await writeJob(session, series, job)
+    await appendAudit(session, context, [putAudit(known, put, { outcome, job })])
     if (!version) return { answer: { outcome, job }, hints: [], isNew: false }
     await addVersion(session, series, version)
     const isLine = await withdraw(context, session, series, version.effectiveAt, now)
@@ -79,27 +83,31 @@ async function addVersion(
   )
 }
 
-type OwnRow = [...JobRow, spec: string | null, series: number]
+/** Of a job `j` and its series `s`. */
+export const jobColumns =
+  's.tenant, s.job, j.version, j.declared, j.override, j.created_at, j.updated_at, j.tz, j.cursor, j.next_at'
 
-const selectJob = `SELECT ${jobColumns}, v.spec, j.series FROM punctual.series s JOIN punctual.job j ON j.series = s.ref
+const versionColumns = 'v.version, v.spec, v.effective_at, v.created_at, v.by_whom'
+
+export const selectJob = `SELECT ${jobColumns}, v.spec FROM punctual.series s JOIN punctual.job j ON j.series = s.ref
   JOIN punctual.job_version v ON v.series = j.series AND v.version = j.version`
 
 export async function readJobs({ db }: Context, { tenant, name, after, limit }: JobQuery): Promise<readonly JobRecord[]> {
   const { where, values } = askedSeries({ tenant, job: name }, 2)
   const further = after ? `AND (s.job, s.tenant) > ($${values.length + 2}, $${values.length + 3})` : ''
-  const rows = await db.all<OwnRow>(`${selectJob} WHERE ${where} ${further} ORDER BY s.job, s.tenant LIMIT $1`, [
+  const rows = await db.rows<JobRow>(`${selectJob} WHERE ${where} ${further} ORDER BY s.job, s.tenant LIMIT $1`, [
     limit,
     ...values,
     ...(after ? [after.name, after.tenant] : []),
   ])
-  return rows.map((row) => jobRecord(row, JSON.parse(row[10] as string)))
+  return rows.map(jobRecord)
 }
 
 export async function readVersions(
   { db }: Context,
   { tenant, name }: { tenant: string; name: string },
 ): Promise<readonly VersionRecord[]> {
-  const rows = await db.all<VersionRow>(
+  const rows = await db.rows<VersionRow>(
     `SELECT ${versionColumns} FROM punctual.series s JOIN punctual.job_version v ON v.series = s.ref
       WHERE s.tenant = $1 AND s.job = $2 ORDER BY v.version`,
     [tenant, name],

@@ -1,21 +1,22 @@
 // Lists, newest first, of however many rows: see searches.ts and window.ts for how none of them walks what it does not show.
-import type { OccurrenceState } from '../../model/lifecycle.ts'
 import type { OccurrenceSummary } from '../../model/occurrence.ts'
 import { decodeCursor, encodeCursor, type OccurrenceFilter, type Page } from '../query.ts'
+import { type RangeRow, rangeRecord } from '../rules/sql/range-row.ts'
 import type { RangeRecord } from '../store.ts'
 import { column } from './connection/arrays.ts'
 import type { Session } from './connection/session.ts'
 import type { Context } from './context.ts'
+import { isUuid } from './find.ts'
 import { matching, recent, type Search, searches } from './list/searches.ts'
 import { onSnapshot, reading } from './list/snapshot.ts'
 import { readSummaries } from './list/summary.ts'
 import { allWithin, endOf, windowOf } from './list/window.ts'
 import { type Asked, askedSeries } from './names/series-filter.ts'
 import { standing, stateOfStanding } from './occurrence/standing.ts'
-import { type RangeRow, rangeColumns, rangeRecord } from './rows/range-row.ts'
 
 export async function list(context: Context, filter: OccurrenceFilter): Promise<Page<OccurrenceSummary>> {
   const below = filter.cursor === undefined ? Number.MAX_SAFE_INTEGER : decodeCursor(filter.cursor)
+  if (filter.parent !== undefined && !isUuid(filter.parent)) return { items: [], cursor: null }
   return onSnapshot(context, async (session) => {
     const refs = await searchInOrder(session, filter, below)
     const page = refs.slice(0, filter.limit)
@@ -55,21 +56,22 @@ async function searchInOrder(session: Session, filter: OccurrenceFilter, below: 
   const end = all ? top : await endOf(session, window, top)
   await reading(session, 'in order')
   if (!all) return search(session, filter, end)
-  return filter.states ? inStates(session, all, filter.states, filter.limit + 1) : all.slice(0, filter.limit + 1)
+  const isOfSome = filter.states !== undefined || filter.cause !== undefined
+  return isOfSome ? inStates(session, all, filter) : all.slice(0, filter.limit + 1)
 }
 
-/** Of these handles the newest that stand in one of these states. */
+/** Of these handles the newest that stand in one of the states, or died of the cause. */
 async function inStates(
   session: Session,
   refs: readonly number[],
-  states: readonly OccurrenceState[],
-  limit: number,
+  { states, cause, limit }: OccurrenceFilter,
 ): Promise<number[]> {
   if (refs.length === 0) return []
+  const isWanted = cause === undefined ? `${stateOfStanding} = ANY($2::text[])` : 'd.cause = $2::text'
   const rows = await session.all<[number]>(
     `SELECT o.ref FROM punctual.occurrence o ${standing}
-      WHERE o.ref = ANY($1::bigint[]) AND ${stateOfStanding} = ANY($2::text[]) ORDER BY o.ref DESC LIMIT $3`,
-    [column(refs), column(states), limit],
+      WHERE o.ref = ANY($1::bigint[]) AND ${isWanted} ORDER BY o.ref DESC LIMIT $3`,
+    [column(refs), cause ?? column(states ?? []), limit + 1],
   )
   return rows.map(([ref]) => ref)
 }
@@ -87,7 +89,7 @@ export async function listRanges(
       : `punctual.series s CROSS JOIN LATERAL (
           SELECT i.* FROM punctual.range i WHERE i.series = s.ref ORDER BY i.seq DESC LIMIT $1
         ) r`
-  const rows = await db.all<RangeRow>(`SELECT ${rangeColumns} FROM ${newest} WHERE ${where} ORDER BY r.seq DESC LIMIT $1`, [
+  const rows = await db.rows<RangeRow>(`SELECT s.tenant, s.job, r.* FROM ${newest} WHERE ${where} ORDER BY r.seq DESC LIMIT $1`, [
     limit,
     ...values,
   ])

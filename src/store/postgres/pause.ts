@@ -1,12 +1,14 @@
 import type { PauseRecord } from '../../model/pause.ts'
 import { isSameScope } from '../../model/pause.ts'
+import { pauseAudit } from '../rules/audit.ts'
 import { isOpen, pauseRule } from '../rules/pause.ts'
+import { type PauseRow, pauseRecord } from '../rules/sql/pause-row.ts'
 import type { Hint, PauseAnswer, PauseRequest } from '../store.ts'
+import { appendAudit } from './audit.ts'
 import { Changes } from './changes/changes.ts'
 import type { Session } from './connection/session.ts'
 import { type Context, storeNow } from './context.ts'
 import { takeIdleWhere } from './occurrence/idle.ts'
-import { type PauseRow, pauseColumns, pauseRecord } from './rows/pause-row.ts'
 
 export async function pause(
   context: Context,
@@ -18,13 +20,15 @@ export async function pause(
     // Plans hold this row while they count on the pauses they know.
     await session.all('SELECT pause_revision FROM punctual.meta FOR UPDATE')
     const [[now]] = (await session.all<[number]>(`SELECT ${storeNow} AS now`, [context.now()])) as [[number]]
-    const all = await selectPauses(session)
+    const all = await readPauses({ db: session })
     const current = all.find((one) => isSameScope(one, request) && isOpen(one, now))
     const given = request.open?.until ?? null
     const until = given === null || typeof given === 'number' ? given : now + given.in
     const answer = pauseRule(current, request, { id: (all.at(-1)?.id ?? 0) + 1, until, now })
     if (answer.outcome === 'unchanged' || !answer.pause) return { answer, hints: [] }
     await write(session, answer.pause)
+    await appendAudit(session, context, [pauseAudit(current, request, answer)])
+    await tell(session, answer.outcome, answer.pause, now)
     await wakeAll(context, session, now)
     if (answer.outcome === 'paused') await freeKeys(context, session, answer.pause, now)
     return { answer, hints: [{ kind: 'job' }, { kind: 'due', at: now }] }
@@ -33,11 +37,24 @@ export async function pause(
 
 async function write(session: Session, { id, tenant, job, from, to, reason, by }: PauseRecord): Promise<void> {
   await session.all(
-    `INSERT INTO punctual.pause (${pauseColumns}) VALUES ($1, $2, $3, $4, $5, $6, $7)
+    `INSERT INTO punctual.pause (id, tenant, job, from_at, to_at, reason, by_whom) VALUES ($1, $2, $3, $4, $5, $6, $7)
       ON CONFLICT (id) DO UPDATE SET to_at = $5, reason = $6, by_whom = $7, swept = false`,
     [id, tenant, job, from, to, reason, by],
   )
   await session.all('UPDATE punctual.meta SET pause_revision = pause_revision + 1')
+}
+
+/** Publishes the change, where the paused job asks for it. */
+async function tell(session: Session, outcome: 'paused' | 'resumed', paused: PauseRecord, now: number): Promise<void> {
+  const { tenant, job, from, to, reason, by } = paused
+  if (tenant === null || job === null) return
+  await session.all(
+    `SELECT punctual.tell_1($1::float8, s.tenant, s.slot, (v.spec::jsonb ->> 'publish')::jsonb, $4, jsonb_build_object('job', s.job, 'reason', $5::text,
+        'by', $6::text, 'from', punctual.iso_1($7::float8), 'until', punctual.iso_1($8::float8))) IS NULL
+      FROM punctual.series s JOIN punctual.job j ON j.series = s.ref
+      JOIN punctual.job_version v ON v.series = s.ref AND v.version = j.version WHERE s.tenant = $2 AND s.job = $3`,
+    [now, tenant, job, `job.${outcome}`, reason, by, from, to],
+  )
 }
 
 /** All that waits for the end of a pause is looked at again. */
@@ -58,10 +75,13 @@ async function freeKeys(context: Context, session: Session, { tenant, job }: Pau
 }
 
 /** Pauses in force at or after `since`, or all. */
-export async function selectPauses(session: Session, since?: number): Promise<readonly PauseRecord[]> {
-  const rows = await session.all<PauseRow>(
-    `SELECT ${pauseColumns} FROM punctual.pause WHERE $1::float8 IS NULL OR to_at IS NULL OR to_at > $1 ORDER BY id`,
-    [since ?? null],
+export async function readPauses(
+  { db }: { readonly db: Session },
+  { since = null }: { readonly since?: number | null } = {},
+): Promise<readonly PauseRecord[]> {
+  const rows = await db.rows<PauseRow>(
+    `SELECT * FROM punctual.pause WHERE $1::float8 IS NULL OR to_at IS NULL OR to_at > $1 ORDER BY id`,
+    [since],
   )
   return rows.map(pauseRecord)
 }

@@ -2,31 +2,28 @@ import { extname } from 'node:path'
 import { PunctualError } from '../../errors.ts'
 import { type Clock, systemClock } from '../../time/clock.ts'
 import type { Ability } from '../abilities.ts'
-import type { OccurrenceFilter } from '../query.ts'
 import type {
+  AuditAnswerTo,
+  AuditQuery,
   Beat,
   CancelRequest,
   CheckpointItem,
   ClaimRequest,
   CreateOptions,
+  GateAnswerTo,
+  GateRequest,
   Hint,
   Hints,
-  JobPlan,
-  JobPut,
-  JobQuery,
-  MoveRequest,
   NewOccurrence,
-  PauseRequest,
   PruneRequest,
   Queryable,
   Reopen,
-  RescueRequest,
   SettleItem,
   SettleOptions,
   Store,
   StoreEnv,
-  Which,
 } from '../store.ts'
+import { listAudit } from './audit.ts'
 import { beat } from './beat.ts'
 import { cancel } from './cancel.ts'
 import { checkpoint } from './checkpoint.ts'
@@ -39,6 +36,9 @@ import { warmUp } from './connection/warm-up.ts'
 import type { Context } from './context.ts'
 import { counts } from './counts.ts'
 import { create, firstDue } from './create.ts'
+import { dues } from './dues.ts'
+import { figures } from './figures.ts'
+import { gate } from './gate.ts'
 import { get } from './get.ts'
 import { putJob, readJobs, readVersions } from './jobs.ts'
 import { refreshBlocks } from './list/refresh-blocks.ts'
@@ -46,13 +46,16 @@ import { list, listRanges } from './list.ts'
 import { move } from './move.ts'
 import { nodes } from './nodes.ts'
 import { checkPostgresOptions, checkSource, type PostgresOptions } from './options.ts'
-import { pause, selectPauses } from './pause.ts'
+import { pause, readPauses } from './pause.ts'
 import { backlog, peek } from './peek.ts'
 import { jobsToPlan, plan } from './plan.ts'
 import { prune } from './prune.ts'
+import { pruneJob } from './prune-job.ts'
+import { pruneOnly } from './prune-only.ts'
 import { rescue } from './rescue.ts'
 import { bringUp } from './schema/migrate.ts'
 import { settle } from './settle.ts'
+import { tokens } from './tokens.ts'
 
 interface Acted<Answer> {
   readonly answer: Answer
@@ -113,31 +116,17 @@ export class PostgresStore implements Store {
     await opened.context.db.close()
   }
 
-  async putJob(put: JobPut) {
-    return this.#act(({ context }) => putJob(context, put))
-  }
-  async readJobs(query: JobQuery) {
-    return this.#read(({ context }) => readJobs(context, query))
-  }
-  async readVersions(query: { tenant: string; name: string }) {
-    return this.#read(({ context }) => readVersions(context, query))
-  }
-  async pause(request: PauseRequest) {
-    return this.#act(({ context }) => pause(context, request))
-  }
-  async readPauses({ since }: { since?: number }) {
-    return this.#read(({ context }) => selectPauses(context.db, since))
-  }
-  async jobsToPlan(query: { horizonMs: number; limit: number }) {
-    return this.#read(({ context }) => jobsToPlan(context, query))
-  }
-  async plan(plans: readonly JobPlan[]) {
-    return this.#act(({ context }) => plan(context, plans))
-  }
-  async create(rows: readonly NewOccurrence[], { tx, claim: request }: CreateOptions = {}) {
+  readonly putJob = this.#acts(putJob)
+  readonly readJobs = this.#reads(readJobs)
+  readonly readVersions = this.#reads(readVersions)
+  readonly pause = this.#acts(pause)
+  readonly readPauses = this.#reads(readPauses)
+  readonly jobsToPlan = this.#reads(jobsToPlan)
+  readonly plan = this.#acts(plan)
+  async create(rows: readonly NewOccurrence[], { tx, claim: request, audit }: CreateOptions = {}) {
     if (tx) {
       const joined = await this.#join(tx as Queryable, async (session, context) => {
-        const created = await create(context, rows, { joined: session })
+        const created = await create(context, rows, { joined: session, audit })
         return { answer: created.rows, hints: created.hints }
       })
       return { rows: joined, claimed: null }
@@ -147,7 +136,7 @@ export class PostgresStore implements Store {
       // The server's clock shows whole milliseconds, and what it has told is never ahead of it.
       const along = request ? null : line.along(firstDue(rows, Math.floor(context.guessNow())))
       if (request) await context.names.addKinds(request.kinds)
-      const created = await create(context, rows, { along, claiming: request ? { request, floors } : null })
+      const created = await create(context, rows, { along, claiming: request ? { request, floors } : null, audit })
       if (created.isTold) line.wentAlong(clock.mono() - sentAt)
       return { answer: { rows: created.rows, claimed: created.claimed ?? null }, hints: created.hints, isTold: created.isTold }
     })
@@ -160,9 +149,7 @@ export class PostgresStore implements Store {
       return found
     })
   }
-  async backlog(query: { kinds: readonly string[] }) {
-    return this.#read(({ context }) => backlog(context, query))
-  }
+  readonly backlog = this.#reads(backlog)
   async claim(request: ClaimRequest) {
     return this.#act(({ context, floors }) => claim(context, floors, request))
   }
@@ -179,10 +166,21 @@ export class PostgresStore implements Store {
   }
   async cancel(request: CancelRequest, tx?: unknown) {
     if (tx) return this.#join(tx as Queryable, (session, context) => cancel(session, context, request))
-    return this.#act(({ context }) => cancel(context.db, context, request))
+    if (!request.audit) return this.#act(({ context }) => cancel(context.db, context, request))
+    return this.#act(({ context }) => context.db.transaction((session) => cancel(session, context, request)))
   }
-  async move(request: MoveRequest) {
-    return this.#act(({ context }) => context.db.transaction((session) => move(session, context, request)))
+  readonly move = this.#acts(move)
+  async gate<Request extends GateRequest>(request: Request) {
+    const { context, line, unannounced, clock } = this.#isOpen()
+    if (request.act !== 'reserve' || !request.within)
+      return this.#underWay(clock, () => gate(context, request) as Promise<GateAnswerTo<Request>>)
+    const answer = (await gate(context, request)) as GateAnswerTo<Request>
+    // The effect may have created work, in the transaction that was just committed.
+    if (unannounced.isAny) line.announce(unannounced.hints(context.guessNow()))
+    return answer
+  }
+  async listAudit<Query extends AuditQuery>(query: Query) {
+    return (await this.#read(({ context }) => listAudit(context, query))) as AuditAnswerTo<Query>
   }
   async beat(one: Beat) {
     return this.#act(async ({ context, clock, line }) => {
@@ -191,31 +189,28 @@ export class PostgresStore implements Store {
       return beaten
     })
   }
-  async rescue(request: RescueRequest) {
-    return this.#act(({ context }) => rescue(context, request))
-  }
+  readonly rescue = this.#acts(rescue)
   async prune(request: PruneRequest) {
+    const { only } = request
+    if (request.job) {
+      const { job } = request
+      return this.#act(({ context }) => pruneJob(context, job, request))
+    }
+    if (only) return this.#act(async ({ context }) => ({ answer: await pruneOnly(context, only, request), hints: [] }))
     return this.#act(async ({ context, pruned }) => {
       const done = await prune(context, pruned, request)
       if (done.answer.pruned > 0) pruned.page = await refreshBlocks(context, pruned.page)
       return done
     })
   }
-  async get(which: Which) {
-    return this.#read(({ context }) => get(context, which))
-  }
-  async list(filter: OccurrenceFilter) {
-    return this.#read(({ context }) => list(context, filter))
-  }
-  async listRanges(query: { tenant?: string; job?: string; limit: number }) {
-    return this.#read(({ context }) => listRanges(context, query))
-  }
-  async counts(query: { tenant?: string; job?: string }) {
-    return this.#read(({ context }) => counts(context, query))
-  }
-  async nodes() {
-    return this.#read(({ context }) => nodes(context))
-  }
+  readonly get = this.#reads(get)
+  readonly list = this.#reads(list)
+  readonly listRanges = this.#reads(listRanges)
+  readonly counts = this.#reads(counts)
+  readonly dues = this.#reads(dues)
+  readonly figures = this.#reads(figures)
+  readonly tokens = this.#reads(tokens)
+  readonly nodes = this.#acts(nodes)
 
   async #wake(): Promise<void> {
     const { context, line, unannounced, floors } = this.#isOpen()
@@ -233,6 +228,19 @@ export class PostgresStore implements Store {
     }
   }
 
+  /** Verbs by their functions. */
+  #acts<Given extends unknown[], Answer>(
+    act: (context: Context, ...given: Given) => Promise<Acted<Answer>>,
+  ): (...given: Given) => Promise<Answer> {
+    return (...given) => this.#act(({ context }) => act(context, ...given))
+  }
+
+  #reads<Given extends unknown[], Answer>(
+    read: (context: Context, ...given: Given) => Promise<Answer>,
+  ): (...given: Given) => Promise<Answer> {
+    return (...given) => this.#read(({ context }) => read(context, ...given))
+  }
+
   /** A verb that may have news for others. */
   async #act<Answer>(act: (opened: Opened) => Promise<Acted<Answer>>): Promise<Answer> {
     const opened = this.#isOpen()
@@ -243,7 +251,7 @@ export class PostgresStore implements Store {
     return answer
   }
 
-  /** Acts in a caller's transaction, where nothing can be announced yet. Errors of the caller's client stay as they are. */
+  /** Acts in a caller's transaction, where nothing can be announced yet. Errors from the caller's client are not wrapped. */
   async #join<Answer>(
     tx: Queryable,
     act: (session: Session, context: Context) => Promise<{ answer: Answer; hints: readonly Hint[] }>,

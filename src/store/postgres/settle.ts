@@ -3,7 +3,7 @@ import { goesOn, nextTurnDue } from '../rules/settle.ts'
 import type { Hint, SettleAnswer, SettleItem, SettleOptions, WriteAnswer } from '../store.ts'
 import { Changes, hasLine } from './changes/changes.ts'
 import type { Floors } from './claim/floors.ts'
-import { type Batch, movingOf } from './claim/members.ts'
+import { type Batch, type EndingMember, ending, over } from './claim/members.ts'
 import { checkClaim } from './claim/reclaim.ts'
 import { type Claimed, claim, claimAtDoor, claimPlain } from './claim.ts'
 import { column } from './connection/arrays.ts'
@@ -28,7 +28,7 @@ export async function settle(
   if (options.claim && (items.length === 0 || options.claim.pick)) await checkClaim(context.db, options.claim)
   const settled = items.length > 0 ? await settleAtOnce(context, floors, items, options) : null
   const { answers, hints, claimed } = settled ?? (await settleSlowly(context, items, options))
-  for (const item of items) movingOf(item)?.batch.left.delete(item.member.ref)
+  for (const { member } of items) over(member)
   if (!options.claim) return { answer: { items: answers, claimed: null }, hints }
   const next = claimed ?? (await claim(context, floors, options.claim))
   return { answer: { items: answers, claimed: next.answer }, hints: [...hints, ...next.hints] }
@@ -57,15 +57,18 @@ async function settleAtOnce(
   items: readonly SettleItem[],
   { done = [], heard = [], claim: next }: SettleOptions,
 ): Promise<Outcome | null> {
-  const moving = items.flatMap((item) => movingOf(item) ?? [])
+  const moving = items.flatMap((item) => ending(item) ?? [])
   if (moving.length < items.length) return null
   const changes = new Changes(context.now())
-  const delays = items.flatMap((item, at) => end(changes, item, moving[at] as EndingMember))
+  const delays = items.flatMap((item, at) => endTurn(changes, item, moving[at] as EndingMember))
   changes.heard(heard)
-  const ended = new Set(items.map(({ member }) => member.ref))
-  const isWhole = (batch: Batch | undefined) => batch !== undefined && [...batch.left].every((ref) => ended.has(ref))
-  const byId = new Map(moving.map(({ batch }) => [batch.id, batch]))
-  const whole = done.filter(({ id }) => isWhole(byId.get(id)))
+  const ended = new Map<string, { readonly batch: Batch; count: number }>()
+  for (const { batch } of moving) {
+    const one = ended.get(batch.id)
+    if (one) one.count += 1
+    else ended.set(batch.id, { batch, count: 1 })
+  }
+  const whole = done.filter(({ id }) => ended.get(id)?.batch.left === ended.get(id)?.count)
   // Whether another claim has members left has to be looked up.
   if (whole.length < done.length) return null
   changes.dropClaims(whole.map(({ id }) => id))
@@ -88,20 +91,21 @@ async function settleAtOnce(
   }
 }
 
-type EndingMember = NonNullable<ReturnType<typeof movingOf>>
-
-/** Notes the end of an item's turn. Returns when its next one is due. */
-function end(
+/** Notes the end of an item's turn. Returns when work that follows is due. */
+function endTurn(
   changes: Changes,
   item: SettleItem,
   { moving, batch: { node } }: EndingMember,
 ): readonly (number | { readonly in: number })[] {
-  const row = { ...item.end, turn: moving.turn, node }
+  const { end, startedAt, endedAt, attempt, settings, tasks, reason, error, result } = item.end
+  const row = { end, turn: moving.turn, node, startedAt, endedAt, attempt, settings, tasks, reason, error, result }
   changes.attempts(moving.ref, item.attempts)
+  changes.logs(moving.ref, item.logs)
   changes.endTurn(moving, row)
-  if (!goesOn(item.end.end)) {
+  if (!goesOn(end)) {
     changes.note(moving, item.hookMs ? { node, freeInMs: item.hookMs } : undefined)
-    return []
+    // The message about the end is due at once.
+    return moving.record.publish === undefined ? [] : [{ in: 0 }]
   }
   const dueAt = nextTurnDue(item, moving, Number.NaN)
   const due = Number.isNaN(dueAt) ? { in: item.delayMs } : dueAt

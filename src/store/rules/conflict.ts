@@ -8,11 +8,31 @@ export interface Existing {
   readonly state: OccurrenceState
   readonly hasBegun: boolean
   readonly payload: string | null
+  readonly keyVersion?: number | undefined
 }
 
 /** Whether an occurrence leaves its key to the next: it was canceled before it began. */
 export function freesKey({ state, hasBegun }: Pick<Existing, 'state' | 'hasBegun'>): boolean {
   return state === 'canceled' && !hasBegun
+}
+
+/** Whether a request comes too late: the key was given the same or a higher version before. */
+export function isOutdated(
+  { keyVersion: known }: Pick<Existing, 'keyVersion'>,
+  { keyVersion }: Pick<NewOccurrence, 'keyVersion'>,
+): boolean {
+  return keyVersion !== undefined && known !== undefined && keyVersion <= known
+}
+
+/** The version that the existing one has after a request that is not outdated. */
+export function keyVersionAfter(known: number | undefined, { keyVersion }: NewOccurrence): { readonly keyVersion?: number } {
+  const version = keyVersion ?? known
+  return version === undefined ? {} : { keyVersion: version }
+}
+
+/** Whether the existing occurrence leaves its key to this row. */
+export function givesWay(existing: Existing, row: NewOccurrence): boolean {
+  return isRemembered(row) && freesKey(existing) && !isOutdated(existing, row)
 }
 
 /** The id under which a row is tried next whose first ids belong to `canceled` occurrences that free their key. */
@@ -26,9 +46,41 @@ export function isRemembered({ key, unique }: Pick<NewOccurrence, 'key' | 'uniqu
 }
 
 /** The change that a row makes to the existing one, if any: work that has begun or ended stays as it is. */
-export function changeOf({ state, hasBegun }: Existing, { onConflict }: NewOccurrence): 'reschedule' | 'replace' | null {
-  const isMovable = (state === 'pending' || state === 'waiting') && !hasBegun
-  return isMovable && onConflict !== 'keep' ? onConflict : null
+export function changeOf(
+  existing: Pick<Existing, 'state' | 'hasBegun' | 'keyVersion'>,
+  row: NewOccurrence,
+): 'reschedule' | 'replace' | null {
+  const { onConflict } = row
+  if (onConflict === 'keep' || !isUnbegun(existing) || isOutdated(existing, row)) return null
+  if (typeof onConflict === 'string') return onConflict
+  return 'debounce' in onConflict ? 'replace' : null
+}
+
+function isUnbegun({ state, hasBegun }: Pick<Existing, 'state' | 'hasBegun'>): boolean {
+  return (state === 'pending' || state === 'waiting') && !hasBegun
+}
+
+/** When the changed work is due. Debounced work is moved no further than its longest wait allows. */
+export function changedDue({ onConflict }: NewOccurrence, createdAt: number, dueAt: number): number {
+  const longest = typeof onConflict === 'object' && 'debounce' in onConflict ? onConflict.debounce.longestMs : null
+  return longest === null ? dueAt : Math.min(dueAt, createdAt + longest)
+}
+
+/** Work that is paced, with the time of its creation. */
+export interface PacedWork extends Pick<Existing, 'id' | 'state' | 'hasBegun'> {
+  readonly createdAt: number
+}
+
+/** Whether a call returns the newest work of its key, ended or not, for it was created a short while ago. */
+export function isThrottled(newest: PacedWork, { onConflict }: NewOccurrence, now: number): boolean {
+  if (typeof onConflict !== 'object' || !('throttle' in onConflict) || freesKey(newest)) return false
+  return newest.createdAt > now - onConflict.throttle.perMs
+}
+
+/** Whether a paced row takes the live key from work that has begun: the payload that it brings would be lost with that. */
+export function takesKey(holder: PacedWork, row: NewOccurrence, now: number): boolean {
+  if (typeof row.onConflict !== 'object' || holder.id === row.id) return false
+  return !isUnbegun(holder) && !isThrottled(holder, row, now)
 }
 
 /** The answer for a row that found an existing one. */

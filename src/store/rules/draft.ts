@@ -20,13 +20,15 @@ export function draftCreated(
   row: NewOccurrence,
   { version, spec, dueAt, now }: { version: number; spec: JobSpec | undefined; dueAt: number; now: number },
 ): OccurrenceRecord {
-  const { due: _, onConflict: __, limits, ...given } = row
+  const { due: _, onConflict: __, limits, publish: own, ...given } = row
   const isDeclared = limits === 'declared'
   // A process that does not know the job may have guessed its definition from the name; the job knows better.
   const definition = (isDeclared ? spec?.definition : null) ?? row.definition
   const declared = isDeclared ? declaredLimits(spec, row) : { limits, startWithinMs: row.startWithinMs }
+  const publish = isDeclared ? spec?.publish : own
   return {
     ...given,
+    ...(publish !== undefined && { publish }),
     limits: declared.limits && inDoorOrder(declared.limits),
     startWithinMs: declared.startWithinMs,
     isHooked: isDeclared ? spec?.isHooked === true : row.isHooked,
@@ -56,6 +58,7 @@ export function draftPlanned(
     key: null,
     unique: 'ever',
     entity: null,
+    parent: null,
     refs: {},
     payload: spec.payload,
     settings: null,
@@ -65,6 +68,7 @@ export function draftPlanned(
     replay: null,
     startWithinMs,
     isHooked: spec.isHooked === true,
+    ...(spec.publish !== undefined && { publish: spec.publish }),
     scheduledAt: at,
     createdAt: now,
   }

@@ -8,8 +8,11 @@ export interface PutResult extends JobPutAnswer {
   readonly version: VersionRecord | null
 }
 
-/** Applies a put to a job. `unchanged` may still change the declaration and the override. */
-export function putJobRule(known: JobRecord | null, put: JobPut, now: number): PutResult {
+/**
+ * Applies a put to a job. `unchanged` may still change the declaration and the override.
+ * @param lastVersion Of a deleted job of the name: its versions may be remembered by other nodes.
+ */
+export function putJobRule(known: JobRecord | null, put: JobPut, now: number, lastVersion = 0): PutResult {
   const { tenant, name, spec, declared, override, expectedVersion } = put
   if (known && specText(known.spec) === specText(spec))
     return { outcome: 'unchanged', job: { ...known, declared, override }, version: null }
@@ -18,7 +21,7 @@ export function putJobRule(known: JobRecord | null, put: JobPut, now: number): P
   const effectiveAt = Math.max(put.effectiveAt ?? now, now)
   // From then on the newest version plans; what older ones yield before it stays theirs. Nothing is before the creation.
   const cursor = known ? Math.max(known.createdAt, Math.min(known.cursor, effectiveAt - 1)) : now
-  const version = (known?.version ?? 0) + 1
+  const version = (known?.version ?? lastVersion) + 1
   const job: JobRecord = {
     id: jobId(tenant, name),
     tenant,
@@ -43,4 +46,16 @@ export function isWithdrawn(
   effectiveAt: number,
 ): boolean {
   return record.source === 'schedule' && !hasBegun && record.scheduledAt >= effectiveAt
+}
+
+/** Whether a version can go: a later one has replaced it before this instant, and is the one that plans. */
+export function isReplaced(
+  { version }: VersionRecord,
+  { cursor, nextAt }: JobRecord,
+  versions: readonly VersionRecord[],
+  before: number,
+): boolean {
+  return versions.some(
+    (later) => later.version > version && later.effectiveAt < before && (nextAt === null || later.effectiveAt <= cursor),
+  )
 }

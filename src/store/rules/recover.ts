@@ -33,6 +33,8 @@ export interface Recovery {
 export function recover(turn: InterruptedTurn): Recovery {
   const { by, startedAt, cancel, turns } = turn
   if (cancel !== undefined) return { end: 'canceled', reason: cancel, error: null, delayMs: null }
+  // A timer only publishes. It does not take its node down, and is never buried for the losses of its node.
+  if (by === 'lost' && turn.source === 'timer') return { end: 'released', reason: null, error: null, delayMs: 0 }
   const before = recoveries(turns)
   // From its first recovery on an occurrence's start is recorded before its handler runs: without it, it is not to blame.
   if (by === 'lost' && before > 0 && startedAt === null) return { end: 'released', reason: null, error: null, delayMs: 0 }

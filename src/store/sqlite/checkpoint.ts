@@ -1,9 +1,11 @@
-import type { CheckpointItem, ClaimRef, WriteAnswer } from '../store.ts'
+import type { CheckpointItem, WriteAnswer } from '../store.ts'
+import { appendAudit } from './audit.ts'
+import { cancel } from './cancel.ts'
 import { isOurs, runWithin } from './checkpoint/within.ts'
-import { isUnended } from './claim/claim-row.ts'
-import { entryOfMember } from './claim/members.ts'
+import { Fence } from './claim/fence.ts'
 import type { Transaction } from './connection/transaction.ts'
-import { addAttempts } from './occurrence/ends.ts'
+import { create } from './create.ts'
+import { addAttempts, cancelOf, putLogs } from './occurrence/ends.ts'
 
 export interface CheckpointResult {
   readonly answers: readonly WriteAnswer[]
@@ -15,17 +17,19 @@ export function checkpoint(tx: Transaction, items: readonly CheckpointItem[]): C
   const fence = new Fence(tx)
   const thrown: unknown[] = []
   const answers = items.map((item): WriteAnswer => {
-    const entry = fence.nodeOf(item.claim) === null ? null : entryOfMember(item)
-    if (!entry || !isUnended(tx, entry)) return 'lost'
+    if (!fence.owned(item)) return 'lost'
     if (!item.within) return write(tx, item)
     const before = recordedResult(tx, item)
     if (before) {
       item.recorded?.(before.result)
       return 'ok'
     }
+    if (cancelOf(tx, item.member.ref)) return 'refused'
     const { db } = tx.connection
     try {
-      return write(tx, withResult(item, runWithin(db, item.within)))
+      const written = write(tx, withResult(item, runWithin(db, item.within)))
+      applyChanges(tx, item)
+      return written
     } catch (error) {
       if (!isOurs(db)) throw error
       thrown.push(error)
@@ -33,26 +37,6 @@ export function checkpoint(tx: Transaction, items: readonly CheckpointItem[]): C
     }
   })
   return { answers, thrown }
-}
-
-/** Which claims stand, read once for each claim and call. */
-export class Fence {
-  readonly #tx: Transaction
-  readonly #nodes = new Map<string, { readonly token: string; readonly node: string } | null>()
-
-  constructor(tx: Transaction) {
-    this.#tx = tx
-  }
-
-  /** The node of a claim that stands, if the token is right. */
-  nodeOf({ id, token }: ClaimRef): string | null {
-    let claim = this.#nodes.get(id)
-    if (claim === undefined) {
-      claim = this.#tx.one<{ token: string; node: string }>('SELECT token, node FROM punctual_claim WHERE id = ?', id) ?? null
-      this.#nodes.set(id, claim)
-    }
-    return claim?.token === token ? claim.node : null
-  }
 }
 
 /** The result of the attempt that the work belongs to, if that has been committed before, and with it the work. */
@@ -68,13 +52,22 @@ function withResult(item: CheckpointItem, result: string | null): CheckpointItem
   }
 }
 
-function write(tx: Transaction, { member: { ref, turn }, attempts, progress, start }: CheckpointItem): WriteAnswer {
+/** After the work: what was changed here could not be taken back from what the connection knows by heart. */
+function applyChanges(tx: Transaction, { changes }: CheckpointItem): void {
+  const { creates = [], cancels = [] } = changes?.() ?? {}
+  if (creates.length > 0) create(tx, creates)
+  for (const request of cancels) cancel(tx, request)
+}
+
+function write(tx: Transaction, { member: { ref, turn }, attempts, progress, logs, start, events }: CheckpointItem): WriteAnswer {
   addAttempts(tx, ref, attempts)
   if (progress) {
     const { task, done, message, at } = progress
     const insert = 'INSERT OR REPLACE INTO punctual_progress (ref, task, done, message, at) VALUES (?, ?, ?, ?, ?)'
     tx.run(insert, ref, task, done, message, at)
   }
+  putLogs(tx, ref, logs)
+  appendAudit(tx, ...(events ?? []))
   if (start) noteStart(tx, { ref, turn, ...start })
   return 'ok'
 }

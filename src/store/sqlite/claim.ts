@@ -9,7 +9,7 @@ import { pickEntries } from './claim/pick.ts'
 import type { Transaction } from './connection/transaction.ts'
 import { type Entry, readEntry } from './occurrence/entry.ts'
 import { makeReady } from './occurrence/places.ts'
-import { pausesOf } from './pause.ts'
+import { allPauses } from './pause.ts'
 import { nextDue, nextDueAfter } from './peek.ts'
 
 /** How many rows one claim may wake or pass over: the next one goes on from there. */
@@ -17,11 +17,11 @@ const mostMoved = 1000
 
 export function claim(tx: Transaction, request: ClaimRequest): ClaimAnswer {
   const { id, token, node, clusterLimit } = request
-  const standing = findClaim(tx, id)
+  const state = look(tx, request)
+  const standing = state.isClaimed ? findClaim(tx, id) : null
   if (standing && (standing.token !== token || standing.node !== node))
     throw new PunctualError('claim.lost', `Claim ${id} belongs to another`, { claim: id })
   if (standing) return answer(tx, request, { taken: read(tx, standing), isRepeat: true, left: roomOf(tx, clusterLimit) })
-  const state = look(tx, node)
   if (!state.isKnown) throw new PunctualError('claim.lost', `Node ${node} is not known to the store and cannot claim`, { node })
   const left = roomOf(tx, clusterLimit)
   const { taken, passed, isCut } = take(tx, request, state, Math.min(request.limit, left))
@@ -72,38 +72,41 @@ function answer(
 }
 
 interface Look {
+  /** The node is known. */
   readonly isKnown: boolean
+  /** The claim was made before. */
+  readonly isClaimed: boolean
   /** Something may be at the door. */
   readonly hasArrivals: boolean
   readonly hasReleases: boolean
   readonly wakeAt: number | null
-  readonly pauseRevision: number
 }
 
 const selectLook = `SELECT EXISTS (SELECT 1 FROM punctual_node WHERE boot = ?1) AS known,
+  EXISTS (SELECT 1 FROM punctual_claim WHERE id = ?3) AS claimed,
   EXISTS (SELECT 1 FROM punctual_arrival) AS arrivals, EXISTS (SELECT 1 FROM punctual_release WHERE free_at <= ?2) AS releases,
-  (SELECT wake_at FROM punctual_aside WHERE wake_at IS NOT NULL ORDER BY wake_at LIMIT 1) AS wake_at,
-  (SELECT value FROM punctual_meta WHERE name = 'pause_revision') AS pause_revision`
+  (SELECT wake_at FROM punctual_aside WHERE wake_at IS NOT NULL ORDER BY wake_at LIMIT 1) AS wake_at`
 
 /** Reads all that a claim needs first in one statement. */
-function look(tx: Transaction, node: string): Look {
-  const row = tx.one<{ known: number; arrivals: number; releases: number; wake_at: number | null; pause_revision: number }>(
+function look(tx: Transaction, { id, node }: ClaimRequest): Look {
+  const row = tx.one<{ known: number; claimed: number; arrivals: number; releases: number; wake_at: number | null }>(
     selectLook,
     node,
     tx.now,
+    id,
   )
   return {
     isKnown: row?.known === 1,
+    isClaimed: row?.claimed === 1,
     hasArrivals: row?.arrivals === 1,
     hasReleases: row?.releases === 1 || tx.releases.length > 0,
     wakeAt: row?.wake_at ?? null,
-    pauseRevision: row?.pause_revision ?? 0,
   }
 }
 
 function take(tx: Transaction, { kinds, pick, dueBy = tx.now, promptMs }: ClaimRequest, state: Look, room: number) {
   const until = Math.min(tx.now, dueBy)
-  const door = new SqliteDoor(tx, until, pausesOf(tx, state.pauseRevision))
+  const door = new SqliteDoor(tx, until, allPauses(tx))
   const woken = state.wakeAt !== null && state.wakeAt <= tx.now ? wakePaused(tx) : 0
   if (state.hasArrivals || state.hasReleases || woken > 0) admit(door)
   const taken: Entry[] = []
@@ -127,9 +130,10 @@ function take(tx: Transaction, { kinds, pick, dueBy = tx.now, promptMs }: ClaimR
     isCut ||= taken.length < room && picked.isCut()
   }
   while (!pick && hasRoom()) {
-    const page = nextPage(tx, door, { kinds, until, limit: room - taken.length })
-    if (page.length === 0) break
+    const limit = room - taken.length
+    const page = nextPage(tx, door, { kinds, until, limit })
     for (const entry of page) if (hasRoom()) decide(entry)
+    if (page.length < limit) break
   }
   door.finish()
   return { taken, passed: door.passed, isCut: isCut || moved >= mostMoved }

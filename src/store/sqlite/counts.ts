@@ -1,15 +1,11 @@
 import { type OccurrenceState, occurrenceStates } from '../../model/lifecycle.ts'
-import type { JobCounts } from '../store.ts'
+import type { CountsQuery, JobCounts } from '../store.ts'
 import { running } from './claim/claim-row.ts'
 import type { Transaction } from './connection/transaction.ts'
+import { deadCauses } from './counts/dead-causes.ts'
 import { createdAfter } from './schema/count-changes.ts'
+import { seriesWhere } from './schema/series-filter.ts'
 import { type CountedState, countedStates } from './schema/tables.ts'
-
-/** Which jobs are asked for. */
-export interface JobFilter {
-  readonly tenant?: string
-  readonly job?: string
-}
 
 type SeriesRow = Record<
   CountedState | 'missed_in_ranges' | 'skipped_in_ranges' | 'present' | 'failures_in_row' | 'ref',
@@ -18,9 +14,9 @@ type SeriesRow = Record<
   readonly last_run_at: number | null
 }
 
-export function counts(tx: Transaction, filter: JobFilter): JobCounts {
-  const { where, values } = seriesWhere(filter)
-  const rows = tx.all<SeriesRow>(`SELECT s.* FROM punctual_series s ${where}`, ...values)
+export function counts(tx: Transaction, query: CountsQuery): JobCounts {
+  const filter = seriesWhere(query)
+  const rows = tx.all<SeriesRow>(`SELECT s.* FROM punctual_series s ${filter.where}`, ...filter.values)
   const states = Object.fromEntries(occurrenceStates.map((state) => [state, 0])) as Record<OccurrenceState, number>
   const runs = Map.groupBy(running(tx), ({ series }) => series)
   const created = new Map(
@@ -42,12 +38,6 @@ export function counts(tx: Transaction, filter: JobFilter): JobCounts {
     failuresInRow += row.failures_in_row
     if (row.last_run_at !== null && row.last_run_at > (lastRunAt ?? -1)) lastRunAt = row.last_run_at
   }
-  return { states, lastRunAt, failuresInRow }
-}
-
-/** The series of some jobs, as a condition on `s` and its values. */
-export function seriesWhere({ tenant, job }: JobFilter): { readonly where: string; readonly values: string[] } {
-  const conditions = [...(tenant === undefined ? [] : ['s.tenant = ?']), ...(job === undefined ? [] : ['s.job = ?'])]
-  const where = conditions.length === 0 ? '' : `WHERE ${conditions.join(' AND ')}`
-  return { where, values: [tenant, job].filter((value) => value !== undefined) }
+  const causes = query.causes === undefined ? [] : deadCauses(tx, filter, query.causes)
+  return { states, lastRunAt, failuresInRow, causes }
 }

@@ -1,11 +1,28 @@
 import type { JobSpec } from '../../model/job.ts'
-import { changeOf, conflictAnswer, freesKey, idAfter, isRemembered } from '../rules/conflict.ts'
+import { createAudits, isChange } from '../rules/audit.ts'
+import {
+  changedDue,
+  changeOf,
+  conflictAnswer,
+  type Existing,
+  givesWay,
+  idAfter,
+  isThrottled,
+  keyVersionAfter,
+  type PacedWork,
+  takesKey,
+} from '../rules/conflict.ts'
 import { draftCreated, ownJobOf } from '../rules/draft.ts'
-import type { CreateAnswer, CreatedRow, CreateOptions, NewOccurrence } from '../store.ts'
+import { isPassedOver } from '../rules/tombstone.ts'
+import type { CreateAnswer, CreatedRow, CreateOptions, MemberWrite, NewOccurrence } from '../store.ts'
+import { appendAudit } from './audit.ts'
+import { Fence } from './claim/fence.ts'
 import { claimAfter } from './claim.ts'
 import type { Transaction } from './connection/transaction.ts'
+import { newestOf } from './find.ts'
+import { cancelOf } from './occurrence/ends.ts'
 import { type Entry, readEntry } from './occurrence/entry.ts'
-import { insertOccurrence, isTombstoned, updateOccurrence } from './occurrence/insert.ts'
+import { findTombstone, insertOccurrence, updateOccurrence } from './occurrence/insert.ts'
 import { reschedule } from './occurrence/places.ts'
 import { JobSpecs } from './schema/job-specs.ts'
 
@@ -13,25 +30,37 @@ export function create(tx: Transaction, rows: readonly NewOccurrence[], options:
   const jobs = new JobSpecs(tx)
   let earliest = Number.POSITIVE_INFINITY
   const answers = rows.map((row) => {
-    const dueAt = tx.dueAt(row.due)
-    const answer = createOne(tx, jobs, row, dueAt)
-    if (answer.outcome !== 'existing' && answer.outcome !== 'tombstoned') earliest = Math.min(earliest, dueAt)
+    const [answer, dueAt] = createOne(tx, jobs, row, tx.dueAt(row.due))
+    if (isChange(answer.outcome)) earliest = Math.min(earliest, dueAt)
     return answer
   })
   if (earliest < Number.POSITIVE_INFINITY) tx.hintDue(earliest)
+  appendAudit(tx, ...createAudits(options.audit, rows, answers))
   return { rows: answers, claimed: claimAfter(tx, options.claim) }
 }
 
-function createOne(tx: Transaction, jobs: JobSpecs, row: NewOccurrence, dueAt: number): CreatedRow {
+function createOne(
+  tx: Transaction,
+  jobs: JobSpecs,
+  row: NewOccurrence,
+  dueAt: number,
+): readonly [answer: CreatedRow, dueAt: number] {
+  if (row.maker && !mayMake(tx, row.maker)) return [{ id: row.id, outcome: 'refused', state: null, differs: false }, dueAt]
   const [id, existing] = idFor(tx, row)
   if (existing) return resolve(tx, existing, row, dueAt)
-  if (isTombstoned(tx, id)) return { id, outcome: 'tombstoned', state: null, differs: false }
+  if (findTombstone(tx, id)) return [{ id, outcome: 'tombstoned', state: null, differs: false }, dueAt]
   const series = tx.names.series(row.tenant, row.job).ref
   const version = row.version ?? jobs.versionInForce(series)
   const spec = jobs.ofVersion(series, version) ?? ownSpec(tx, jobs, row)
   const given = id === row.id ? row : { ...row, id }
   insertOccurrence(tx, draftCreated(given, { version, spec, dueAt, now: tx.now }), dueAt)
-  return { id, outcome: 'created', state: 'pending', differs: false }
+  return [{ id, outcome: 'created', state: 'pending', differs: false }, dueAt]
+}
+
+/** Whether the turn goes on and no cancel of it was requested. */
+function mayMake(tx: Transaction, maker: MemberWrite): boolean {
+  const entry = new Fence(tx).owned(maker)
+  return entry !== null && cancelOf(tx, entry.ref) === null
 }
 
 /** Where the tenant has no such job, what the definition's own job says now. */
@@ -47,30 +76,51 @@ function idFor(tx: Transaction, row: NewOccurrence): readonly [id: string, exist
     const id = idAfter(row, canceled)
     const ref = tx.refs.find(id)
     const existing = ref === null ? null : readEntry(tx, ref)
-    if (existing && isRemembered(row) && freesKey(existing)) continue
-    return [id, existing ?? liveOwner(tx, row)]
+    const tombstone = existing ? undefined : findTombstone(tx, id)
+    if (existing ? givesWay(existingOf(existing), row) : tombstone && isPassedOver(tombstone, row)) continue
+    return [id, existing ?? (row.key !== null && row.unique === 'live' ? ofLiveKey(tx, row, row.key) : null)]
   }
 }
 
-function liveOwner(tx: Transaction, { tenant, job, key, unique }: NewOccurrence): Entry | null {
-  if (key === null || unique !== 'live') return null
-  const row = tx.one<{ ref: number }>(
+/** The occurrence that keeps a row from its live key. One that has begun leaves the key to a row that takes it. */
+function ofLiveKey(tx: Transaction, row: NewOccurrence, key: string): Entry | null {
+  const series = tx.names.series(row.tenant, row.job).ref
+  const newest = typeof row.onConflict === 'object' ? newestOf(tx, series, key, 1) : null
+  if (newest && isThrottled(pacedWork(newest), row, tx.now)) return newest
+  const owner = tx.one<{ ref: number }>(
     'SELECT ref FROM punctual_live_key WHERE series = ? AND key = ? AND owner = 1',
-    tx.names.series(tenant, job).ref,
+    series,
     key,
   )
-  return row ? readEntry(tx, row.ref) : null
+  const holder = owner ? readEntry(tx, owner.ref) : null
+  if (!holder || !takesKey(pacedWork(holder), row, tx.now)) return holder
+  tx.run('UPDATE punctual_live_key SET owner = 0 WHERE series = ? AND key = ? AND ref = ?', series, key, holder.ref)
+  return null
 }
 
-function resolve(tx: Transaction, entry: Entry, row: NewOccurrence, dueAt: number): CreatedRow {
-  const { id, state, hasBegun, record } = entry
-  const existing = { id, state, hasBegun, payload: record.payload }
+function pacedWork({ id, state, hasBegun, record: { createdAt } }: Entry): PacedWork {
+  return { id, state, hasBegun, createdAt }
+}
+
+function resolve(
+  tx: Transaction,
+  entry: Entry,
+  row: NewOccurrence,
+  wanted: number,
+): readonly [answer: CreatedRow, dueAt: number] {
+  const { record } = entry
+  const existing = existingOf(entry)
   const change = changeOf(existing, row)
+  const dueAt = changedDue(row, record.createdAt, wanted)
   if (change) {
     const replaced = change === 'replace' && { payload: row.payload, priority: row.priority }
-    const changed = { ...record, scheduledAt: dueAt, ...replaced }
+    const changed = { ...record, scheduledAt: dueAt, ...replaced, ...keyVersionAfter(record.keyVersion, row) }
     updateOccurrence(tx, entry, changed)
     reschedule(tx, entry, dueAt, changed)
   }
-  return conflictAnswer(existing, row)
+  return [conflictAnswer(existing, row), dueAt]
+}
+
+function existingOf({ id, state, hasBegun, record }: Entry): Existing {
+  return { id, state, hasBegun, payload: record.payload, keyVersion: record.keyVersion }
 }

@@ -21,7 +21,8 @@ export function find(tx: Transaction, which: Which): Entry | null {
   return found.findLast(({ place }) => place !== 'ended') ?? found.at(-1) ?? null
 }
 
-function newestOf(tx: Transaction, series: number, key: string, live: 0 | 1): Entry | null {
+/** The newest with a key of this kind. */
+export function newestOf(tx: Transaction, series: number, key: string, live: 0 | 1): Entry | null {
   const row = tx.one<{ ref: number }>(
     'SELECT ref FROM punctual_occurrence WHERE series = ? AND key = ? AND live = ? ORDER BY ref DESC LIMIT 1',
     series,

@@ -1,4 +1,4 @@
-import type { OccurrenceHistory, Progress, WaitRecord } from '../../model/occurrence.ts'
+import type { AttemptLog, OccurrenceHistory, Progress, WaitRecord } from '../../model/occurrence.ts'
 import type { Which } from '../store.ts'
 import { running } from './claim/claim-row.ts'
 import type { Transaction } from './connection/transaction.ts'
@@ -19,6 +19,7 @@ export function get(tx: Transaction, which: Which): OccurrenceHistory | null {
     turns: turnsOf(tx, series, ref),
     attempts: attemptsOf(tx, ref),
     progress: progressOf(tx, ref),
+    logs: logsOf(tx, ref),
     wait: waitOf(tx, entry),
     blockers: blockers(tx, entry),
   }
@@ -32,6 +33,11 @@ function startOf(tx: Transaction, { ref, turn }: Entry): number | null {
 function progressOf(tx: Transaction, ref: number): Progress | null {
   const row = tx.one<Progress>('SELECT task, done, message, at FROM punctual_progress WHERE ref = ?', ref)
   return row ? { ...row } : null
+}
+
+function logsOf(tx: Transaction, ref: number): readonly AttemptLog[] {
+  const select = 'SELECT turn, task, n, text FROM punctual_log WHERE ref = ? ORDER BY turn, task, n'
+  return tx.all<AttemptLog>(select, ref).map((row) => ({ ...row }))
 }
 
 /** A rate says when its next slot is free. */

@@ -1,9 +1,11 @@
 import type { JobRecord, VersionRecord } from '../../model/job.ts'
 import { specText } from '../../model/job.ts'
+import { putAudit } from '../rules/audit.ts'
 import { isWithdrawn, putJobRule } from '../rules/put-job.ts'
 import { type JobRow, jobRecord } from '../rules/sql/job-row.ts'
 import { toJson } from '../rules/sql/json.ts'
 import type { JobPut, JobPutAnswer, JobQuery } from '../store.ts'
+import { appendAudit } from './audit.ts'
 import type { Transaction } from './connection/transaction.ts'
 import { deleteOccurrence, plannedOf } from './occurrence/delete.ts'
 import { foldCreated } from './schema/count-changes.ts'
@@ -11,8 +13,9 @@ import { versionsOf } from './schema/job-specs.ts'
 
 export function putJob(tx: Transaction, put: JobPut): JobPutAnswer {
   const known = findJob(tx, put.tenant, put.name)
-  const { outcome, job, version } = putJobRule(known, put, tx.now)
+  const { outcome, job, version } = putJobRule(known, put, tx.now, known ? 0 : lastVersion(tx, put))
   if (!job || outcome === 'conflict') return { outcome, job }
+  appendAudit(tx, putAudit(known, put, { outcome, job }))
   const series = tx.names.series(put.tenant, put.name).ref
   // Declaring the same again writes nothing.
   if (version || !known || !isSameOrigin(known, job)) writeJob(tx, series, job)
@@ -22,6 +25,12 @@ export function putJob(tx: Transaction, put: JobPut): JobPutAnswer {
     tx.hints.push({ kind: 'job' })
   }
   return { outcome, job: version ? { ...job, spec: JSON.parse(specText(job.spec)) } : job }
+}
+
+/** Of a deleted job of the name. */
+function lastVersion(tx: Transaction, { tenant, name }: JobPut): number {
+  const select = 'SELECT last_version AS version FROM punctual_series WHERE tenant = ? AND job = ?'
+  return tx.one<{ version: number }>(select, tenant, name)?.version ?? 0
 }
 
 function isSameOrigin(a: JobRecord, b: JobRecord): boolean {
@@ -48,6 +57,7 @@ function writeJob(tx: Transaction, series: number, job: JobRecord): void {
 function addVersion(tx: Transaction, series: number, { version, spec, effectiveAt, createdAt, by }: VersionRecord): void {
   const insert =
     'INSERT INTO punctual_job_version (series, version, spec, effective_at, created_at, by_whom) VALUES (?, ?, ?, ?, ?, ?)'
+  tx.known.versions.delete(series)
   tx.run(insert, series, version, specText(spec), effectiveAt, createdAt, by)
 }
 

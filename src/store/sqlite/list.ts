@@ -3,40 +3,20 @@
 import type { OccurrenceSummary } from '../../model/occurrence.ts'
 import { decodeCursor, encodeCursor, type OccurrenceFilter, type Page } from '../query.ts'
 import { type RangeRow, rangeRecord } from '../rules/sql/range-row.ts'
+import { summaryOf } from '../rules/summary.ts'
 import type { RangeRecord } from '../store.ts'
 import { merge } from './connection/merge.ts'
 import type { Transaction } from './connection/transaction.ts'
-import { type JobFilter, seriesWhere } from './counts.ts'
 import { sourcesFor } from './list/sources.ts'
 import { type Entry, readEntry } from './occurrence/entry.ts'
+import { type JobFilter, seriesWhere } from './schema/series-filter.ts'
 
 export function list(tx: Transaction, filter: OccurrenceFilter): Page<OccurrenceSummary> {
   const below = filter.cursor === undefined ? Number.MAX_SAFE_INTEGER : decodeCursor(filter.cursor)
   const refs = merge(sourcesFor(tx, filter, below), (a, b) => a > b, filter.limit + 1)
-  const page = refs.slice(0, filter.limit).map((ref) => summary(readEntry(tx, ref) as Entry))
+  const page = refs.slice(0, filter.limit).map((ref) => summaryOf(readEntry(tx, ref) as Entry))
   const last = refs[page.length - 1]
   return { items: page, cursor: last !== undefined && refs.length > page.length ? encodeCursor(last) : null }
-}
-
-function summary({ record, state, turn, dueAt, place, last }: Entry): OccurrenceSummary {
-  const { id, tenant, job, key, unique, entity, source, scheduledAt, createdAt } = record
-  return {
-    id,
-    tenant,
-    job,
-    key,
-    unique,
-    entity,
-    source,
-    state,
-    turn,
-    scheduledAt,
-    dueAt,
-    createdAt,
-    startedAt: last?.startedAt ?? null,
-    endedAt: place === 'ended' ? (last?.endedAt ?? null) : null,
-    error: last?.error ?? null,
-  }
 }
 
 export function listRanges(tx: Transaction, { limit, ...filter }: JobFilter & { limit: number }): readonly RangeRecord[] {

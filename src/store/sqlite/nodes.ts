@@ -1,14 +1,28 @@
+import { drainAudit } from '../rules/audit.ts'
 import { type NodeRow, nodeRecord } from '../rules/sql/node-row.ts'
-import type { NodesAnswer } from '../store.ts'
+import type { NodesAnswer, NodesRequest } from '../store.ts'
+import { appendAudit } from './audit.ts'
 import { heads } from './claim/due.ts'
 import { servedKinds } from './claim/served.ts'
 import type { Transaction } from './connection/transaction.ts'
 import { grantedEntries } from './occurrence/granted.ts'
 import { takeGrantBack } from './occurrence/places.ts'
 
-export function nodes(tx: Transaction): NodesAnswer {
+export function nodes(tx: Transaction, { drain }: NodesRequest): NodesAnswer {
+  if (drain) markDraining(tx, drain)
   const rows = tx.all<NodeRow>('SELECT * FROM punctual_node ORDER BY ref')
-  return { now: tx.now, nodes: rows.map(nodeRecord), unserved: unserved(tx), isRescueDue: isRescueDue(tx) }
+  const nodes = rows.map(nodeRecord)
+  return { now: tx.now, nodes, unserved: unserved(tx, nodes), isRescueDue: isRescueDue(tx) }
+}
+
+function markDraining(tx: Transaction, { node, audit }: NonNullable<NodesRequest['drain']>): void {
+  const marked = tx.all<{ boot: string }>(
+    'UPDATE punctual_node SET draining = 1 WHERE draining = 0 AND (boot = ?1 OR name = ?1) RETURNING boot',
+    node,
+  )
+  const boots = marked.map(({ boot }) => boot)
+  tx.hints.push(...boots.map((boot) => ({ kind: 'cancel' as const, node: boot })))
+  appendAudit(tx, drainAudit(audit, node, boots))
 }
 
 function isRescueDue(tx: Transaction): boolean {
@@ -20,9 +34,9 @@ function isRescueDue(tx: Transaction): boolean {
   return row?.due === 1
 }
 
-/** Kinds of due work that no node can run. */
-function unserved(tx: Transaction): string[] {
-  const served = servedKinds(tx)
+/** Kinds of due work that no node takes. */
+function unserved(tx: Transaction, nodes: NodesAnswer['nodes']): string[] {
+  const served = new Set(nodes.flatMap(({ kinds, isDraining }) => (isDraining ? [] : kinds)))
   const names = tx.all<{ name: string }>('SELECT name FROM punctual_kind ORDER BY name').map(({ name }) => name)
   return names.filter((name) => !served.has(name) && isDue(tx, name))
 }
@@ -37,6 +51,7 @@ function isDue(tx: Transaction, kind: string): boolean {
 /** Hooks that a node has left behind are free for others, and so are the keys of work that no node serves any more. */
 export function removeNode(tx: Transaction, boot: string): void {
   tx.run('DELETE FROM punctual_node WHERE boot = ?', boot)
+  tx.known.served = null
   tx.run('UPDATE punctual_unheard SET node = NULL, free_at = ? WHERE node = ?', tx.now, boot)
   const served = servedKinds(tx)
   for (const entry of grantedEntries(tx)) if (!served.has(entry.kind)) takeGrantBack(tx, entry)

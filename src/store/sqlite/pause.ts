@@ -1,10 +1,15 @@
 import { covers, type PauseRecord } from '../../model/pause.ts'
+import { pauseAudit } from '../rules/audit.ts'
+import { pauseMessage } from '../rules/message.ts'
 import { pauseRule } from '../rules/pause.ts'
 import { type PauseRow, pauseRecord } from '../rules/sql/pause-row.ts'
 import type { PauseAnswer, PauseRequest } from '../store.ts'
+import { appendAudit } from './audit.ts'
 import type { Transaction } from './connection/transaction.ts'
+import { findJob } from './jobs.ts'
 import { type Entry, readEntry } from './occurrence/entry.ts'
 import { grantedEntries } from './occurrence/granted.ts'
+import { tell } from './occurrence/insert.ts'
 import { makeReady, takeGrantBack } from './occurrence/places.ts'
 
 const select = 'SELECT id, tenant, job, from_at, to_at, reason, by_whom FROM punctual_pause'
@@ -22,9 +27,13 @@ export function pause(tx: Transaction, request: PauseRequest): PauseAnswer {
   const until = open?.until == null ? null : tx.dueAt(open.until)
   const answer = pauseRule(current && pauseRecord(current), request, { id: newest + 1, until, now })
   if (answer.outcome === 'unchanged') return answer
+  appendAudit(tx, pauseAudit(current && pauseRecord(current), request, answer))
   const changed = answer.pause as PauseRecord
   write(tx, changed)
   tx.setMeta('pause_revision', tx.meta('pause_revision') + 1)
+  tx.known.pauses = null
+  const spec = tenant === null || job === null ? undefined : findJob(tx, tenant, job)?.spec
+  tell(tx, pauseMessage(spec?.publish, answer.outcome, changed, now))
   wakePaused(tx)
   // Work that a pause holds back holds no key that other jobs may need.
   if (answer.outcome === 'paused')
@@ -58,11 +67,7 @@ export function readPauses(tx: Transaction, { since }: { since?: number }): read
   return rows.map(pauseRecord)
 }
 
-/** All pauses. They are read again only when their revision in the file has changed. Only verbs that change none may call it. */
-export function pausesOf(tx: Transaction, revision: number): readonly PauseRecord[] {
-  const known = tx.connection.pauses
-  if (known?.revision === revision) return known.all
-  const all = revision === 0 ? [] : readPauses(tx, {})
-  tx.connection.pauses = { revision, all }
-  return all
+export function allPauses(tx: Transaction): readonly PauseRecord[] {
+  tx.known.pauses ??= readPauses(tx, {})
+  return tx.known.pauses
 }

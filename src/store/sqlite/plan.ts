@@ -2,14 +2,15 @@ import type { JobRecord } from '../../model/job.ts'
 import { inDoorOrder } from '../../model/limit.ts'
 import { covers } from '../../model/pause.ts'
 import { draftPlanned } from '../rules/draft.ts'
+import { rangeMessage } from '../rules/message.ts'
 import type { JobPlan, PlanAnswer, PlanCandidate, PlannedOccurrence, PlanWork } from '../store.ts'
 import type { Transaction } from './connection/transaction.ts'
 import { findJob, jobsByNext } from './jobs.ts'
 import { endUnattended } from './occurrence/ends.ts'
 import { type Entry, readEntry } from './occurrence/entry.ts'
-import { insertOccurrence, isTombstoned, updateOccurrence } from './occurrence/insert.ts'
+import { findTombstone, insertOccurrence, tell, updateOccurrence } from './occurrence/insert.ts'
 import { reschedule } from './occurrence/places.ts'
-import { pausesOf } from './pause.ts'
+import { allPauses } from './pause.ts'
 import { JobSpecs, versionsFrom } from './schema/job-specs.ts'
 
 export function jobsToPlan(tx: Transaction, { horizonMs, limit }: { horizonMs: number; limit: number }): PlanWork {
@@ -17,12 +18,12 @@ export function jobsToPlan(tx: Transaction, { horizonMs, limit }: { horizonMs: n
   const scheduled = jobsByNext(tx, limit + 1)
   const due = scheduled.slice(0, limit).filter((job) => (job.nextAt as number) <= now + horizonMs)
   const pauseRevision = tx.meta('pause_revision')
-  const jobs = due.map((job) => candidate(tx, job, pauseRevision))
+  const jobs = due.map((job) => candidate(tx, job))
   const next = scheduled[jobs.length]?.nextAt ?? null
   return { now, aliveSince: tx.meta('alive_since'), pauseRevision, jobs, nextAt: next === null ? null : next - horizonMs }
 }
 
-function candidate(tx: Transaction, job: JobRecord, pauseRevision: number): PlanCandidate {
+function candidate(tx: Transaction, job: JobRecord): PlanCandidate {
   const series = tx.names.series(job.tenant, job.name).ref
   const held = stranded(tx, series).map(({ at }) => at)
   const since = Math.min(job.cursor, ...held.slice(0, 1))
@@ -30,9 +31,7 @@ function candidate(tx: Transaction, job: JobRecord, pauseRevision: number): Plan
     job,
     versions: versionsFrom(tx, series, job.cursor),
     stranded: held,
-    pauses: pausesOf(tx, pauseRevision).filter(
-      (pause) => covers(pause, job.tenant, job.name) && (pause.to === null || pause.to > since),
-    ),
+    pauses: allPauses(tx).filter((pause) => covers(pause, job.tenant, job.name) && (pause.to === null || pause.to > since)),
   }
 }
 
@@ -50,6 +49,7 @@ function planJob(tx: Transaction, plan: JobPlan): PlanAnswer {
   const jobs = new JobSpecs(tx)
   const created = rows.filter((row) => addPlanned(tx, job, jobs.ofVersion(series, row.version) ?? job.spec, row)).length
   addRanges(tx, series, plan)
+  for (const range of plan.ranges) tell(tx, rangeMessage(job.spec.publish, job, range, tx.now))
   const held = stranded(tx, series)
   for (const one of held) decide(tx, one, plan)
   // Instants that the plan does not know of must not wait for the next one.
@@ -61,7 +61,7 @@ function planJob(tx: Transaction, plan: JobPlan): PlanAnswer {
 }
 
 function addPlanned(tx: Transaction, job: JobRecord, spec: JobRecord['spec'], row: PlannedOccurrence): boolean {
-  if (tx.refs.find(row.id) !== null || isTombstoned(tx, row.id)) return false
+  if (tx.refs.find(row.id) !== null || findTombstone(tx, row.id)) return false
   const entry = insertOccurrence(tx, draftPlanned({ ...job, spec }, row, tx.now), row.dueAt)
   if (row.end) endUnattended(tx, entry, row.end.state, row.end.reason)
   return true

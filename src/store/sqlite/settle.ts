@@ -1,12 +1,12 @@
 import type { TurnEnd } from '../../model/lifecycle.ts'
 import { endToWrite, goesOn, isSameEnd, nextTurnDue } from '../rules/settle.ts'
 import type { ClaimRef, SettleAnswer, SettleItem, SettleOptions, WriteAnswer } from '../store.ts'
-import { Fence } from './checkpoint.ts'
 import { deleteClaim, findClaim, unended } from './claim/claim-row.ts'
+import { Fence } from './claim/fence.ts'
 import { entryOfMember } from './claim/members.ts'
 import { claimAfter } from './claim.ts'
 import type { Transaction } from './connection/transaction.ts'
-import { addAttempts, cancelOf, endTurn, nextTurn, noteEnd } from './occurrence/ends.ts'
+import { addAttempts, cancelOf, endTurn, nextTurn, noteEnd, putLogs } from './occurrence/ends.ts'
 
 export function settle(tx: Transaction, items: readonly SettleItem[], options: SettleOptions = {}): SettleAnswer {
   const fence = new Fence(tx)
@@ -37,6 +37,7 @@ function settleOne(tx: Transaction, fence: Fence, item: SettleItem): WriteAnswer
   const end = { ...said, turn: item.member.turn, node }
   if (!entry || !endTurn(tx, entry, end)) return saidBefore(tx, item) ? 'ok' : 'lost'
   if (item.attempts.length > 0) addAttempts(tx, entry.ref, item.attempts)
+  putLogs(tx, entry.ref, item.logs)
   if (goesOn(said.end)) nextTurn(tx, entry, end, nextTurnDue(item, entry, tx.now))
   // A cancel that came in between is for any node to report: this one does not know of it.
   else if (entry.record.isHooked)

@@ -1,38 +1,37 @@
 import { extname } from 'node:path'
 import { PunctualError } from '../../errors.ts'
 import type { Ability } from '../abilities.ts'
-import type { OccurrenceFilter } from '../query.ts'
 import type {
-  Beat,
+  AuditAnswerTo,
+  AuditQuery,
   CancelRequest,
   CheckpointItem,
-  ClaimRequest,
   CreateOptions,
-  JobPlan,
-  JobPut,
-  JobQuery,
-  MoveRequest,
+  FigureAdd,
+  FigureQuery,
+  GateAnswerTo,
+  GateRequest,
   NewOccurrence,
-  PauseRequest,
-  PruneRequest,
+  NodesRequest,
   Reopen,
-  RescueRequest,
-  SettleItem,
-  SettleOptions,
   Store,
   StoreEnv,
-  Which,
 } from '../store.ts'
+import { listAudit } from './audit.ts'
 import { beat } from './beat.ts'
 import { cancel } from './cancel.ts'
 import { checkpoint } from './checkpoint.ts'
 import { claim } from './claim.ts'
+import { inCallersTransaction } from './connection/caller-transaction.ts'
 import { Connection } from './connection/connection.ts'
 import { storeFailure } from './connection/failure.ts'
 import type { Transaction } from './connection/transaction.ts'
 import { waitForLock } from './connection/wait-for-lock.ts'
 import { counts } from './counts.ts'
 import { create } from './create.ts'
+import { dues } from './dues.ts'
+import { addFigures, figures } from './figures.ts'
+import { EffectError, gate } from './gate.ts'
 import { get } from './get.ts'
 import { Watch } from './hints/watch.ts'
 import { putJob, readJobs, readVersions } from './jobs.ts'
@@ -46,6 +45,7 @@ import { jobsToPlan, plan } from './plan.ts'
 import { prune } from './prune.ts'
 import { rescue } from './rescue.ts'
 import { settle } from './settle.ts'
+import { tokens } from './tokens.ts'
 
 /** How long a verb waits for other processes, and how long opening does. */
 const busyMs = 30_000
@@ -74,7 +74,7 @@ export class SqliteStore implements Store {
         given: [path, options],
       }
     this.abilities = new Set<Ability>(
-      path === ':memory:' ? ['tx'] : this.#options.exclusive ? ['tx', 'durable'] : ['tx', 'durable', 'many-processes'],
+      path === ':memory:' ? ['tx'] : this.#options.exclusive ? ['tx', 'durable'] : ['tx', 'join', 'durable', 'many-processes'],
     )
   }
 
@@ -94,76 +94,69 @@ export class SqliteStore implements Store {
     await this.#disconnect()
   }
 
-  async putJob(put: JobPut) {
-    return this.#write((tx) => putJob(tx, put))
-  }
-  async readJobs(query: JobQuery) {
-    return this.#read((tx) => readJobs(tx, query))
-  }
-  async readVersions(query: { tenant: string; name: string }) {
-    return this.#read((tx) => readVersions(tx, query))
-  }
-  async pause(request: PauseRequest) {
-    return this.#write((tx) => pause(tx, request))
-  }
-  async readPauses(query: { since?: number }) {
-    return this.#read((tx) => readPauses(tx, query))
-  }
-  async jobsToPlan(query: { horizonMs: number; limit: number }) {
-    return this.#read((tx) => jobsToPlan(tx, query))
-  }
-  async plan(plans: readonly JobPlan[]) {
-    return this.#write((tx) => plan(tx, plans))
-  }
+  readonly putJob = this.#writes(putJob)
+  readonly readJobs = this.#reads(readJobs)
+  readonly readVersions = this.#reads(readVersions)
+  readonly pause = this.#writes(pause)
+  readonly readPauses = this.#reads(readPauses)
+  readonly jobsToPlan = this.#reads(jobsToPlan)
+  readonly plan = this.#writes(plan)
   async create(rows: readonly NewOccurrence[], options?: CreateOptions) {
+    if (options?.tx !== undefined) return this.#join(options.tx, (tx) => create(tx, rows))
     return this.#write((tx) => create(tx, rows, options))
   }
-  async peek(query: { kinds: readonly string[] }) {
-    return this.#read((tx) => peek(tx, query))
-  }
-  async backlog(query: { kinds: readonly string[] }) {
-    return this.#read((tx) => backlog(tx, query))
-  }
-  async claim(request: ClaimRequest) {
-    return this.#write((tx) => claim(tx, request))
-  }
+  readonly peek = this.#reads(peek)
+  readonly backlog = this.#reads(backlog)
+  readonly claim = this.#writes(claim)
   async checkpoint(items: readonly CheckpointItem[]) {
     const { answers, thrown } = await this.#write((tx) => checkpoint(tx, items))
     if (thrown.length > 0) throw thrown[0]
     return answers
   }
-  async settle(items: readonly SettleItem[], options?: SettleOptions) {
-    return this.#write((tx) => settle(tx, items, options))
-  }
-  async cancel(request: CancelRequest) {
+  readonly settle = this.#writes(settle)
+  async cancel(request: CancelRequest, callers?: unknown) {
+    if (callers !== undefined) return this.#join(callers, (tx) => cancel(tx, request))
     return this.#write((tx) => cancel(tx, request))
   }
-  async move(request: MoveRequest) {
-    return this.#write((tx) => move(tx, request))
+  readonly move = this.#writes(move)
+  async gate<Request extends GateRequest>(request: Request) {
+    const act = (tx: Transaction) => gate(tx, request)
+    const answer = await (request.act === 'list' ? this.#read(act) : this.#write(act))
+    if (answer instanceof EffectError) throw answer.thrown
+    return answer as GateAnswerTo<Request>
   }
-  async beat(one: Beat) {
-    return this.#write((tx) => beat(tx, one))
+  async listAudit<Query extends AuditQuery>(query: Query) {
+    return (await this.#read((tx) => listAudit(tx, query))) as AuditAnswerTo<Query>
   }
-  async rescue(request: RescueRequest) {
-    return this.#write((tx) => rescue(tx, request))
+  readonly beat = this.#writes(beat)
+  readonly rescue = this.#writes(rescue)
+  readonly prune = this.#writes(prune)
+  readonly get = this.#reads(get)
+  readonly list = this.#reads(list)
+  readonly listRanges = this.#reads(listRanges)
+  readonly counts = this.#reads(counts)
+  readonly dues = this.#reads(dues)
+  async figures(request: FigureQuery | FigureAdd) {
+    if ('rows' in request) return this.#write((tx) => addFigures(tx, request))
+    return this.#read((tx) => figures(tx, request))
   }
-  async prune(request: PruneRequest) {
-    return this.#write((tx) => prune(tx, request))
+  readonly tokens = this.#writes(tokens)
+  async nodes(request: NodesRequest = {}) {
+    const act = (tx: Transaction) => nodes(tx, request)
+    return request.drain ? this.#write(act) : this.#read(act)
   }
-  async get(which: Which) {
-    return this.#read((tx) => get(tx, which))
+
+  /** Verbs by their functions on a transaction. */
+  #writes<Given extends unknown[], Answer>(
+    act: (tx: Transaction, ...given: Given) => Answer,
+  ): (...given: Given) => Promise<Answer> {
+    return (...given) => this.#write((tx) => act(tx, ...given))
   }
-  async list(filter: OccurrenceFilter) {
-    return this.#read((tx) => list(tx, filter))
-  }
-  async listRanges(query: { tenant?: string; job?: string; limit: number }) {
-    return this.#read((tx) => listRanges(tx, query))
-  }
-  async counts(query: { tenant?: string; job?: string }) {
-    return this.#read((tx) => counts(tx, query))
-  }
-  async nodes() {
-    return this.#read((tx) => nodes(tx))
+
+  #reads<Given extends unknown[], Answer>(
+    act: (tx: Transaction, ...given: Given) => Answer,
+  ): (...given: Given) => Promise<Answer> {
+    return (...given) => this.#read((tx) => act(tx, ...given))
   }
 
   async #write<Answer>(act: (tx: Transaction) => Answer): Promise<Answer> {
@@ -171,6 +164,11 @@ export class SqliteStore implements Store {
     const { answer, hints } = await this.#attempt(env, busyMs, () => this.#connected().write(act, now(env)))
     this.hints.send(hints)
     return answer
+  }
+
+  #join<Answer>(callers: unknown, act: (tx: Transaction) => Answer): Answer {
+    const env = this.#opened()
+    return inCallersTransaction(callers, this.#connected(), now(env), act)
   }
 
   async #read<Answer>(act: (tx: Transaction) => Answer): Promise<Answer> {

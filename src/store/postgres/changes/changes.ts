@@ -1,9 +1,12 @@
 // The moves of occurrences from one place to another, as rows to write: what memory/state.ts does on maps.
+import { causeOf } from '../../../model/cause.ts'
 import { isEnd, type OccurrenceState, stateAfter } from '../../../model/lifecycle.ts'
 import type { Limit } from '../../../model/limit.ts'
-import type { AttemptRecord, OccurrenceRecord, TurnRecord } from '../../../model/occurrence.ts'
+import type { AttemptLog, AttemptRecord, OccurrenceRecord, TurnRecord } from '../../../model/occurrence.ts'
 import { mayHaveBegun } from '../../../model/turn.ts'
 import { givenUp, keptBetweenTurns } from '../../rules/door.ts'
+import { isOver } from '../../rules/settle.ts'
+import { toJson } from '../../rules/sql/json.ts'
 import { isPlanned } from '../../rules/verdict.ts'
 import type { Due } from '../../store.ts'
 import { column } from '../connection/arrays.ts'
@@ -17,7 +20,10 @@ export interface Moving {
   readonly series: number
   /** The number of its kind. */
   readonly kind: number
-  readonly record: Pick<OccurrenceRecord, 'source' | 'key' | 'unique' | 'priority' | 'limits' | 'startWithinMs' | 'isHooked'>
+  readonly record: Pick<
+    OccurrenceRecord,
+    'source' | 'key' | 'unique' | 'priority' | 'limits' | 'startWithinMs' | 'isHooked' | 'publish'
+  >
   readonly turn: number
   readonly dueAt: number
   readonly hasBegun: boolean
@@ -51,7 +57,7 @@ export class Changes {
     if (!isEnd(state) && state !== 'dead') return
     this.counts.move(series, moving.state, state)
     this.#giveUp(moving, 0)
-    if (state === 'dead') this.#add('dead', [series, ref])
+    if (state === 'dead') this.#add('dead', [series, ref, causeOf(end.error), end.endedAt])
     if (record.key !== null && record.unique === 'live') this.#add('freedKeys', [series, record.key, ref])
   }
 
@@ -132,6 +138,10 @@ export class Changes {
     for (const attempt of attempts) this.#add('attempts', attemptValues(ref, attempt))
   }
 
+  logs(ref: number, logs: readonly AttemptLog[] = []): void {
+    for (const { turn, task, n, text } of logs) this.#add('logs', [ref, turn, task, n, text])
+  }
+
   dropClaims(ids: Iterable<string>): void {
     for (const id of ids) this.#add('claims', [id])
   }
@@ -206,18 +216,28 @@ function placeValues({ ref, series, kind, record, turn, hasBegun, granted }: Mov
   return [kind, priority, dueAt, ref, series, turn, ...flags, granted, expiresAt, text, dueIn]
 }
 
-function turnValues({ ref, series, dueAt }: Moving, end: TurnRecord): Value[] {
-  const { node, startedAt, endedAt, attempt, reason, result } = end
-  const [settings, tasks, error] = [end.settings, end.tasks, end.error].map((value) =>
-    value === null ? null : JSON.stringify(value),
-  )
+function turnValues({ ref, series, dueAt, record }: Moving, end: TurnRecord): Value[] {
+  const { turn, node, startedAt, endedAt, attempt, settings, tasks, reason, error, result } = end
   return [
-    ...[ref, end.turn, series, dueAt, end.end, node, startedAt, endedAt, attempt],
-    ...([settings, tasks, reason, error, result] as Value[]),
+    ref,
+    turn,
+    series,
+    dueAt,
+    end.end,
+    node,
+    startedAt,
+    endedAt,
+    attempt,
+    toJson(settings),
+    toJson(tasks),
+    reason,
+    toJson(error),
+    result,
+    record.publish !== undefined && isOver(end.end),
   ]
 }
 
 export function attemptValues(ref: number, attempt: AttemptRecord): Value[] {
   const { turn, task, n, state, startedAt, endedAt, retryAt, error, result } = attempt
-  return [ref, turn, task, n, state, startedAt, endedAt, retryAt, error === null ? null : JSON.stringify(error), result]
+  return [ref, turn, task, n, state, startedAt, endedAt, retryAt, toJson(error), result]
 }

@@ -1,7 +1,8 @@
 // The parts of the one statement that writes changes: each inserts or deletes rows of one table. Only parts that have rows are in
 // the text, and the texts are few, so their plans are kept.
-import { column } from '../connection/arrays.ts'
+import { columnOf } from '../connection/arrays.ts'
 import { each } from '../connection/by-key.ts'
+import { placeColumns } from '../schema/place.ts'
 import { deltaColumns } from './counts.ts'
 
 export type Value = string | number | boolean | null
@@ -11,6 +12,8 @@ export type Columns = Readonly<Record<string, string>>
 
 interface Part {
   readonly columns: Columns
+  /** Columns that are sent once when all rows have the same value in them. */
+  readonly common?: readonly string[]
   /** `rows`: the batch as a table with these columns; `where` begins a condition. */
   readonly sql: (rows: string, where: string) => string
 }
@@ -19,13 +22,18 @@ interface Part {
 const insert = (
   table: string,
   columns: Columns,
-  { onConflict = '', values = {} }: { onConflict?: string; values?: Readonly<Record<string, string>> } = {},
+  {
+    onConflict = '',
+    values = {},
+    common = [],
+  }: { onConflict?: string; values?: Readonly<Record<string, string>>; common?: readonly string[] } = {},
 ): Part => {
   const written = Object.keys({ ...columns, ...values }).filter((name) => !name.endsWith('_in'))
   const quoted = (name: string) => (name === 'end' ? '"end"' : name)
   const selected = written.map((name) => values[name] ?? `b.${quoted(name)}`).join(', ')
   return {
     columns,
+    common,
     sql: (rows, where) =>
       `INSERT INTO punctual.${table} (${written.map(quoted).join(', ')}) SELECT ${selected} FROM t, ${rows} ${where} ${onConflict}`,
   }
@@ -35,23 +43,6 @@ const deleteByRef = (table: string): Part => ({
   columns: { ref: 'bigint' },
   sql: (rows, where) => `DELETE FROM punctual.${table} WHERE ref = ANY(ARRAY(SELECT ref FROM ${rows} ${where}))`,
 })
-
-const placeColumns: Columns = {
-  kind: 'int',
-  priority: 'smallint',
-  due_at: 'float8',
-  ref: 'bigint',
-  series: 'int',
-  turn: 'int',
-  begun: 'boolean',
-  retrying: 'boolean',
-  planned: 'boolean',
-  recovery: 'boolean',
-  gate: 'boolean',
-  granted: 'smallint',
-  expires_at: 'float8',
-  limits: 'jsonb',
-}
 
 /** Due at an instant, or so long from the store's now. */
 const readyColumns: Columns = { ...placeColumns, due_in: 'float8' }
@@ -71,6 +62,7 @@ const turnColumns: Columns = {
   reason: 'text',
   error: 'text',
   result: 'text',
+  told: 'boolean',
 }
 
 export const attemptColumns: Columns = {
@@ -86,16 +78,26 @@ export const attemptColumns: Columns = {
   result: 'text',
 }
 
+export const logColumns: Columns = { ref: 'bigint', turn: 'int', task: 'text', n: 'int', text: 'text' }
+export const replaceLog = 'ON CONFLICT (ref, turn, task, n) DO UPDATE SET text = excluded.text'
+
 const noteColumns = { ref: 'bigint', kind: 'int', node: 'text', free_in: 'float8' }
 const liveColumns = { series: 'int', key: 'text', ref: 'bigint' }
 
 const parts = {
-  turns: insert('turn', turnColumns),
+  turns: insert('turn', turnColumns, {
+    common: ['turn', 'series', 'due_at', 'end', 'node', 'started_at', 'ended_at', 'attempt', 'told'],
+  }),
   attempts: insert('attempt', attemptColumns, { onConflict: 'ON CONFLICT DO NOTHING' }),
+  logs: insert('log', logColumns, { onConflict: replaceLog }),
   ready: insert('ready', readyColumns, { values: { due_at: 'coalesce(b.due_at, t.now + b.due_in)' } }),
   waiting: insert('waiting', { ...placeColumns, reason: 'punctual.wait_reason', key: 'text', wake_at: 'float8' }),
   releases: insert('release', { key: 'text', slots: 'smallint' }, { values: { free_at: 't.now' } }),
-  dead: insert('dead', { series: 'int', ref: 'bigint' }, { onConflict: 'ON CONFLICT DO NOTHING' }),
+  dead: insert(
+    'dead',
+    { series: 'int', ref: 'bigint', cause: 'text', died_at: 'float8' },
+    { onConflict: 'ON CONFLICT DO NOTHING' },
+  ),
   liveKeys: insert('live_key', liveColumns, { onConflict: 'ON CONFLICT DO NOTHING' }),
   freedKeys: {
     columns: liveColumns,
@@ -130,7 +132,7 @@ const texts = new Map<string, string>()
 
 export interface ChangeStatement {
   readonly sql: string
-  readonly values: readonly (string | number | null)[]
+  readonly values: readonly Value[]
 }
 
 /** Common tables before the parts, a condition that all parts are written under, and values beside the time, which is the first. */
@@ -150,21 +152,32 @@ export function changeStatement(now: number | null, batch: Batch, select: string
     sql = textOf(used, select, guard)
     texts.set(name, sql)
   }
-  const values = used.flatMap((part) => {
-    const rows = batch.get(part) as readonly (readonly Value[])[]
-    return Object.keys(parts[part].columns).map((_, at) => column(rows.map((row) => row[at] as Value)))
-  })
+  const values = used.flatMap((part) => valuesOf(parts[part], batch.get(part) as Rows))
   return { sql, values: [now, ...(guard?.values ?? []), ...values] }
+}
+
+type Rows = readonly (readonly Value[])[]
+
+/** The arrays of a part, in place of each common one that holds a single value NULL and this value. */
+function valuesOf({ columns, common = [] }: Part, rows: Rows): Value[] {
+  return Object.keys(columns).flatMap((name, at): Value[] => {
+    if (!common.includes(name)) return [columnOf(rows, at)]
+    const first = (rows[0] as readonly Value[])[at] as Value
+    return rows.every((row) => row[at] === first) ? [null, first] : [columnOf(rows, at), null]
+  })
 }
 
 function textOf(used: readonly PartName[], select: string, guard: Guard | null): string {
   let next = (guard?.values.length ?? 0) + 2
   const where = guard ? `WHERE ${guard.where}` : ''
   const tables = used.map((name) => {
-    const { columns, sql } = parts[name] as Part
-    const types = Object.values(columns).map((type) => `$${next++}::${type}[]`)
-    const names = Object.keys(columns).map((one) => (one === 'end' ? '"end"' : one))
-    return `${name} AS (${sql(`unnest(${types.join(', ')}) b (${names.join(', ')})`, where)})`
+    const { columns, common = [], sql } = parts[name] as Part
+    const arrays: string[] = []
+    const values = Object.entries(columns).map(([one, type]) => {
+      arrays.push(`unnest($${next++}::${type}[]) AS "${one}"`)
+      return common.includes(one) ? `coalesce(a."${one}", $${next++}::${type}) AS "${one}"` : `a."${one}"`
+    })
+    return `${name} AS (${sql(`(SELECT ${values.join(', ')} FROM (SELECT ${arrays.join(', ')}) a) b`, where)})`
   })
   const clock = 't AS MATERIALIZED (SELECT coalesce($1::float8, punctual.now_ms()) AS now)'
   return `WITH ${[clock, ...(guard ? [guard.with] : []), ...tables].join(',\n  ')}

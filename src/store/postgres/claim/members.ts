@@ -6,28 +6,20 @@ import type { ClaimMember, ClaimRequest, MemberWrite } from '../../store.ts'
 import type { Moving } from '../changes/changes.ts'
 import type { Session } from '../connection/session.ts'
 import type { Context } from '../context.ts'
-import { noHistory, readHistories } from '../occurrence/history.ts'
+import { type History, noHistory, readHistories } from '../occurrence/history.ts'
 import { type OccurrenceRow, occurrenceRecord } from '../occurrence/record.ts'
 
-export type MemberRow = [...OccurrenceRow, dueAt: number, turn: number]
-
-/** Facts that later writes of a member need. */
-interface Facts {
-  readonly series: number
-  /** The number of its kind. */
-  readonly kind: number
-  readonly hasBegun: boolean
-  readonly batch: Batch
+export interface MemberRow extends OccurrenceRow {
+  readonly due_at: number
+  /** Null for the first. */
+  readonly turn: number | null
 }
 
-/** By the member that the node hands back with every write. A copy, or one of another process, is looked up with care. */
-const factsOf = new WeakMap<ClaimMember, Facts>()
-
-/** The claim of a member, with those whose turns have not ended as far as this process knows. */
+/** The claim of members, and how many of their turns have not ended as far as this process knows. */
 export interface Batch {
   readonly id: string
   readonly node: string
-  readonly left: Set<number>
+  left: number
 }
 
 /** By series: the newest version of the job, and when its latest run that has ended began. */
@@ -41,6 +33,78 @@ export interface Describing {
   readonly isRepeated?: boolean
 }
 
+/** A member as the node gets it. It hands it back with every write; a copy, or one of another process, is looked up with care. */
+class Member implements ClaimMember {
+  readonly ref: number
+  readonly turn: number
+  readonly record: OccurrenceRecord
+  readonly dueAt: number
+  readonly recoveries: number
+  readonly jobSettings: ClaimMember['jobSettings']
+  readonly lastRunAt: number | null
+  readonly turns: ClaimMember['turns']
+  readonly attempts: ClaimMember['attempts']
+  readonly #series: number
+  readonly #kind: number
+  readonly #batch: Batch
+  #isOver = false
+
+  constructor(
+    fields: Pick<ClaimMember, 'ref' | 'turn' | 'record' | 'dueAt' | 'jobSettings' | 'lastRunAt'>,
+    { turns, attempts }: History,
+    own: { readonly series: number; readonly kind: number; readonly batch: Batch },
+  ) {
+    this.ref = fields.ref
+    this.turn = fields.turn
+    this.record = fields.record
+    this.dueAt = fields.dueAt
+    this.recoveries = turns.length === 0 ? 0 : recoveries(turns)
+    this.jobSettings = fields.jobSettings
+    this.lastRunAt = fields.lastRunAt
+    this.turns = turns
+    this.attempts = attempts
+    this.#series = own.series
+    this.#kind = own.kind
+    this.#batch = own.batch
+  }
+
+  /** A member whose turn ends, and its claim; undefined for one that this process has not claimed so. */
+  static ending({ claim, member }: MemberWrite): EndingMember | undefined {
+    if (!(#batch in member) || member.#isOver) return undefined
+    const { ref, record, turn, dueAt, turns } = member
+    if (member.#batch.id !== claim.id) return undefined
+    return {
+      moving: {
+        ref,
+        series: member.#series,
+        kind: member.#kind,
+        record,
+        turn,
+        dueAt,
+        hasBegun: turns.length > 0 && turns.some(mayHaveBegun),
+        granted: record.limits?.length ?? 0,
+        state: 'running',
+        line: null,
+      },
+      batch: member.#batch,
+    }
+  }
+
+  /** Notes that the turn of a member is over. */
+  static over(member: ClaimMember): void {
+    if (!(#batch in member) || member.#isOver) return
+    member.#isOver = true
+    member.#batch.left -= 1
+  }
+}
+
+export interface EndingMember {
+  readonly moving: Moving
+  readonly batch: Batch
+}
+
+export const { ending, over } = Member
+
 export async function describe(
   context: Context,
   session: Session,
@@ -49,52 +113,32 @@ export async function describe(
 ): Promise<ClaimMember[]> {
   if (rows.length === 0) return []
   const { names, versions } = context
-  await names.learn(session, { series: rows.map((row) => row[2]), forms: rows.map((row) => row[3]) })
+  await names.learnOf(session, rows)
   const changed = jobs.filter(([series, version]) => versions.of(series) === undefined || versions.newest(series) !== version)
   await versions.refresh(
     session,
     changed.map(([series]) => series),
   )
   const lastRuns = new Map(jobs.map(([series, , lastRunAt]) => [series, lastRunAt]))
+  const repeated = rows.filter(({ turn }) => isRepeated || (turn !== null && turn > 1))
   const histories = await readHistories(
     session,
-    rows.filter((row) => isRepeated || row[11] > 1).map((row) => row[0]),
+    repeated.map(({ ref }) => ref),
   )
   const settings = new SettingsOfJobs(context, now)
-  const batch = { id: claim.id, node: claim.node, left: new Set(rows.map((row) => row[0])) }
+  const batch: Batch = { id: claim.id, node: claim.node, left: rows.length }
   return rows.map((row) => {
-    const { 0: ref, 2: series, 3: form, 10: dueAt, 11: turn } = row
-    const record = occurrenceRecord(names, row)
-    const { turns, attempts } = histories.get(ref) ?? noHistory
-    const member: ClaimMember = {
-      ref,
-      turn,
-      record,
-      dueAt,
-      recoveries: recoveries(turns),
-      jobSettings: settings.of(series, record),
-      lastRunAt: lastRuns.get(series) ?? null,
-      turns,
-      attempts,
-    }
-    factsOf.set(member, { series, kind: names.formByRef(form).kindRef, hasBegun: turns.some(mayHaveBegun), batch })
-    return member
+    const { ref, series, due_at: dueAt } = row
+    const record = occurrenceRecord(names, row, dueAt)
+    const jobSettings = settings.of(series, record)
+    const fields = { ref, turn: row.turn ?? 1, record, dueAt, jobSettings, lastRunAt: lastRuns.get(series) ?? null }
+    return new Member(fields, histories.get(ref) ?? noHistory, { series, kind: names.formByRef(row.form).kindRef, batch })
   })
 }
 
 /** The order in which work is taken. */
 export function inOrder(a: ClaimMember, b: ClaimMember): number {
   return a.record.priority - b.record.priority || a.dueAt - b.dueAt || a.ref - b.ref
-}
-
-/** A member whose turn ends, and its claim; undefined for one that this process has not claimed so. */
-export function movingOf({ claim, member }: MemberWrite): { readonly moving: Moving; readonly batch: Batch } | undefined {
-  const facts = factsOf.get(member)
-  if (facts?.batch.id !== claim.id) return undefined
-  const { ref, record, turn, dueAt } = member
-  const { series, kind, hasBegun, batch } = facts
-  const granted = record.limits?.length ?? 0
-  return { moving: { ref, series, kind, record, turn, dueAt, hasBegun, granted, state: 'running', line: null }, batch }
 }
 
 /** The settings of jobs: a planned instant keeps its version, enqueued work uses the version in force. */

@@ -4,6 +4,7 @@ import type { PauseRecord } from '../../../model/pause.ts'
 import { bareEnd } from '../../../model/turn.ts'
 import { defaultPromptMs } from '../../rules/door.ts'
 import { picked } from '../../rules/pick.ts'
+import { type PauseRow, pauseRecord } from '../../rules/sql/pause-row.ts'
 import { type DueWork, verdictOn } from '../../rules/verdict.ts'
 import type { ClaimPick, ClaimRequest, Hint, PassedOccurrence } from '../../store.ts'
 import { Changes } from '../changes/changes.ts'
@@ -15,20 +16,19 @@ import type { Context } from '../context.ts'
 import { takeIdle } from '../occurrence/idle.ts'
 import { occurrenceColumns } from '../occurrence/record.ts'
 import { readNextDue } from '../peek.ts'
-import { type PauseRow, pauseColumns, pauseRecord } from '../rows/pause-row.ts'
 import { describe, type MemberRow } from './members.ts'
 import { countRunning, readJobFacts, reclaim, unknownNode } from './reclaim.ts'
 import { startsBefore } from './take-due.ts'
 
-type DoorRow = [
-  now: number,
-  dueBy: number,
-  refs: number[] | null,
-  states: string[] | null,
-  reasons: string[] | null,
-  asked: (string | null)[] | null,
-  grantedFrom: number | null,
-]
+interface DoorRow {
+  readonly now: number
+  readonly due_by: number
+  readonly passed_refs: number[] | null
+  readonly passed_states: string[] | null
+  readonly passed_reasons: string[] | null
+  readonly asked: (string | null)[] | null
+  readonly granted_from: number | null
+}
 
 /** A due row that a pick sees. */
 interface Candidate extends DueWork {
@@ -44,11 +44,11 @@ export async function claimPicked(context: Context, request: ClaimRequest, pick:
     const [standing] = await session.all<[string]>('SELECT id FROM punctual.claim WHERE id = $1', [request.id])
     if (standing) return { answer: await reclaim(context, session, request), hints: [] }
     if (!node) throw unknownNode(request.node)
-    const [door] = await session.all<DoorRow>('SELECT * FROM punctual.open_door_1($1::float8, $2::float8)', [
+    const [door] = await session.rows<DoorRow>('SELECT * FROM punctual.open_door_1($1::float8, $2::float8)', [
       context.now(),
       request.dueBy ?? null,
     ])
-    const [now, dueBy, refs, states, reasons, asked, grantedFrom] = door as DoorRow
+    const { now, due_by: dueBy, asked, granted_from: grantedFrom } = door as DoorRow
     context.noteNow(now)
     const room = await roomOf(session, request)
     const pauses = await unsweptPauses(session)
@@ -61,12 +61,12 @@ export async function claimPicked(context: Context, request: ClaimRequest, pick:
       now,
       jobs: await readJobFacts(
         session,
-        rows.map((row) => row[2]),
+        rows.map(({ series }) => series),
       ),
     })
     const isFull = await noteFull(session, request)
     const nextDue = isFull ? null : await readNextDue(context, session, request.kinds, { now, isLater: true })
-    const ended = await passedAtDoor(session, refs, states, reasons)
+    const ended = await passedAtDoor(session, door as DoorRow)
     const hints: Hint[] = (asked ?? []).flatMap((one) => (one === null ? [] : { kind: 'cancel' as const, node: one }))
     if (grantedFrom !== null && taken.length < due.length) hints.push({ kind: 'due', at: Math.min(grantedFrom, now) })
     return { answer: { now, members, passed: [...ended, ...passed.flatMap(endOfPassed)], nextDue }, hints }
@@ -88,20 +88,20 @@ async function noteFull(session: Session, { clusterLimit }: ClaimRequest): Promi
 }
 
 async function unsweptPauses(session: Session): Promise<readonly PauseRecord[]> {
-  return (await session.all<PauseRow>(`SELECT ${pauseColumns} FROM punctual.pause WHERE NOT swept ORDER BY id`)).map(pauseRecord)
+  return (await session.rows<PauseRow>('SELECT * FROM punctual.pause WHERE NOT swept ORDER BY id')).map(pauseRecord)
 }
 
-type CandidateRow = [
-  ref: number,
-  id: string,
-  series: number,
-  priority: number,
-  source: Source,
-  scheduledAt: number,
-  dueAt: number,
-  expiresAt: number | null,
-  hasBegun: boolean,
-]
+interface CandidateRow {
+  readonly ref: number
+  readonly id: string
+  readonly series: number
+  readonly priority: number
+  readonly source: Source
+  readonly scheduled_at: number
+  readonly due_at: number
+  readonly expires_at: number | null
+  readonly begun: boolean
+}
 
 // lane: the series that have rows of a kind and priority, by skipping from one to the next.
 const selectCandidates = `WITH RECURSIVE lane (kind, priority, series) AS (
@@ -126,13 +126,14 @@ async function candidates(
 ): Promise<Candidate[]> {
   const { names } = context
   const read = (limit: number | null) =>
-    session.all<CandidateRow>(selectCandidates, [column(names.kindRefs(kinds)), dueBy, limit])
+    session.rows<CandidateRow>(selectCandidates, [column(names.kindRefs(kinds)), dueBy, limit])
   let rows = await read(most)
-  if (most !== null && rows.some(({ 7: expiresAt }) => expiresAt !== null && expiresAt < now)) rows = await read(null)
-  await names.learn(session, { series: rows.map((row) => row[2]) })
-  return rows.map(([ref, id, series, priority, source, scheduledAt, dueAt, expiresAt, hasBegun]) => {
-    const { tenant, job } = names.seriesByRef(series)
-    const startWithinMs = expiresAt === null ? null : expiresAt - dueAt
+  if (most !== null && rows.some((row) => row.expires_at !== null && row.expires_at < now)) rows = await read(null)
+  await names.learn(session, { series: rows.map(({ series }) => series) })
+  return rows.map((row) => {
+    const { ref, id, priority, source, scheduled_at: scheduledAt, due_at: dueAt, begun: hasBegun } = row
+    const { tenant, job } = names.seriesByRef(row.series)
+    const startWithinMs = row.expires_at === null ? null : row.expires_at - dueAt
     return { ref, id, tenant, job, priority, source, scheduledAt, dueAt, startWithinMs, hasBegun }
   })
 }
@@ -201,20 +202,15 @@ async function take(
   now: number,
 ): Promise<readonly MemberRow[]> {
   if (taken.length === 0) return []
-  return session.all<MemberRow>(takeRefs, [now, id, token, node, column(taken.map(({ ref }) => ref)), promptMs])
+  return session.rows<MemberRow>(takeRefs, [now, id, token, node, column(taken.map(({ ref }) => ref)), promptMs])
 }
 
-async function passedAtDoor(
-  session: Session,
-  refs: readonly number[] | null,
-  states: readonly string[] | null,
-  reasons: readonly string[] | null,
-): Promise<PassedOccurrence[]> {
+async function passedAtDoor(session: Session, door: DoorRow): Promise<PassedOccurrence[]> {
+  const { passed_refs: refs, passed_states: states, passed_reasons: reasons } = door
   if (refs === null) return []
-  const rows = await session.all<[string, string, string, PassedOccurrence['state'], string]>(
+  return session.rows<PassedOccurrence>(
     `SELECT o.id, s.tenant, s.job, p.state, p.reason FROM unnest($1::bigint[], $2::text[], $3::text[]) p (ref, state, reason)
       CROSS JOIN ${each('occurrence e', 'e.ref = p.ref')} o JOIN punctual.series s ON s.ref = o.series WHERE p.state IS NOT NULL`,
     [column(refs), column(states ?? []), column(reasons ?? [])],
   )
-  return rows.map(([id, tenant, job, state, reason]) => ({ id, tenant, job, state, reason }))
 }

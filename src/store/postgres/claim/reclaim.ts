@@ -10,15 +10,15 @@ import { describe, type JobFacts, type MemberRow } from './members.ts'
 /** Answers a claim that was made before: its members whose turns have not ended. */
 export async function reclaim(context: Context, session: Session, request: ClaimRequest): Promise<ClaimAnswer> {
   const { id, token, node, clusterLimit } = request
-  const [claim] = await session.all<[token: string, node: string, now: number, running: number]>(
+  const [claim] = await session.rows<{ token: string; node: string; now: number; running: number }>(
     `SELECT c.token, c.node, ${storeNow} AS now, ${clusterLimit === undefined ? 'NULL' : `(${countRunning})`} AS running
       FROM punctual.claim c WHERE c.id = $2`,
     [context.now(), id],
   )
-  if (!claim || claim[0] !== token || claim[1] !== node)
+  if (!claim || claim.token !== token || claim.node !== node)
     throw new PunctualError('claim.lost', `Claim ${id} belongs to another`, { claim: id })
-  const [, , now, running] = claim
-  const rows = await session.all<MemberRow>(
+  const { now, running } = claim
+  const rows = await session.rows<MemberRow>(
     `SELECT ${occurrenceColumns}, m.due_at, m.turn FROM punctual.claim c
       CROSS JOIN LATERAL unnest(c.refs, c.turns, c.dues) WITH ORDINALITY m (ref, turn, due_at, at)
       CROSS JOIN ${each('occurrence i', 'i.ref = m.ref')} o WHERE c.id = $1 AND ${lacks('turn', endOf('m'))} ORDER BY m.at`,
@@ -26,7 +26,7 @@ export async function reclaim(context: Context, session: Session, request: Claim
   )
   const jobs = await readJobFacts(
     session,
-    rows.map((row) => row[2]),
+    rows.map(({ series }) => series),
   )
   const members = await describe(context, session, rows, { claim: request, now, jobs, isRepeated: true })
   const isFull = clusterLimit !== undefined && running >= clusterLimit

@@ -3,7 +3,7 @@
 import { each } from '../connection/by-key.ts'
 
 /** The columns of the answer, with their types. The first row is the head, whose payload is JSON. */
-export const memberColumns = `ref bigint, id uuid, series int, form int, scheduled_at float8, created_at float8, key text, entity text,
+export const memberColumns = `ref bigint, id uuid, series int, form int, scheduled_at float8, created_at float8, key text, entity text, parent uuid,
   extra text, payload text, due_at float8, turn int`
 
 /** The expressions that the statement is made of: parameters, or variables of a function. */
@@ -17,6 +17,8 @@ export interface TakeDue {
   readonly kinds: string
   /** How late work with a rate may start. */
   readonly promptMs: string
+  /** Whether the claim is a commit of its own. Without it, it is not. */
+  readonly isAlone?: string
   /** The floors of lanes, as a table with kind, priority and due_at. Without them lanes are read from the beginning. */
   readonly floors?: string
   /** In the function: the cluster's limit, how many run, and what the door has done. */
@@ -53,10 +55,11 @@ const mayRun = (verdict: string) => `AND (
           OR (${verdict}(i, g.now)).reason IS NULL)`
 
 // joined: the node, which is not declared gone meanwhile. lane: one range of the index for each kind and priority, bounded below by
-// what is known to be gone. found: the first of all lanes, read without a lock. wanted: how many of them each lane has. taken: so
-// many of each lane, those skipped that another claim is just taking. In each lane the next is the first behind those wanted.
+// what is known to be gone. found: the first of all lanes, read without a lock; a single lane needs no such look. wanted: how many of
+// them each lane has. taken: so many of each lane, those skipped that another claim is just taking. In each lane the next is the
+// first behind the last that was taken. Values that most rows share, or that another column has, are sent as NULL.
 export function takeDue(of: TakeDue): string {
-  const { now, dueBy, id, token, node, limit, kinds, promptMs, floors, function: own } = of
+  const { now, dueBy, id, token, node, limit, kinds, promptMs, isAlone, floors, function: own } = of
   const floor = floors
     ? `coalesce((SELECT f.due_at FROM ${floors} f (kind, priority, due_at) WHERE f.kind = k.ref AND f.priority = p.priority), '-infinity')`
     : `'-infinity'::float8`
@@ -75,47 +78,53 @@ export function takeDue(of: TakeDue): string {
       ORDER BY i.due_at, i.ref LIMIT ${limit}) r
     ORDER BY l.priority, r.due_at, r.ref LIMIT ${limit}),
   open AS MATERIALIZED (
-    SELECT g.is_joined AND NOT g.stands AND NOT g.is_door_due
-      AND NOT EXISTS (SELECT 1 FROM found WHERE expires_at < g.now) AS is_plain FROM g),
+    SELECT g.is_joined AND NOT g.stands AND NOT g.is_door_due AND NOT CASE WHEN EXISTS (SELECT 1 FROM punctual.ready WHERE expires_at < g.now)
+      THEN EXISTS (SELECT 1 FROM found WHERE expires_at < g.now) ELSE false END AS is_plain FROM g),
   wanted AS MATERIALIZED (
-    SELECT kind, priority, floor, count(*) AS many FROM found WHERE (SELECT is_plain FROM open) GROUP BY kind, priority, floor),
+    SELECT kind, priority, floor, ${limit} AS many FROM lane WHERE (SELECT is_plain FROM open) AND (SELECT count(*) FROM lane) = 1
+    UNION ALL
+    SELECT kind, priority, floor, count(*) FROM found WHERE (SELECT is_plain FROM open) AND (SELECT count(*) FROM lane) > 1
+    GROUP BY kind, priority, floor),
   taken AS (
     DELETE FROM punctual.ready WHERE ctid = ANY(ARRAY(
       SELECT r.tid FROM g, wanted w CROSS JOIN LATERAL (
         SELECT i.ctid AS tid FROM punctual.ready i
         WHERE NOT i.gate AND i.kind = w.kind AND i.priority = w.priority AND i.due_at >= w.floor AND i.due_at <= g.due_by ${own ? mayRun(own.verdict) : ''}
         ORDER BY i.due_at, i.ref LIMIT w.many FOR UPDATE SKIP LOCKED) r))
-    RETURNING ready.priority, ready.due_at, ready.ref, ready.series, ready.turn, ready.retrying, ready.limits),
+    RETURNING ready.kind, ready.priority, ready.due_at, ready.ref, ready.series, ready.turn, ready.retrying, ready.limits),
   made AS (
     INSERT INTO punctual.claim (id, token, node, refs, turns, dues)
     SELECT ${id}, ${token}, ${node}, array_agg(t.ref), array_agg(t.turn), array_agg(t.due_at)
     FROM (SELECT * FROM taken ORDER BY priority, due_at, ref) t HAVING count(*) > 0),
+  moved AS MATERIALIZED (
+    SELECT t.series, count(*) AS many, count(*) FILTER (WHERE t.retrying) AS retrying FROM taken t GROUP BY t.series),
   counted AS (
-    INSERT INTO punctual.count_delta (series, pending, retrying, running)
-    SELECT t.series, -count(*) FILTER (WHERE NOT t.retrying), -count(*) FILTER (WHERE t.retrying), count(*) FROM taken t GROUP BY t.series),
+    INSERT INTO punctual.count_delta (series, pending, retrying, running) SELECT series, retrying - many, -retrying, many FROM moved),
   ${startsBefore},
   rates AS (
     INSERT INTO punctual.release (key, free_at, slots, ref)
     SELECT l.value ->> 'key', g.now + (l.value ->> 'perMs')::float8 + ${promptMs}, 1, t.ref
     FROM g, taken t CROSS JOIN LATERAL jsonb_array_elements(t.limits) l (value) WHERE t.limits IS NOT NULL AND l.value ? 'perMs' RETURNING release.key, release.free_at),
+  last AS MATERIALIZED (SELECT t.kind, t.priority, max(ARRAY[t.due_at, t.ref]) AS place FROM taken t GROUP BY t.kind, t.priority),
   head AS (
     SELECT json_build_object('now', g.now, 'isJoined', g.is_joined, 'stands', g.stands, 'isPlain', (SELECT is_plain FROM open),
-      ${own ? functionHead(own) : ''}
+      ${own ? functionHead(own) : commitSoon(isAlone)}
       'wakeAt', least(${nextWake(kinds)}, (SELECT min(r.free_at) FROM rates r
         WHERE (SELECT true FROM punctual.waiting w WHERE w.key = r.key AND w.kind = ANY(${kinds}) LIMIT 1))),
       'lanes', (SELECT coalesce(json_agg(json_build_array(l.kind, l.priority, (
-          SELECT i.due_at FROM punctual.ready i WHERE NOT i.gate AND i.kind = l.kind AND i.priority = l.priority AND i.due_at >= l.floor
-          ORDER BY i.due_at, i.ref OFFSET coalesce((SELECT many FROM wanted w WHERE w.kind = l.kind AND w.priority = l.priority), 0) LIMIT 1))), '[]')
-        FROM lane l),
+          SELECT i.due_at FROM punctual.ready i WHERE NOT i.gate AND i.kind = l.kind AND i.priority = l.priority
+            AND (i.due_at, i.ref) > (coalesce(b.place[1], l.floor), coalesce(b.place[2]::bigint, -1)) ORDER BY i.due_at, i.ref LIMIT 1))), '[]')
+        FROM lane l LEFT JOIN last b ON b.kind = l.kind AND b.priority = l.priority),
       'jobs', (SELECT coalesce(json_agg(json_build_array(d.series, coalesce((SELECT j.version FROM punctual.job j WHERE j.series = d.series), 0),
           greatest((SELECT s.last_run_at FROM punctual.series s WHERE s.ref = d.series), (
             SELECT c.last_run_at FROM punctual.count_delta c WHERE c.series = d.series AND c.last_run_at IS NOT NULL
             ORDER BY c.last_run_at DESC LIMIT 1)))), '[]')
-        FROM (SELECT DISTINCT t.series FROM taken t) d))::text AS text FROM g)
+        FROM moved d))::text AS text FROM g)
   SELECT NULL::bigint AS ref, NULL::uuid AS id, NULL::int AS series, NULL::int AS form, NULL::float8 AS scheduled_at, NULL::float8 AS created_at,
-    NULL::text AS key, NULL::text AS entity, NULL::text AS extra, head.text AS payload, NULL::float8 AS due_at, NULL::int AS turn FROM head
+    NULL::text AS key, NULL::text AS entity, NULL::uuid AS parent, NULL::text AS extra, head.text AS payload, NULL::float8 AS due_at, NULL::int AS turn FROM head
   UNION ALL
-  SELECT o.ref, o.id, o.series, o.form, o.scheduled_at, o.created_at, o.key, o.entity, o.extra, o.payload, t.due_at, t.turn
+  SELECT o.ref, o.id, o.series, o.form, nullif(o.scheduled_at, t.due_at), nullif(o.created_at, t.due_at), o.key, o.entity, o.parent, o.extra, o.payload,
+    t.due_at, nullif(t.turn, 1)
   FROM taken t CROSS JOIN ${each('occurrence i', 'i.ref = t.ref')} o`
 }
 
@@ -126,4 +135,13 @@ function functionHead({ cluster, running, door }: NonNullable<TakeDue['function'
       'passed', (SELECT coalesce(json_agg(json_build_array(o.id, s.tenant, s.job, p.state, p.reason)), '[]')
         FROM unnest(${door}.passed_refs, ${door}.passed_states, ${door}.passed_reasons) p (ref, state, reason)
         JOIN punctual.occurrence o ON o.ref = p.ref JOIN punctual.series s ON s.ref = o.series WHERE p.state IS NOT NULL),`
+}
+
+/**
+ * The commit of a claim alone does not wait for the disk. Every later write of a turn does, and takes the claim to the disk with it: only
+ * work that has written nothing can start again after a crash of the server. Limits must hold even then, so claims that use them wait.
+ */
+function commitSoon(isAlone = 'false'): string {
+  return `'commit', CASE WHEN ${isAlone} AND NOT EXISTS (SELECT 1 FROM taken WHERE limits IS NOT NULL)
+        THEN set_config('synchronous_commit', 'off', true) END,`
 }

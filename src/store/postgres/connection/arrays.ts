@@ -8,13 +8,28 @@ export function column(values: readonly Value[]): string | null {
   let isEmpty = true
   for (const value of values) {
     if (text !== '') text += ','
-    if (value === null) text += 'NULL'
-    else {
-      isEmpty = false
-      text += typeof value === 'string' ? quoted(value) : value
-    }
+    text += element(value)
+    if (value !== null) isEmpty = false
   }
   return isEmpty && values.length > 0 ? null : `{${text}}`
+}
+
+/** The same for one place of many rows. */
+export function columnOf(rows: readonly (readonly Value[])[], at: number): string | null {
+  let text = ''
+  let isEmpty = true
+  for (const row of rows) {
+    const value = row[at] as Value
+    if (text !== '') text += ','
+    text += element(value)
+    if (value !== null) isEmpty = false
+  }
+  return isEmpty ? null : `{${text}}`
+}
+
+function element(value: Value): string | number | boolean {
+  if (value === null) return 'NULL'
+  return typeof value === 'string' ? quoted(value) : value
 }
 
 /** The same for numbers, and for texts of which it is known that they hold nothing but letters, digits and hyphens. */

@@ -6,13 +6,16 @@ import { inTurn, type Session } from './session.ts'
 /** A session on a transaction that the caller has begun and will end. `textOf` gives a statement as it is sent. */
 export function joined(tx: Queryable, textOf: (sql: string) => string): Session {
   let checked: Promise<void> | null = null
+  const query = async (sql: string, values: readonly unknown[] = []) => {
+    checked ??= checkIsTransaction(tx)
+    await checked
+    const { rows } = await tx.query(fromTexts(textOf(sql)), values.map(toText))
+    return rows as object[]
+  }
   return inTurn({
-    all: async <Row extends readonly unknown[]>(sql: string, values: readonly unknown[] = []) => {
-      checked ??= checkIsTransaction(tx)
-      await checked
-      const { rows } = await tx.query(fromTexts(textOf(sql)), values.map(toText))
-      return rows.map((row) => (Array.isArray(row) ? row : Object.values(row as object))) as unknown as Row[]
-    },
+    rows: <Row extends object>(sql: string, values?: readonly unknown[]) => query(sql, values) as Promise<Row[]>,
+    all: async <Row extends readonly unknown[]>(sql: string, values?: readonly unknown[]) =>
+      (await query(sql, values)).map((row) => Object.values(row)) as unknown as Row[],
   })
 }
 
@@ -37,6 +40,10 @@ function toText(value: unknown): string | null {
 
 /** Refuses a pool, and a client of `pg` without a transaction: both would commit each statement by itself. */
 async function checkIsTransaction(tx: Queryable): Promise<void> {
+  if (typeof tx.query !== 'function')
+    throw new PunctualError('option.invalid', 'tx must be a transaction on PostgreSQL: it has no query(text, values)', {
+      field: 'tx',
+    })
   const { totalCount, idleCount } = tx as { totalCount?: unknown; idleCount?: unknown }
   if (typeof totalCount === 'number' && typeof idleCount === 'number')
     throw invalid('tx is a pool, whose statements are in no transaction; give the client that has begun one')

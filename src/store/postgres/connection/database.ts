@@ -5,8 +5,7 @@ import { sleep, systemClock } from '../../../time/clock.ts'
 import type { Queryable } from '../../store.ts'
 import { inSchema } from '../schema/tables.ts'
 import { joined } from './caller-transaction.ts'
-import { withDeadline } from './deadline.ts'
-import { isAway, isConflict, isFull, storeFailure } from './failure.ts'
+import { isAway, isConflict, isFull, storeFailure, withDeadline } from './failure.ts'
 import { makePools, type Pools, type Source } from './pools.ts'
 import { inTurn, type Session, type Statement } from './session.ts'
 
@@ -20,8 +19,8 @@ const mostTries = 10
 const fullMs = 10
 
 /**
- * Whoever had to wait for a lock reads in a second statement what has become of the rows meanwhile. Where the database's default
- * is another level, that statement would see them as they were before.
+ * After a wait for a lock, a second statement reads the current rows. Under another isolation level, which the database may have
+ * as its default, that statement would see the rows as they were before.
  */
 const begin = 'BEGIN ISOLATION LEVEL READ COMMITTED'
 const beginSnapshot = 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY'
@@ -40,7 +39,7 @@ interface DatabaseOptions {
   readonly prepare: boolean
   /** Spreads the tries of those that were in each other's way. */
   readonly random?: () => number
-  /** Gets the calls of `work`, call by call, since nobody knows how long the whole takes. */
+  /** Gets the calls of `work`, call by call, since the duration of the whole is unknown. */
   readonly onCall?: (call: Promise<unknown>) => void
   /** Is called when a connection was lost: the next may lead to another server, which need not know all that this one did. */
   readonly onLoss?: () => void
@@ -103,6 +102,10 @@ export class Database {
     return this.#insist(this.#pools.verbs, ({ session }) => session.all<Row>(sql, values))
   }
 
+  async rows<Row extends object>(sql: string, values?: readonly unknown[]): Promise<Row[]> {
+    return this.#insist(this.#pools.verbs, ({ session }) => session.rows<Row>(sql, values))
+  }
+
   /**
    * Has some connections stand that have made plans of these statements, which must do nothing. The first to make use of one would
    * wait for longer than for all that follow together.
@@ -115,10 +118,11 @@ export class Database {
   }
 
   /**
-   * The same on a connection that no caller can hold. Whoever is in a transaction of the caller's must not wait for another
-   * connection of the caller's pool: all of them may be held by others who wait for the same.
+   * The same on a connection that no caller can hold. Code inside a caller's transaction must not wait for a second connection
+   * from the caller's pool: others that wait for the same may hold all of them.
    */
   readonly apart: Session = {
+    rows: (sql, values) => this.#insist(this.#pools.apart, ({ session }) => session.rows(sql, values)),
     all: (sql, values) => this.#insist(this.#pools.apart, ({ session }) => session.all(sql, values)),
   }
 
@@ -146,7 +150,10 @@ export class Database {
     const onCall = this.#onCall
     const working = (held: Held) => {
       const { session: bare } = held
-      const session: Session = { all: (sql, values) => noted(withDeadline(bare.all(sql, values), statementMs), onCall) }
+      const session: Session = {
+        rows: (sql, values) => noted(withDeadline(bare.rows(sql, values), statementMs), onCall),
+        all: (sql, values) => noted(withDeadline(bare.all(sql, values), statementMs), onCall),
+      }
       const means = { session, client: held.client, cut, onCall }
       return inTransaction(begin, Object.assign(held, { session }), () => act(means), isKept)
     }
@@ -219,13 +226,15 @@ export class Database {
   }
 
   #session(client: pg.PoolClient, isOver: () => boolean): Session {
+    const send = async <Row>(sql: string, values: readonly unknown[] = [], mode: { rowMode?: 'array' } = {}) => {
+      if (isOver()) throw new PunctualError('store.unreachable', 'The call was given up meanwhile')
+      const { rows } = await client.query({ ...this.#text(sql), values: values as unknown[], types: parsers, ...mode })
+      return rows as Row[]
+    }
     const session: Session = {
-      all: async <Row extends readonly unknown[]>(sql: string, values: readonly unknown[] = []) => {
-        if (isOver()) throw new PunctualError('store.unreachable', 'The call was given up meanwhile')
-        const query = { ...this.#text(sql), values: values as unknown[], rowMode: 'array' as const, types: parsers }
-        const { rows } = await client.query(query)
-        return rows as unknown as Row[]
-      },
+      rows: <Row extends object>(sql: string, values?: readonly unknown[]) => send<Row>(sql, values),
+      all: <Row extends readonly unknown[]>(sql: string, values?: readonly unknown[]) =>
+        send<Row>(sql, values, { rowMode: 'array' }),
     }
     return isPipeline(client) ? session : inTurn(session)
   }

@@ -1,4 +1,5 @@
 import { type ErrorCode, PunctualError } from '../../../errors.ts'
+import { systemClock } from '../../../time/clock.ts'
 
 /** Conflicts between transactions that the server ended for the sake of another: the same again will do. */
 const conflicts = ['40001', '40P01']
@@ -80,7 +81,7 @@ export class ConflictError extends Error {
 }
 
 /** A call that had no answer in time. Its outcome is unknown, and every verb may be repeated. */
-export class DeadlineError extends Error {
+class DeadlineError extends Error {
   constructor(ms: number) {
     super(`no answer within ${ms} ms`)
   }
@@ -117,4 +118,12 @@ function messageOf(error: unknown): string {
 function codeOf(error: unknown): string {
   const { code } = (error instanceof PunctualError ? error.details : (error ?? {})) as { code?: unknown }
   return typeof code === 'string' ? code : ''
+}
+
+/** Rejects when a call has no answer in time. The call itself goes on. */
+export function withDeadline<Answer>(call: Promise<Answer>, ms: number): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    const cancel = systemClock.timer(ms, () => reject(new DeadlineError(ms)))
+    call.then(resolve, reject).finally(cancel)
+  })
 }

@@ -45,7 +45,7 @@ export function connect(
     floors: new Floors(isReal ? () => clock.mono() : null),
     line: new HintLine(context, listenUrl),
     unannounced: new Unannounced(() => clock.mono()),
-    pruned: { front: 0, next: 0, page: 0 },
+    pruned: { front: 0, next: 0, rules: new Map(), page: 0 },
   }
   return opened
 }

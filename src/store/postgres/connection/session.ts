@@ -1,5 +1,8 @@
-/** Runs statements on a connection of the store or in the caller's transaction. Rows are arrays in the order of the columns. */
+/** Runs statements on a connection of the store or in the caller's transaction. */
 export interface Session {
+  /** Rows as objects, by the names of their columns. */
+  rows<Row extends object>(sql: string, values?: readonly unknown[]): Promise<Row[]>
+  /** Rows as arrays in the order of the columns. */
   all<Row extends readonly unknown[]>(sql: string, values?: readonly unknown[]): Promise<Row[]>
 }
 
@@ -15,12 +18,14 @@ export interface Statement {
  */
 export function inTurn(session: Session): Session {
   let last: Promise<unknown> = Promise.resolve()
+  const send = <Row>(call: () => Promise<Row[]>) => {
+    const answer = last.then(call)
+    last = answer
+    last.catch(() => {})
+    return answer
+  }
   return {
-    all: <Row extends readonly unknown[]>(sql: string, values?: readonly unknown[]) => {
-      const answer = last.then(() => session.all<Row>(sql, values))
-      last = answer
-      last.catch(() => {})
-      return answer
-    },
+    rows: <Row extends object>(sql: string, values?: readonly unknown[]) => send(() => session.rows<Row>(sql, values)),
+    all: <Row extends readonly unknown[]>(sql: string, values?: readonly unknown[]) => send(() => session.all<Row>(sql, values)),
   }
 }

@@ -80,23 +80,13 @@ export async function claimedAnswer(
 ): Promise<ClaimAnswer> {
   const { db, names } = context
   const [refs, nextDue, jobs] = JSON.parse(text) as ClaimedText
-  const members = rows.map(({ id, scheduledAt, entity, payload, due }, at): MemberRow => {
+  const members = rows.map(({ id, scheduledAt, entity, parent, payload, due }, at): MemberRow => {
     const { series, form, extra } = drafts[at] as Draft
     const dueAt = typeof due === 'number' ? due : now + due.in
-    return [
-      refs[at] as number,
-      id,
-      series,
-      names.form(form).ref,
-      scheduledAt ?? dueAt,
-      now,
-      null,
-      entity,
-      extra,
-      payload,
-      dueAt,
-      1,
-    ]
+    return {
+      ...{ ref: refs[at] as number, id, series, form: names.form(form).ref, key: null, entity, parent, extra, payload },
+      ...{ scheduled_at: scheduledAt, created_at: now, due_at: dueAt, turn: 1 },
+    }
   })
   floors.lower(now)
   const described = await describe(context, db, members, { claim: request, now, jobs })

@@ -2,14 +2,15 @@
 import type { OccurrenceState } from '../../../model/lifecycle.ts'
 import type { OccurrenceRecord, TurnRecord } from '../../../model/occurrence.ts'
 import { mayHaveBegun } from '../../../model/turn.ts'
-import { changeOf, conflictAnswer, type Existing, freesKey, isRemembered } from '../../rules/conflict.ts'
+import { changedDue, changeOf, conflictAnswer, type Existing, givesWay, keyVersionAfter, takesKey } from '../../rules/conflict.ts'
+import { isPassedOver } from '../../rules/tombstone.ts'
 import type { CreatedRow, Hint, NewOccurrence } from '../../store.ts'
 import { Changes } from '../changes/changes.ts'
 import { column } from '../connection/arrays.ts'
 import type { Session } from '../connection/session.ts'
 import { type Context, storeNow } from '../context.ts'
 import { takeIdle } from '../occurrence/idle.ts'
-import { extraOf, formOf, isGated } from '../occurrence/record.ts'
+import { extraOf, formOf, isGated, keyVersionIn } from '../occurrence/record.ts'
 import { standing, stateOfStanding } from '../occurrence/standing.ts'
 
 /** Its place in the call, and the row with the id under which it is tried. */
@@ -25,12 +26,20 @@ export interface Resolved {
   readonly hints: readonly Hint[]
 }
 
-type Found = [at: number, ref: number | null, id: string | null, payload: string | null, isBuried: boolean]
+type Found = [
+  at: number,
+  ref: number | null,
+  id: string | null,
+  payload: string | null,
+  extra: string | null,
+  isBuried: boolean,
+  buriedVersion: number | null,
+]
 
-const findTaken = `SELECT k.at, o.ref, o.id, o.payload, t.id IS NOT NULL AS is_buried
+const findTaken = `SELECT k.at, o.ref, o.id, o.payload, o.extra, t.id IS NOT NULL AS is_buried, t.version
   FROM unnest($1::int[], $2::uuid[], $3::int[], $4::text[]) k (at, id, series, key)
-  LEFT JOIN LATERAL (SELECT id FROM punctual.tombstone WHERE id = k.id LIMIT 1) t ON true
-  LEFT JOIN LATERAL (SELECT ref, id, payload FROM punctual.occurrence WHERE ref = coalesce(
+  LEFT JOIN LATERAL (SELECT id, version FROM punctual.tombstone WHERE id = k.id LIMIT 1) t ON true
+  LEFT JOIN LATERAL (SELECT ref, id, payload, extra FROM punctual.occurrence WHERE ref = coalesce(
     (SELECT ref FROM punctual.occurrence WHERE id = k.id),
     (SELECT ref FROM punctual.live_key WHERE series = k.series AND key = k.key)) LIMIT 1) o ON true ORDER BY k.at`
 
@@ -52,15 +61,17 @@ export async function resolveConflicts(
   const answers = new Map<number, CreatedRow>()
   const free = new Set<number>()
   const hints: Hint[] = []
-  for (const [given, ref, id, payload, isBuried] of found) {
+  for (const [given, ref, id, payload, extra, isBuried, version] of found) {
     const at = Number(given)
     const row = rows.get(at) as NewOccurrence
     if (ref === null || id === null) {
-      if (isBuried) answers.set(at, { id: row.id, outcome: 'tombstoned', state: null, differs: false })
+      if (isBuried && isPassedOver({ version }, row)) free.add(at)
+      else if (isBuried) answers.set(at, { id: row.id, outcome: 'tombstoned', state: null, differs: false })
       continue
     }
-    const resolving = { row, ref: Number(ref), id, payload, isOwn }
-    const answer = row.onConflict === 'keep' ? await keep(session, resolving) : await change(context, session, resolving, hints)
+    const resolving = { row, ref: Number(ref), id, payload, keyVersion: keyVersionIn(extra), isOwn }
+    const answer =
+      row.onConflict === 'keep' ? await keep(context, session, resolving) : await change(context, session, resolving, hints)
     if (answer === 'free') free.add(at)
     else if (answer) answers.set(at, answer)
   }
@@ -72,14 +83,25 @@ interface Resolving {
   readonly ref: number
   readonly id: string
   readonly payload: string | null
+  readonly keyVersion: number | undefined
   readonly isOwn: boolean
 }
 
-async function keep(session: Session, { row, ref, id, payload }: Resolving): Promise<CreatedRow | 'free' | null> {
-  const found = await readState(session, ref)
+async function keep(
+  context: Context,
+  session: Session,
+  { row, ref, id, payload, keyVersion }: Resolving,
+): Promise<CreatedRow | 'free' | null> {
+  const found = await readState(context, session, ref)
   if (!found) return null
-  const existing: Existing = { id, payload, ...found }
-  return isRemembered(row) && freesKey(existing) ? 'free' : conflictAnswer(existing, row)
+  const existing: Existing = { id, payload, keyVersion, ...found }
+  if (takesKey({ id, ...found }, row, found.now)) {
+    const { ref: series } = context.names.series(row.tenant, row.job)
+    const key = [series, row.key, ref]
+    await session.all('DELETE FROM punctual.live_key WHERE series = $1::int AND key = $2::text AND ref = $3::bigint', key)
+    return null
+  }
+  return givesWay(existing, row) ? 'free' : conflictAnswer(existing, row)
 }
 
 /** The row that is there is locked by taking it out of its place; it is put back wherever it belongs. */
@@ -89,21 +111,21 @@ async function change(
   resolving: Resolving,
   hints: Hint[],
 ): Promise<CreatedRow | 'free' | null> {
-  const { row, ref, id, isOwn } = resolving
-  const seen = await readState(session, ref)
-  if (!seen || changeOf({ id, payload: null, ...seen }, row) === null) return keep(session, resolving)
+  const { row, ref, id, keyVersion, isOwn } = resolving
+  const seen = await readState(context, session, ref)
+  if (!seen || changeOf({ ...seen, keyVersion }, row) === null) return keep(context, session, resolving)
   const [idle] = await takeIdle(context, session, [ref])
-  if (!idle) return keep(session, resolving)
+  if (!idle) return keep(context, session, resolving)
   const { hasBegun, record } = idle
-  const existing: Existing = { id, state: idle.state, hasBegun, payload: record.payload }
+  const existing: Existing = { id, state: idle.state, hasBegun, payload: record.payload, keyVersion: record.keyVersion }
   const [[now]] = (await session.all<[number]>(`SELECT ${storeNow} AS now`, [context.now()])) as [[number]]
   const changes = new Changes(now)
   const wanted = changeOf(existing, row)
   if (wanted === null) changes.putBack(idle, idle.isRetrying, idle.wait)
   else {
-    const dueAt = typeof row.due === 'number' ? row.due : now + row.due.in
+    const dueAt = changedDue(row, record.createdAt, typeof row.due === 'number' ? row.due : now + row.due.in)
     const replaced = wanted === 'replace' && { payload: row.payload, priority: row.priority }
-    const changed = { ...record, scheduledAt: dueAt, ...replaced }
+    const changed = { ...record, scheduledAt: dueAt, ...replaced, ...keyVersionAfter(record.keyVersion, row) }
     await updateRecord(context, session, ref, changed, isOwn)
     changes.reschedule({ ...idle, record: changed }, dueAt, idle.isRetrying)
     hints.push({ kind: 'due', at: dueAt })
@@ -128,21 +150,25 @@ export async function updateRecord(
   )
 }
 
-const selectState = `SELECT ${stateOfStanding} AS state, (
+const selectState = `SELECT ${stateOfStanding} AS state, o.created_at, ${storeNow} AS now, (
     SELECT string_agg(e."end" || ' ' || (e.started_at IS NOT NULL), ',') FROM punctual.turn e WHERE e.ref = o.ref) AS turns
-  FROM punctual.occurrence o ${standing} WHERE o.ref = $1::bigint`
+  FROM punctual.occurrence o ${standing} WHERE o.ref = $2::bigint`
 
-/** Where an occurrence is, and whether an attempt of it may have begun. */
-async function readState(
-  session: Session,
-  ref: number,
-): Promise<{ readonly state: OccurrenceState; readonly hasBegun: boolean } | null> {
-  const [row] = await session.all<[OccurrenceState, string | null]>(selectState, [ref])
+interface StandingWork {
+  readonly state: OccurrenceState
+  /** Whether an attempt of it may have begun. */
+  readonly hasBegun: boolean
+  readonly createdAt: number
+  readonly now: number
+}
+
+export async function readState(context: Context, session: Session, ref: number): Promise<StandingWork | null> {
+  const [row] = await session.all<[OccurrenceState, number, number, string | null]>(selectState, [context.now(), ref])
   if (!row) return null
-  const [state, turns] = row
+  const [state, createdAt, now, turns] = row
   const hasBegun = (turns?.split(',') ?? []).some((text) => {
     const [end, isStarted] = text.split(' ') as [TurnRecord['end'], string]
     return mayHaveBegun({ end, startedAt: isStarted === 'true' ? 0 : null })
   })
-  return { state, hasBegun }
+  return { state, hasBegun, createdAt, now }
 }

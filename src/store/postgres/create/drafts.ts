@@ -81,6 +81,7 @@ function isAlike(one: NewOccurrence, other: NewOccurrence): boolean {
     one.source === other.source &&
     one.unique === other.unique &&
     one.entity === other.entity &&
+    one.parent === other.parent &&
     one.refs === other.refs &&
     one.settings === other.settings &&
     one.priority === other.priority &&
@@ -88,6 +89,8 @@ function isAlike(one: NewOccurrence, other: NewOccurrence): boolean {
     one.replay === other.replay &&
     one.startWithinMs === other.startWithinMs &&
     one.isHooked === other.isHooked &&
-    one.version === other.version
+    one.version === other.version &&
+    one.keyVersion === other.keyVersion &&
+    one.publish === other.publish
   )
 }

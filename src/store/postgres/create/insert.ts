@@ -134,6 +134,7 @@ const commonTypes = {
   kind: 'int',
   priority: 'smallint',
   entity: 'text',
+  parent: 'uuid',
   extra: 'text',
   limits: 'jsonb',
   start_within_ms: 'float8',
@@ -146,9 +147,9 @@ type CommonValue = string | number | boolean | null
 
 function commonOf({ names }: Context, { series, record, form, extra, isGated }: Draft): CommonValue[] {
   const { ref, kindRef } = names.form(form)
-  const { priority, entity, limits, startWithinMs, unique, source } = record
+  const { priority, entity, parent, limits, startWithinMs, unique, source } = record
   return [
-    ...[series, ref, kindRef, priority, entity, extra, isGated ? JSON.stringify(limits) : null, startWithinMs],
+    ...[series, ref, kindRef, priority, entity, parent, extra, isGated ? JSON.stringify(limits) : null, startWithinMs],
     ...[unique === 'live', isPlanned(source), source === 'recovery'],
   ]
 }
@@ -182,7 +183,7 @@ function insertText(manner: InsertManner): string {
   return text
 }
 
-const written = 'id, series, form, key, entity, extra, payload'
+const written = 'id, series, form, key, entity, parent, extra, payload'
 
 /**
  * All in one statement: whether what is known of the jobs still holds, the occurrences, and what goes with them. That an id is

@@ -14,7 +14,9 @@ export interface Search {
 
 /** The searches that together find what a filter wants. */
 export async function searches(session: Session, filter: OccurrenceFilter): Promise<Search[]> {
-  const { tenant, job, states, key, entity } = filter
+  const { tenant, job, states, key, entity, parent, cause } = filter
+  if (parent !== undefined) return [ofParent(filter)]
+  if (key === undefined && entity === undefined && cause !== undefined) return [lanes(filter, 'dead')]
   if (key === undefined && entity === undefined && states)
     return Promise.all([...new Set(states)].map((state) => searchOfState(session, filter, state)))
   const isWhole = [tenant, job, key, entity].every((part) => part === undefined)
@@ -26,8 +28,8 @@ const mostRecent = 1000
 
 /** Finds what is among the newest of all, which mostly is a page's worth; null where there is a shorter way. */
 export function recent(filter: OccurrenceFilter): Search | null {
-  const { tenant, job, states, key, entity } = filter
-  if (!states || [tenant, job, key, entity].some((part) => part !== undefined)) return null
+  const { tenant, job, states, key, entity, parent, cause } = filter
+  if (!states || [tenant, job, key, entity, parent, cause].some((part) => part !== undefined)) return null
   const values = new Values()
   const sql = `SELECT o.ref FROM (
       SELECT ref, series, scheduled_at FROM punctual.occurrence WHERE ref < $1::bigint ORDER BY ref DESC LIMIT ${mostRecent}
@@ -76,11 +78,12 @@ export function matching(filter: OccurrenceFilter, before: number): { readonly w
   return { where: conditions.join(' AND ') || 'true', values: values.all }
 }
 
-function named({ key, unique, entity }: OccurrenceFilter, values: Values): string[] {
+function named({ key, unique, entity, parent }: OccurrenceFilter, values: Values): string[] {
   return [
     ...(key === undefined ? [] : [`o.key = ${values.add(key, 'text')}`]),
     ...(unique === undefined ? [] : [ofKind(values.add(unique, 'text'))]),
     ...(entity === undefined ? [] : [`o.entity = ${values.add(entity, 'text')}`]),
+    ...(parent === undefined ? [] : [`o.parent = ${values.add(parent, 'uuid')}`]),
   ]
 }
 
@@ -123,6 +126,15 @@ function inTable(filter: OccurrenceFilter, origin: Origin): Search {
   return { sql, values: values.all }
 }
 
+/** The children of one occurrence, along their own index. */
+function ofParent(filter: OccurrenceFilter): Search {
+  const values = new Values()
+  const { from, where } = originOfSeries(filter, values)
+  const sql = `SELECT o.ref FROM ${from} WHERE o.ref < $1::bigint AND ${where} AND ${ofAsked(filter, values, 'o')}
+    AND ${within(filter, values)} ORDER BY o.ref DESC LIMIT $2`
+  return { sql, values: values.all }
+}
+
 /** As an array: in a join the order of the rows would be lost. */
 function ofAsked(filter: OccurrenceFilter, values: Values, row: string): string {
   if (filter.tenant === undefined && filter.job === undefined) return 'true'
@@ -152,7 +164,8 @@ function lanes(filter: OccurrenceFilter, state?: Exclude<OccurrenceState, 'runni
   const few = values.add(firstRows(filter), 'bigint')
   const origin = state ? originOf(state) : originOfSeries(filter, values)
   const { row, where } = origin
-  const conditions = `${where} AND ${within(filter, values)}`
+  const ofCause = state && filter.cause !== undefined ? `p.cause = ${values.add(filter.cause, 'text')}` : 'true'
+  const conditions = `${where} AND ${ofCause} AND ${within(filter, values)}`
   const page = (series: string, below: string, limit: string) =>
     `SELECT ${row}.ref FROM ${withOccurrence(origin, filter)} WHERE ${row}.series = ${series} AND ${row}.ref < ${below}
       AND ${conditions} ORDER BY ${row}.ref DESC LIMIT ${limit}`
@@ -175,13 +188,14 @@ function isIn(state: OccurrenceState): string {
 }
 
 function originOfSeries(filter: OccurrenceFilter, values: Values): Origin {
-  const { states } = filter
+  const { states, cause } = filter
   const conditions = [
     ...named(filter, values),
-    ...(states ? [`${stateOfStanding} = ANY(${values.add([...states], 'text[]')})`] : []),
+    ...(cause !== undefined ? [`d.cause = ${values.add(cause, 'text')}`] : []),
+    ...(states && cause === undefined ? [`${stateOfStanding} = ANY(${values.add([...states], 'text[]')})`] : []),
   ]
   return {
-    from: `punctual.occurrence o ${states ? standing : ''}`,
+    from: `punctual.occurrence o ${states || cause !== undefined ? standing : ''}`,
     row: 'o',
     where: conditions.join(' AND ') || 'true',
   }

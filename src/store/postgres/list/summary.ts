@@ -1,33 +1,36 @@
 // Lines of lists.
-import { isEnd, type OccurrenceState } from '../../../model/lifecycle.ts'
+import type { OccurrenceState } from '../../../model/lifecycle.ts'
 import type { OccurrenceSummary } from '../../../model/occurrence.ts'
+import { fromJson } from '../../rules/sql/json.ts'
+import { summaryOf } from '../../rules/summary.ts'
 import { column } from '../connection/arrays.ts'
 import type { Session } from '../connection/session.ts'
 import type { Names } from '../names/names.ts'
 import { standing, stateOfStanding } from '../occurrence/standing.ts'
-import { fromJson } from '../rows/json.ts'
 
-type SummaryRow = [
-  ref: number,
-  id: string,
-  series: number,
-  key: string | null,
-  entity: string | null,
-  form: number,
-  scheduledAt: number,
-  createdAt: number,
-  state: OccurrenceState,
-  turn: number | null,
-  dueAt: number | null,
-  lastTurn: number | null,
-  startedAt: number | null,
-  endedAt: number | null,
-  error: string | null,
-]
+interface SummaryRow {
+  readonly ref: number
+  readonly id: string
+  readonly series: number
+  readonly key: string | null
+  readonly entity: string | null
+  readonly parent: string | null
+  readonly form: number
+  readonly scheduled_at: number
+  readonly created_at: number
+  readonly state: OccurrenceState
+  readonly turn: number | null
+  readonly due_at: number | null
+  readonly last_turn: number | null
+  readonly started_at: number | null
+  readonly ended_at: number | null
+  readonly error: string | null
+  readonly cause: string | null
+}
 
-const selectSummaries = `SELECT o.ref, o.id, o.series, o.key, o.entity, o.form, o.scheduled_at, o.created_at,
+const selectSummaries = `SELECT o.ref, o.id, o.series, o.key, o.entity, o.parent, o.form, o.scheduled_at, o.created_at,
     ${stateOfStanding} AS state, coalesce(r.turn, w.turn) AS turn, coalesce(r.due_at, w.due_at, t.due_at) AS due_at,
-    t.turn AS last_turn, t.started_at, t.ended_at, t.error
+    t.turn AS last_turn, t.started_at, t.ended_at, t.error, d.cause
   FROM punctual.occurrence o ${standing} WHERE o.ref = ANY($1::bigint[]) ORDER BY o.ref DESC`
 
 // Only the newest claim of a member can be standing.
@@ -37,38 +40,25 @@ const selectDues = `SELECT m.ref, m.due_at FROM punctual.claim c CROSS JOIN LATE
 /** The lines of these handles, the newest first. */
 export async function readSummaries(session: Session, names: Names, refs: readonly number[]): Promise<OccurrenceSummary[]> {
   if (refs.length === 0) return []
-  const rows = await session.all<SummaryRow>(selectSummaries, [column(refs)])
-  const running = rows.filter(({ 8: state }) => state === 'running').map(([ref]) => ref)
+  const rows = await session.rows<SummaryRow>(selectSummaries, [column(refs)])
+  const running = rows.filter(({ state }) => state === 'running').map(({ ref }) => ref)
   const [dues] = await Promise.all([
-    running.length === 0 ? [] : session.all<[ref: number, dueAt: number]>(selectDues, [column(running)]),
-    names.learn(session, { series: rows.map((row) => row[2]), forms: rows.map((row) => row[5]) }),
+    running.length === 0 ? [] : session.rows<{ ref: number; due_at: number }>(selectDues, [column(running)]),
+    names.learnOf(session, rows),
   ])
-  const held = new Map(dues)
+  const held = new Map(dues.map(({ ref, due_at }) => [ref, due_at]))
   return rows.map((row) => summary(names, row, held))
 }
 
 function summary(names: Names, row: SummaryRow, held: ReadonlyMap<number, number>): OccurrenceSummary {
-  const [ref, id, series, key, entity, form, scheduledAt, createdAt, state, turn, dueAt, lastTurn, startedAt, endedAt, error] =
-    row
-  const { tenant, job } = names.seriesByRef(series)
-  const { source, unique } = names.formByRef(form)
+  const { ref, state, scheduled_at: scheduledAt, created_at: createdAt, started_at: startedAt, ended_at: endedAt } = row
   const isRunning = state === 'running'
-  const isOver = state === 'dead' || isEnd(state)
-  return {
-    id,
-    tenant,
-    job,
-    key,
-    unique,
-    entity,
-    source,
+  return summaryOf({
+    record: { ...row, ...names.seriesByRef(row.series), ...names.formByRef(row.form), scheduledAt, createdAt },
     state,
-    turn: turn ?? (lastTurn ?? 0) + (isRunning ? 1 : 0),
-    scheduledAt,
-    dueAt: (isRunning ? held.get(ref) : dueAt) ?? scheduledAt,
-    createdAt,
-    startedAt,
-    endedAt: isOver ? endedAt : null,
-    error: fromJson(error),
-  }
+    turn: row.turn ?? (row.last_turn ?? 0) + (isRunning ? 1 : 0),
+    dueAt: (isRunning ? held.get(ref) : row.due_at) ?? scheduledAt,
+    last: endedAt === null ? null : { startedAt, endedAt, error: fromJson(row.error) },
+    cause: row.cause,
+  })
 }

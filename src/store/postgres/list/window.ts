@@ -27,7 +27,7 @@ export async function allWithin(
 ): Promise<number[] | null> {
   const [[count, refs]] = (await session.all<[number, number[] | null]>(
     `SELECT count(*), array_agg(o.ref ORDER BY o.ref DESC) FILTER (WHERE ${condition.where}) AS refs FROM (
-      SELECT ref, series, form, key, entity FROM punctual.occurrence
+      SELECT ref, series, form, key, entity, parent FROM punctual.occurrence
       WHERE scheduled_at >= $1::float8 AND scheduled_at < $2::float8 AND ref < $3::bigint LIMIT ${mostRows + 1}
     ) o`,
     [from, to, below, ...condition.values],

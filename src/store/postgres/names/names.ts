@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { slotOf } from '../../../model/ids.ts'
+import { definitionOf } from '../../../model/job.ts'
 import type { Source } from '../../../model/lifecycle.ts'
 import type { Limit } from '../../../model/limit.ts'
 import type { UniqueKind } from '../../../model/occurrence.ts'
@@ -29,6 +30,7 @@ export interface FormFields {
   readonly priority: number
   readonly startWithinMs: number | null
   readonly limits: readonly Limit[] | null
+  readonly publish?: string
 }
 
 /** A form that rows need, and whether they have limits, which may be rows' own. */
@@ -39,6 +41,7 @@ export interface FormUse {
 
 export interface Form extends FormFields {
   readonly ref: number
+  readonly definition: string
   /** The number of the kind. */
   readonly kindRef: number
 }
@@ -104,9 +107,9 @@ export class Names {
     if (missing.size === 0) return
     const forms = [...missing.values()]
     await this.#db.all(
-      `INSERT INTO punctual.form (digest, kind, version, source, uniqueness, hooked, priority, start_within_ms, limits)
+      `INSERT INTO punctual.form (digest, kind, version, source, uniqueness, hooked, priority, start_within_ms, limits, publish)
         SELECT * FROM unnest($1::text[], $2::int[], $3::int[], $4::punctual.source[], $5::punctual.uniqueness[], $6::boolean[], $7::smallint[],
-          $8::float8[], $9::text[]) n (digest) WHERE NOT EXISTS (SELECT 1 FROM punctual.form f WHERE f.digest = n.digest) ON CONFLICT DO NOTHING`,
+          $8::float8[], $9::text[], $10::text[]) n (digest) WHERE NOT EXISTS (SELECT 1 FROM punctual.form f WHERE f.digest = n.digest) ON CONFLICT DO NOTHING`,
       [
         column(forms.map(digestOf)),
         column(forms.map(({ kind }) => this.kind(kind))),
@@ -117,6 +120,7 @@ export class Names {
         column(forms.map(({ priority }) => priority)),
         column(forms.map(({ startWithinMs }) => startWithinMs)),
         column(forms.map(({ limits }) => limits && JSON.stringify(limits))),
+        column(forms.map(({ publish = null }) => publish)),
       ],
     )
     await this.#readForms(this.#db, 'f.digest = ANY($1::text[])', column(forms.map(digestOf)))
@@ -176,6 +180,11 @@ export class Names {
     for (const row of rows) this.#noteSeries(row)
   }
 
+  /** Reads what the numbers of these rows stand for. */
+  async learnOf(session: Session, rows: readonly { readonly series: number; readonly form: number }[]): Promise<void> {
+    await this.learn(session, { series: rows.map(({ series }) => series), forms: rows.map(({ form }) => form) })
+  }
+
   /** Reads what these numbers stand for. */
   async learn(
     session: Session,
@@ -191,9 +200,9 @@ export class Names {
   }
 
   async #readForms(session: Session, where: string, value: string | null): Promise<void> {
-    type Row = [number, number, string, number, Source, UniqueKind, boolean, number, number | null, string | null]
+    type Row = [number, number, string, number, Source, UniqueKind, boolean, number, number | null, string | null, string | null]
     const rows = await session.all<Row>(
-      `SELECT f.ref, f.kind, k.name, f.version, f.source, f.uniqueness, f.hooked, f.priority, f.start_within_ms, f.limits
+      `SELECT f.ref, f.kind, k.name, f.version, f.source, f.uniqueness, f.hooked, f.priority, f.start_within_ms, f.limits, f.publish
         FROM punctual.form f JOIN punctual.kind k ON k.ref = f.kind WHERE ${where}`,
       [value],
     )
@@ -201,9 +210,10 @@ export class Names {
       this.#forms.clear()
       this.#formsByRef.clear()
     }
-    for (const [ref, kindRef, kind, version, source, unique, isHooked, priority, startWithinMs, limits] of rows) {
-      const fields = { kind, version, source, unique, isHooked, priority, startWithinMs, limits: limits && JSON.parse(limits) }
-      const form: Form = { ref, kindRef, ...fields }
+    for (const [ref, kindRef, kind, version, source, unique, isHooked, priority, startWithinMs, limits, publish] of rows) {
+      const shared = { kind, version, source, unique, isHooked, priority, startWithinMs, limits: limits && JSON.parse(limits) }
+      const fields: FormFields = publish === null ? shared : { ...shared, publish }
+      const form: Form = { ref, kindRef, definition: definitionOf(kind), ...fields }
       this.#noteKind(kindRef, kind)
       this.#forms.set(formText(fields), form)
       this.#formsByRef.set(ref, form)
@@ -258,8 +268,8 @@ function useText({ kind, priority, isGated }: KindUse): string {
 }
 
 /** The order of the fields is fixed, so equal forms have equal texts. */
-function formText({ kind, version, source, unique, isHooked, priority, startWithinMs, limits }: FormFields): string {
-  return JSON.stringify([kind, version, source, unique, isHooked, priority, startWithinMs, limits])
+function formText({ kind, version, source, unique, isHooked, priority, startWithinMs, limits, publish }: FormFields): string {
+  return JSON.stringify([kind, version, source, unique, isHooked, priority, startWithinMs, limits, publish])
 }
 
 function digestOf(form: FormFields): string {

@@ -1,8 +1,8 @@
 // The versions of jobs. They never change: there can only be newer ones, and statements check whether what was kept is still the newest.
 import type { VersionRecord } from '../../../model/job.ts'
+import { type VersionRow, versionRecord } from '../../rules/sql/job-row.ts'
 import { column } from '../connection/arrays.ts'
 import type { Session } from '../connection/session.ts'
-import { type VersionRow, versionColumns, versionRecord } from '../rows/job-row.ts'
 
 const seriesKept = 10_000
 
@@ -24,13 +24,12 @@ export class Versions {
     const refs = [...new Set(series)]
     if (refs.length === 0) return
     const newest = refs.map((ref) => this.newest(ref))
-    const rows = await session.all<[...VersionRow, series: number]>(
-      `SELECT ${versionColumns}, v.series
-        FROM unnest($1::int[], $2::int[]) k (series, newest)
+    const rows = await session.rows<VersionRow & { readonly series: number }>(
+      `SELECT v.* FROM unnest($1::int[], $2::int[]) k (series, newest)
         JOIN punctual.job_version v ON v.series = k.series AND v.version > k.newest ORDER BY v.series, v.version`,
       [column(refs), column(newest)],
     )
-    const added = Map.groupBy(rows, (row) => row[5])
+    const added = Map.groupBy(rows, ({ series }) => series)
     for (const [at, ref] of refs.entries()) this.#add(ref, newest[at] as number, (added.get(ref) ?? []).map(versionRecord))
     // The least recently used are forgotten first.
     for (const ref of this.#known.keys()) {

@@ -20,16 +20,15 @@ export interface RunningMember extends Moving {
   readonly cancel: { readonly reason: string | null } | null
 }
 
-type MemberRow = [
-  ...OccurrenceRow,
-  turn: number,
-  dueAt: number,
-  claim: string,
-  node: string,
-  startedAt: number | null,
-  isCanceled: boolean,
-  reason: string | null,
-]
+interface Row extends OccurrenceRow {
+  readonly turn: number
+  readonly due_at: number
+  readonly claim: string
+  readonly node: string
+  readonly started_at: number | null
+  readonly is_canceled: boolean
+  readonly reason: string | null
+}
 
 /** The members of claims that the caller has locked. `refs`: only these. */
 export async function readRunning(
@@ -39,8 +38,8 @@ export async function readRunning(
   refs: readonly number[] | null = null,
 ): Promise<RunningMember[]> {
   if (claims.length === 0) return []
-  const rows = await session.all<MemberRow>(
-    `SELECT ${occurrenceColumns}, m.turn, m.due_at, c.id, c.node, s.started_at, q.ref IS NOT NULL AS is_canceled, q.reason
+  const rows = await session.rows<Row>(
+    `SELECT ${occurrenceColumns}, m.turn, m.due_at, c.id AS claim, c.node, s.started_at, q.ref IS NOT NULL AS is_canceled, q.reason
       FROM punctual.claim c CROSS JOIN LATERAL unnest(c.refs, c.turns, c.dues) m (ref, turn, due_at)
       CROSS JOIN ${each('occurrence i', 'i.ref = m.ref')} o
       LEFT JOIN ${each('start', endOf('m'))} s ON true LEFT JOIN ${each('cancel_request', endOf('m'))} q ON true
@@ -48,30 +47,21 @@ export async function readRunning(
       ORDER BY c.seq, m.ref`,
     [column(claims), refs && column(refs)],
   )
-  await names.learn(session, { series: rows.map((row) => row[2]), forms: rows.map((row) => row[3]) })
+  await names.learnOf(session, rows)
   const histories = await readHistories(
     session,
-    rows.map((row) => row[0]),
+    rows.map(({ ref }) => ref),
   )
   return rows.map((row) => {
-    const {
-      0: ref,
-      2: series,
-      3: form,
-      10: turn,
-      11: dueAt,
-      12: claim,
-      13: node,
-      14: startedAt,
-      15: isCanceled,
-      16: reason,
-    } = row
+    const { ref, series, turn, claim, node, reason } = row
     const record = occurrenceRecord(names, row)
     const { turns } = histories.get(ref) ?? noHistory
     return {
-      ...{ ref, series, record, turn, dueAt, claim, node, turns, startedAt },
-      kind: names.formByRef(form).kindRef,
-      cancel: isCanceled ? { reason } : null,
+      ...{ ref, series, record, turn, claim, node, turns },
+      dueAt: row.due_at,
+      startedAt: row.started_at,
+      kind: names.formByRef(row.form).kindRef,
+      cancel: row.is_canceled ? { reason } : null,
       hasBegun: turns.some(mayHaveBegun),
       granted: record.limits?.length ?? 0,
       state: 'running',

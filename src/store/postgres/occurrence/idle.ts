@@ -15,17 +15,16 @@ export interface Idle extends Moving {
   readonly wait: { readonly reason: string; readonly wakeAt: number | null } | null
 }
 
-type IdleRow = [
-  ...OccurrenceRow,
-  turn: number,
-  dueAt: number,
-  hasBegun: boolean,
-  isRetrying: boolean,
-  granted: number,
-  reason: string | null,
-  line: string | null,
-  wakeAt: number | null,
-]
+interface IdleRow extends OccurrenceRow {
+  readonly turn: number
+  readonly due_at: number
+  readonly begun: boolean
+  readonly retrying: boolean
+  readonly granted: number
+  readonly reason: string | null
+  readonly line: string | null
+  readonly wake_at: number | null
+}
 
 const removed = 'RETURNING p.series, p.ref, p.turn, p.due_at, p.begun, p.retrying, p.granted'
 
@@ -47,7 +46,7 @@ const takeByRef = takeRows(
 /** Those of the occurrences that do not run. The caller puts each of them somewhere, in the same transaction. */
 export async function takeIdle(context: Context, session: Session, refs: readonly number[]): Promise<Idle[]> {
   if (refs.length === 0) return []
-  return idleOf(context, session, await session.all<IdleRow>(takeByRef, [column(refs)]))
+  return idleOf(context, session, await session.rows<IdleRow>(takeByRef, [column(refs)]))
 }
 
 /** The same for rows that a condition on `p`, a row of ready or waiting, finds. */
@@ -59,29 +58,22 @@ export async function takeIdleWhere(
   tables: readonly ('ready' | 'waiting')[] = ['ready', 'waiting'],
 ): Promise<Idle[]> {
   const found = tables.map((table) => `SELECT p.series, p.ref FROM punctual.${table} p WHERE ${where}`).join(' UNION ALL ')
-  return idleOf(context, session, await session.all<IdleRow>(takeRows(found), values))
+  return idleOf(context, session, await session.rows<IdleRow>(takeRows(found), values))
 }
 
 async function idleOf({ names }: Context, session: Session, rows: readonly IdleRow[]): Promise<Idle[]> {
-  await names.learn(session, { series: rows.map((row) => row[2]), forms: rows.map((row) => row[3]) })
+  await names.learnOf(session, rows)
   return rows.map((row) => {
-    const {
-      0: ref,
-      2: series,
-      3: form,
-      10: turn,
-      11: dueAt,
-      12: hasBegun,
-      13: isRetrying,
-      14: granted,
-      15: reason,
-      16: line,
-      17: wakeAt,
-    } = row
-    const wait = reason === null ? null : { reason, wakeAt }
-    const state = wait ? 'waiting' : isRetrying ? 'retrying' : 'pending'
-    const kind = names.formByRef(form).kindRef
-    const record = occurrenceRecord(names, row)
-    return { ref, series, kind, record, turn, dueAt, hasBegun, granted, state, line, isRetrying, wait }
+    const { ref, series, turn, granted, line, reason } = row
+    const wait = reason === null ? null : { reason, wakeAt: row.wake_at }
+    return {
+      ...{ ref, series, turn, granted, line, wait },
+      kind: names.formByRef(row.form).kindRef,
+      record: occurrenceRecord(names, row),
+      dueAt: row.due_at,
+      hasBegun: row.begun,
+      isRetrying: row.retrying,
+      state: wait ? 'waiting' : row.retrying ? 'retrying' : 'pending',
+    }
   })
 }

@@ -1,25 +1,27 @@
 // An occurrence as a row: the one place that knows which of its fields are in the form, in columns and in `extra`.
 
-import { definitionOf } from '../../../model/job.ts'
 import type { Limit } from '../../../model/limit.ts'
 import type { OccurrenceRecord } from '../../../model/occurrence.ts'
 import type { FormFields, Names } from '../names/names.ts'
 
 export const occurrenceColumns =
-  'o.ref, o.id, o.series, o.form, o.scheduled_at, o.created_at, o.key, o.entity, o.extra, o.payload'
+  'o.ref, o.id, o.series, o.form, o.scheduled_at, o.created_at, o.key, o.entity, o.parent, o.extra, o.payload'
 
-export type OccurrenceRow = [
-  ref: number,
-  id: string,
-  series: number,
-  form: number,
-  scheduledAt: number,
-  createdAt: number,
-  key: string | null,
-  entity: string | null,
-  extra: string | null,
-  payload: string | null,
-]
+export interface OccurrenceRow {
+  readonly ref: number
+  readonly id: string
+  readonly series: number
+  readonly form: number
+  /** Null in a claim: that of the due time, as in most rows. */
+  readonly scheduled_at: number | null
+  /** Null as above. */
+  readonly created_at: number | null
+  readonly key: string | null
+  readonly entity: string | null
+  readonly parent: string | null
+  readonly extra: string | null
+  readonly payload: string | null
+}
 
 /** The rare fields. Work with own settings has its limits here: their keys may be as many as there are rows. */
 interface Extra {
@@ -29,13 +31,24 @@ interface Extra {
   readonly refs?: OccurrenceRecord['refs']
   readonly span?: OccurrenceRecord['span']
   readonly replay?: OccurrenceRecord['replay']
+  readonly keyVersion?: number
 }
 
 export function formOf(record: OccurrenceRecord): FormFields {
   const { kind, version, source, unique, isHooked, priority, settings } = record
   const isShared = settings === null
   const limits = isShared && record.limits && record.limits.length > 0 ? record.limits : null
-  return { kind, version, source, unique, isHooked, priority, startWithinMs: isShared ? record.startWithinMs : null, limits }
+  const shared = {
+    kind,
+    version,
+    source,
+    unique,
+    isHooked,
+    priority,
+    startWithinMs: isShared ? record.startWithinMs : null,
+    limits,
+  }
+  return record.publish === undefined ? shared : { ...shared, publish: record.publish }
 }
 
 /** The kind's use that rows of the record make: the limits of some are not in their form. */
@@ -44,35 +57,40 @@ export function isGated({ limits }: Pick<OccurrenceRecord, 'limits'>): boolean {
 }
 
 /** The JSON text of the rare fields; null where there are none, as in most rows. */
-export function extraOf({ settings, limits, startWithinMs, refs, span, replay }: OccurrenceRecord): string | null {
+export function extraOf({ settings, limits, startWithinMs, refs, span, replay, keyVersion }: OccurrenceRecord): string | null {
   const extra: Extra = {
     ...(settings !== null && { settings, limits, startWithinMs }),
     ...(Object.keys(refs).length > 0 && { refs }),
     ...(span !== null && { span }),
     ...(replay !== null && { replay }),
+    ...(keyVersion !== undefined && { keyVersion }),
   }
   return Object.keys(extra).length === 0 ? null : JSON.stringify(extra)
 }
 
 /** The names behind the numbers must have been learned. */
-export function occurrenceRecord(names: Names, row: readonly [...OccurrenceRow, ...unknown[]]): OccurrenceRecord {
-  const [, id, series, form, scheduledAt, createdAt, key, entity, extraText, payload] = row
-  const { tenant, job } = names.seriesByRef(series)
-  const { kind, version, source, unique, isHooked, priority, startWithinMs, limits } = names.formByRef(form)
-  const extra = extraText === null ? noExtra : (JSON.parse(extraText) as Extra)
+export function occurrenceRecord(names: Names, row: OccurrenceRow, dueAt = Number.NaN): OccurrenceRecord {
+  const { id, key, entity, parent, payload } = row
+  const { tenant, job } = names.seriesByRef(row.series)
+  const { definition, kind, version, source, unique, isHooked, priority, startWithinMs, limits, publish } = names.formByRef(
+    row.form,
+  )
+  const extra = row.extra === null ? noExtra : (JSON.parse(row.extra) as Extra)
   const isShared = extra.settings === undefined
   return {
     id,
     tenant,
     job,
-    definition: definitionOf(kind),
+    definition,
     kind,
     version,
     source,
     key,
     unique,
+    ...(extra.keyVersion !== undefined && { keyVersion: extra.keyVersion }),
     entity,
-    refs: extra.refs ?? {},
+    parent,
+    refs: extra.refs ?? noRefs,
     payload,
     settings: extra.settings ?? null,
     priority,
@@ -81,9 +99,16 @@ export function occurrenceRecord(names: Names, row: readonly [...OccurrenceRow, 
     replay: extra.replay ?? null,
     startWithinMs: isShared ? startWithinMs : (extra.startWithinMs ?? null),
     isHooked,
-    scheduledAt,
-    createdAt,
+    ...(publish !== undefined && { publish }),
+    scheduledAt: row.scheduled_at ?? dueAt,
+    createdAt: row.created_at ?? dueAt,
   }
 }
 
+/** The version that a row keeps in `extra`. */
+export function keyVersionIn(extra: string | null): number | undefined {
+  return extra === null ? undefined : (JSON.parse(extra) as Extra).keyVersion
+}
+
 const noExtra: Extra = {}
+const noRefs: OccurrenceRecord['refs'] = Object.freeze({})

@@ -38,14 +38,15 @@ const overLine = '(PARTITION BY at_key ORDER BY priority, recovery, due_at, ref 
  * another transaction holds closes the line. goes_on: all rows read of a line were let in or ended, and there may be more.
  */
 const visit = (n: number) => `WITH k AS MATERIALIZED (
-              SELECT u.key, coalesce((SELECT l.used FROM punctual.limit_key l WHERE l.key = u.key), 0) AS used FROM unnest(keys) u (key)),
+              SELECT u.key, coalesce((SELECT l.used FROM punctual.limit_key l WHERE l.key = u.key), 0) AS used
+              FROM (SELECT key COLLATE "C" AS key FROM unnest(keys) key) u),
             c AS (
               SELECT k.key AS at_key, k.used, false AS is_new, w.tid, ${placeOf('w')} FROM k CROSS JOIN LATERAL (
                 SELECT c.ctid AS tid, ${placeOf('c')} FROM punctual.waiting c WHERE c.key = k.key AND c.kind = ANY(served)
                 ${line} LIMIT chunk) w
               UNION ALL
               SELECT u.key, coalesce((SELECT l.used FROM punctual.limit_key l WHERE l.key = u.key), 0), true, NULL::tid, ${placeOf('u')}
-              FROM (SELECT i.*, ${next('i')} ->> 'key' AS key FROM unnest(here) i) u),
+              FROM (SELECT i.*, (${next('i')} ->> 'key') COLLATE "C" AS key FROM unnest(here) i) u),
             v AS (
               SELECT j.*, (j.found).state, (j.found).reason, (j.found).wake FROM (
                 SELECT c.*, (${next('c')} ->> 'limit')::int AS cap,

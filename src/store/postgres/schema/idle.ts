@@ -30,8 +30,9 @@ export const idleFunctions = (n: number): readonly string[] => [
       SELECT (p).kind, (p).priority, (p).due_at, (p).ref, (p).series, (p).turn, (p).begun, (p).retrying, (p).planned, (p).recovery,
         (p).limits IS NOT NULL, 0, (p).expires_at, (p).limits, reasons[i]::punctual.wait_reason, wakes[i]
       FROM (SELECT places[i] AS p, i FROM generate_subscripts(places, 1) i WHERE states[i] IS NULL) s;
-    INSERT INTO punctual.turn (ref, turn, series, due_at, "end", ended_at, reason)
-      SELECT (p).ref, (p).turn, (p).series, (p).due_at, states[i]::punctual.turn_end, t, reasons[i]
+    INSERT INTO punctual.turn (ref, turn, series, due_at, "end", ended_at, reason, told)
+      SELECT (p).ref, (p).turn, (p).series, (p).due_at, states[i]::punctual.turn_end, t, reasons[i], coalesce(
+        (SELECT f.publish IS NOT NULL FROM punctual.occurrence o JOIN punctual.form f ON f.ref = o.form WHERE o.ref = (s.p).ref), false)
       FROM (SELECT places[i] AS p, i FROM generate_subscripts(places, 1) i WHERE states[i] IS NOT NULL) s;
     DELETE FROM punctual.live_key WHERE (series, key) IN (
         SELECT o.series, o.key FROM generate_subscripts(places, 1) i JOIN punctual.occurrence o ON o.ref = (places[i]).ref

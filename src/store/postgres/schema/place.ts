@@ -1,21 +1,22 @@
-// The columns that rows of `ready` and `waiting` share, in functions of the server.
-const columns = [
-  'kind',
-  'priority',
-  'due_at',
-  'ref',
-  'series',
-  'turn',
-  'begun',
-  'retrying',
-  'planned',
-  'recovery',
-  'gate',
-  'granted',
-  'expires_at',
-  'limits',
-] as const
-type Column = (typeof columns)[number]
+/** The columns that rows of `ready` and `waiting` share, and their types. */
+export const placeColumns = {
+  kind: 'int',
+  priority: 'smallint',
+  due_at: 'float8',
+  ref: 'bigint',
+  series: 'int',
+  turn: 'int',
+  begun: 'boolean',
+  retrying: 'boolean',
+  planned: 'boolean',
+  recovery: 'boolean',
+  gate: 'boolean',
+  granted: 'smallint',
+  expires_at: 'float8',
+  limits: 'jsonb',
+} as const
+type Column = keyof typeof placeColumns
+const columns = Object.keys(placeColumns) as Column[]
 
 export const names = columns.join(', ')
 

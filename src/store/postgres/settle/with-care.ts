@@ -47,6 +47,7 @@ export async function settleWithCare(
       const row = { ...said, turn, node }
       ends.set(key, row)
       changes.attempts(ref, item.attempts)
+      changes.logs(ref, item.logs)
       changes.endTurn(moving, row)
       if (goesOn(said.end)) {
         const dueAt = nextTurnDue(item, moving, now)
@@ -54,6 +55,7 @@ export async function settleWithCare(
         hints.push({ kind: 'due', at: dueAt })
         return 'ok'
       }
+      if (moving.record.publish !== undefined) hints.push({ kind: 'due', at: now })
       // A cancel that came in between is for any node to report: this one does not know of it.
       const isOwn = said.end === item.end.end
       changes.note(moving, isOwn && item.hookMs ? { node, freeInMs: item.hookMs } : undefined)

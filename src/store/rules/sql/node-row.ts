@@ -14,6 +14,8 @@ export interface NodeRow {
   readonly declares: string
   /** A number where there are no booleans. */
   readonly picks: boolean | number
+  readonly parts: string
+  readonly draining: boolean | number
   readonly started_at: number
   readonly beat_at: number
   readonly beats: number
@@ -33,6 +35,8 @@ export function nodeRecord(row: NodeRow): NodeRecord {
     release: row.release,
     declares: JSON.parse(row.declares),
     picks: Boolean(row.picks),
+    parts: JSON.parse(row.parts),
+    isDraining: Boolean(row.draining),
     startedAt: row.started_at,
     beatAt: row.beat_at,
     beats: row.beats,

@@ -55,7 +55,7 @@ export function pickEntries(
 /** The first node that picks creates the index for it. Without one, every row would pay for what few use. */
 export function layPickIndex(tx: Transaction): void {
   if (!hasPickIndex(tx))
-    tx.connection.db.exec('CREATE INDEX punctual_ready_pick ON punctual_ready (kind, priority, series, due_at, ref)')
+    tx.connection.exec('CREATE INDEX punctual_ready_pick ON punctual_ready (kind, priority, series, due_at, ref)')
 }
 
 export function hasPickIndex(tx: Transaction): boolean {

@@ -6,24 +6,14 @@ import { Refs } from '../occurrence/refs.ts'
 import { Blocks } from '../schema/blocks.ts'
 import { CountChanges } from '../schema/count-changes.ts'
 import type { Names } from '../schema/names.ts'
-import type { Connection } from './connection.ts'
-
-type MetaName =
-  | 'alive_since'
-  | 'last_alive_at'
-  | 'deleted_ref'
-  | 'counted_ref'
-  | 'pause_revision'
-  | 'cluster_full'
-  | 'cluster_ends'
-
-/** Tables that few occurrences have a row in. */
-type RareTable = 'punctual_start' | 'punctual_cancel_request' | 'punctual_tombstone'
+import type { Known, MetaName, RareTable } from './known.ts'
+import type { Statements } from './statements.ts'
 
 /** The statements and the time of a verb, and all that is written or sent at its end. */
 export class Transaction {
-  readonly connection: Connection
+  readonly connection: Statements
   readonly names: Names
+  readonly known: Known
   readonly now: number
   readonly hints: Hint[] = []
   /** Slots that this transaction frees. A claim in it counts them itself; only what it leaves is written. */
@@ -31,13 +21,11 @@ export class Transaction {
   readonly refs = new Refs(this)
   readonly counts = new CountChanges(this)
   readonly blocks = new Blocks(this)
-  readonly #hasRows = new Map<RareTable, boolean>()
-  #deletedRef: number | null = null
-  #isClusterFull: boolean | null = null
 
-  constructor(connection: Connection, now: number) {
+  constructor(connection: Statements, now: number) {
     this.connection = connection
     this.names = connection.names
+    this.known = connection.known
     this.now = now
   }
 
@@ -57,25 +45,29 @@ export class Transaction {
     return this.connection.run(sql, ...values)
   }
 
-  /** Whether a table has rows, asked once: most are empty most of the time. Worth 1 to 2 µs for each ended turn. */
+  /** Whether a table has rows: most are empty most of the time. */
   has(table: RareTable): boolean {
-    const known = this.#hasRows.get(table)
-    if (known !== undefined) return known
+    if (this.known.emptyTables.has(table)) return false
     const has = this.one(`SELECT 1 FROM ${table} LIMIT 1`) !== undefined
-    this.#hasRows.set(table, has)
+    if (!has) this.known.emptyTables.add(table)
     return has
   }
 
   /** This transaction adds a row to the table. */
   noteRow(table: RareTable): void {
-    this.#hasRows.set(table, true)
+    this.known.emptyTables.delete(table)
   }
 
   meta(name: MetaName): number {
-    return this.one<{ value: number }>('SELECT value FROM punctual_meta WHERE name = ?', name)?.value ?? 0
+    const known = this.known.meta.get(name)
+    if (known !== undefined) return known
+    const value = this.one<{ value: number }>('SELECT value FROM punctual_meta WHERE name = ?', name)?.value ?? 0
+    this.known.meta.set(name, value)
+    return value
   }
 
   setMeta(name: MetaName, value: number): void {
+    this.known.meta.set(name, value)
     this.run('UPDATE punctual_meta SET value = ? WHERE name = ?', value, name)
   }
 
@@ -89,19 +81,15 @@ export class Transaction {
 
   /** Whether an occurrence that existed is gone. Those newer than all that were ever deleted need no look. */
   wasDeleted(ref: number): boolean {
-    this.#deletedRef ??= this.meta('deleted_ref')
-    return ref <= this.#deletedRef && this.one('SELECT 1 FROM punctual_occurrence WHERE ref = ?', ref) === undefined
+    return ref <= this.meta('deleted_ref') && this.one('SELECT 1 FROM punctual_occurrence WHERE ref = ?', ref) === undefined
   }
 
   get isClusterFull(): boolean {
-    this.#isClusterFull ??= this.meta('cluster_full') === 1
-    return this.#isClusterFull
+    return this.meta('cluster_full') === 1
   }
 
   set isClusterFull(isFull: boolean) {
-    if (this.isClusterFull === isFull) return
-    this.#isClusterFull = isFull
-    this.setMeta('cluster_full', isFull ? 1 : 0)
+    if (this.isClusterFull !== isFull) this.setMeta('cluster_full', isFull ? 1 : 0)
   }
 
   /** Writes what was gathered. */

@@ -4,9 +4,9 @@ import type { OccurrenceFilter } from '../../query.ts'
 import { running, type StoredMember } from '../claim/claim-row.ts'
 import type { Source } from '../connection/merge.ts'
 import type { Transaction } from '../connection/transaction.ts'
-import { seriesWhere } from '../counts.ts'
 import { type Entry, readEntry } from '../occurrence/entry.ts'
 import type { RefRange } from '../schema/blocks.ts'
+import { seriesWhere } from '../schema/series-filter.ts'
 import { type CountedState, countedStates } from '../schema/tables.ts'
 
 /** A table, and what stands at the head of its index. */
@@ -17,14 +17,16 @@ interface Origin {
 }
 
 export function sourcesFor(tx: Transaction, filter: OccurrenceFilter, below: number): Source<number>[] {
-  const { tenant, job, states, key, entity } = filter
+  const { tenant, job, states, key, entity, parent, cause } = filter
   const window = windowOf(tx, filter)
   const table = (origin: Origin) => tableSource(tx, origin, window, below)
-  if ([tenant, job, states, key, entity].every((part) => part === undefined))
+  if ([tenant, job, states, key, entity, parent, cause].every((part) => part === undefined))
     return [table({ from: 'punctual_occurrence s', where: '1', values: [] })]
+  if (parent !== undefined) return [matching(tx, table(ofParent(parent)), filter)]
   const series = matchingSeries(tx, filter)
   if (key !== undefined || entity !== undefined)
-    return series.map(({ ref }) => inStates(tx, table(ofKeyOrEntity(ref, filter)), states))
+    return series.map(({ ref }) => inStates(tx, table(ofKeyOrEntity(ref, filter)), filter))
+  if (cause !== undefined) return series.map(({ ref }) => table(ofCause(ref, cause)))
   const runs = !states || states.includes('running') ? Map.groupBy(running(tx), (member) => member.series) : new Map()
   return series.flatMap((one) => [
     ...originsOf(one, states).map(table),
@@ -46,6 +48,18 @@ function ofKeyOrEntity(series: number, { key, unique, entity }: OccurrenceFilter
   const ofKind = unique === undefined ? '' : ` AND s.live = ${unique === 'live' ? 1 : 0}`
   if (entity === undefined) return { from, where: `s.series = ? AND s.key = ?${ofKind}`, values: [series, key] }
   return { from, where: `s.series = ? AND s.key = ?${ofKind} AND +s.entity = ?`, values: [series, key, entity] }
+}
+
+function ofParent(parent: string): Origin {
+  return { from: 'punctual_occurrence s INDEXED BY punctual_occurrence_parent', where: 's.parent = ?', values: [parent] }
+}
+
+function ofCause(series: number, cause: string): Origin {
+  return {
+    from: 'punctual_dead s INDEXED BY punctual_dead_cause',
+    where: 's.cause = ? AND s.series = ?',
+    values: [cause, series],
+  }
 }
 
 /** Where the occurrences of a series are, those that run left out. */
@@ -147,16 +161,32 @@ function runningSource(
   return { page: (last, limit) => refs.filter((ref) => ref < (last ?? below)).slice(0, limit) }
 }
 
-/** The rows of a source that stand in one of these states. */
-function inStates(tx: Transaction, source: Source<number>, states: readonly OccurrenceState[] | undefined): Source<number> {
-  if (!states) return source
-  const isWanted = (ref: number) => states.includes((readEntry(tx, ref) as Entry).state)
+/** The rows of a source that stand in one of the states, or died of the cause. */
+function inStates(tx: Transaction, source: Source<number>, { states, cause }: OccurrenceFilter): Source<number> {
+  if (!states && cause === undefined) return source
+  return wanted(tx, source, (entry) => (cause === undefined ? states?.includes(entry.state) === true : entry.cause === cause))
+}
+
+/** The children of one occurrence that a filter wants. */
+function matching(tx: Transaction, source: Source<number>, filter: OccurrenceFilter): Source<number> {
+  const { tenant, job, key, unique, entity } = filter
+  const isWanted = ({ record }: Entry) =>
+    (tenant === undefined || record.tenant === tenant) &&
+    (job === undefined || record.job === job) &&
+    (key === undefined || record.key === key) &&
+    (unique === undefined || record.unique === unique) &&
+    (entity === undefined || record.entity === entity)
+  const isOfAny = [tenant, job, key, unique, entity].every((part) => part === undefined)
+  return inStates(tx, isOfAny ? source : wanted(tx, source, isWanted), filter)
+}
+
+function wanted(tx: Transaction, source: Source<number>, isWanted: (entry: Entry) => boolean): Source<number> {
   return {
     page(last, limit) {
-      const wanted: number[] = []
-      for (let rows = source.page(last, limit); rows.length > 0 && wanted.length < limit; rows = source.page(rows.at(-1), limit))
-        wanted.push(...rows.filter(isWanted))
-      return wanted.slice(0, limit)
+      const found: number[] = []
+      for (let rows = source.page(last, limit); rows.length > 0 && found.length < limit; rows = source.page(rows.at(-1), limit))
+        found.push(...rows.filter((ref) => isWanted(readEntry(tx, ref) as Entry)))
+      return found.slice(0, limit)
     },
   }
 }

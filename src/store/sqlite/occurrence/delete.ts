@@ -24,6 +24,7 @@ export function deleteOccurrence(tx: Transaction, entry: Entry): void {
   tx.run('DELETE FROM punctual_turn WHERE series = ? AND ref = ?', series, ref)
   tx.run('DELETE FROM punctual_attempt WHERE ref = ?', ref)
   tx.run('DELETE FROM punctual_progress WHERE ref = ?', ref)
-  tx.run("UPDATE punctual_meta SET value = max(value, ?) WHERE name = 'deleted_ref'", ref)
+  if (tx.has('punctual_log')) tx.run('DELETE FROM punctual_log WHERE ref = ?', ref)
+  if (ref > tx.meta('deleted_ref')) tx.setMeta('deleted_ref', ref)
   tx.counts.delete(series)
 }

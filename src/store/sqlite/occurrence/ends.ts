@@ -1,12 +1,15 @@
 // How a turn ends, and what follows.
+import { causeOf } from '../../../model/cause.ts'
 import { stateAfter } from '../../../model/lifecycle.ts'
-import type { AttemptRecord, TurnRecord } from '../../../model/occurrence.ts'
+import type { AttemptLog, AttemptRecord, TurnRecord } from '../../../model/occurrence.ts'
 import { mayHaveBegun } from '../../../model/turn.ts'
 import { keptBetweenTurns } from '../../rules/door.ts'
+import { endMessage } from '../../rules/message.ts'
 import { isOver } from '../../rules/settle.ts'
 import { toJson } from '../../rules/sql/json.ts'
 import type { Transaction } from '../connection/transaction.ts'
 import type { Entry } from './entry.ts'
+import { tell } from './insert.ts'
 import { giveUpKeys, knock, returnRates } from './keys.ts'
 import { leave, makeReady } from './places.ts'
 
@@ -50,9 +53,13 @@ function endOccurrence(tx: Transaction, entry: Entry, row: TurnRecord, isClaimed
   // A turn that another follows is no run yet: an occurrence must not see itself as the run before it.
   if (startedAt !== null) tx.counts.noteRun(series, startedAt)
   entry.hasBegun ||= mayHaveBegun(row)
-  if (row.end === 'dead') tx.run('INSERT INTO punctual_dead (series, ref) VALUES (?, ?)', series, ref)
+  if (row.end === 'dead') {
+    entry.cause = causeOf(row.error)
+    tx.run('INSERT INTO punctual_dead (series, ref, cause, died_at) VALUES (?, ?, ?, ?)', series, ref, entry.cause, row.endedAt)
+  }
   if (record.key !== null && record.unique === 'live')
     tx.run('DELETE FROM punctual_live_key WHERE series = ? AND key = ? AND ref = ?', series, record.key, ref)
+  if (record.publish !== undefined) tell(tx, endMessage(record, row, tx.now))
 }
 
 /** Notes of a running turn end with it. */
@@ -111,6 +118,13 @@ export function addAttempts(tx: Transaction, ref: number, attempts: readonly Att
         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
       ...[ref, turn, task, n, state, startedAt, endedAt, retryAt, toJson(error), result],
     )
+}
+
+export function putLogs(tx: Transaction, ref: number, logs: readonly AttemptLog[] = []): void {
+  for (const { turn, task, n, text } of logs) {
+    tx.noteRow('punctual_log')
+    tx.run('INSERT OR REPLACE INTO punctual_log (ref, turn, task, n, text) VALUES (?, ?, ?, ?, ?)', ref, turn, task, n, text)
+  }
 }
 
 export interface CancelReason {

@@ -1,5 +1,5 @@
 // An occurrence with its place, read off the tables that hold it.
-import { isEnd, type OccurrenceState, stateAfter, type TurnEnd } from '../../../model/lifecycle.ts'
+import { isEnd, type OccurrenceState, stateAfter } from '../../../model/lifecycle.ts'
 import type { Limit } from '../../../model/limit.ts'
 import type { AttemptRecord, OccurrenceRecord, TurnRecord, WaitRecord } from '../../../model/occurrence.ts'
 import { bareEnd, mayHaveBegun } from '../../../model/turn.ts'
@@ -38,6 +38,8 @@ export class Entry implements AtDoor {
   /** The end of the turn before, or of the last one; of entries that were read by `readEntry`. */
   last: TurnRecord | null = null
   node: string | null = null
+  /** The cause of death, while it is dead. */
+  cause: string | null = null
 
   constructor(ref: number, series: number, record: OccurrenceRecord, place: Place, live: Live) {
     this.ref = ref
@@ -93,7 +95,7 @@ const noLimits: readonly Limit[] = []
 
 /** The columns of an occurrence; its table is `o`. */
 export const occurrenceColumns =
-  'o.ref, o.id, o.series, o.form, o.scheduled_at, o.created_at, o.key, o.live, o.entity, o.payload, o.extra'
+  'o.ref, o.id, o.series, o.form, o.scheduled_at, o.created_at, o.key, o.live, o.entity, o.parent, o.payload, o.extra'
 
 export function recordOf(tx: Transaction, row: OccurrenceRow): OccurrenceRecord {
   return occurrenceRecord(row, tx.names.formByRef(row.form), tx.names.seriesByRef(row.series))
@@ -137,20 +139,21 @@ export function readEntry(tx: Transaction, ref: number): Entry | null {
   const record = recordOf(tx, row)
   const last = lastTurn(tx, series, ref)
   const place = tx.one<PlaceRow>(selectPlace, series, ref)
+  const cause = place || last?.end !== 'dead' ? null : causeOfDead(tx, series, ref)
   const entry = place
     ? new Entry(ref, series, record, place.place, liveOf(place))
-    : last && hasEnded(tx, series, ref, last.end)
+    : last && (cause !== null || isEnd(stateAfter[last.end]))
       ? endedEntry(tx, row, record, last)
       : runningEntry(tx, row, record, last)
   if (place?.reason) entry.wait = { reason: place.reason, key: place.key, wakeAt: place.wake_at }
   entry.last = last && turnRecord(last)
+  entry.cause = cause
   return entry
 }
 
-/** Whether its last turn was the end of it. Dead work may have been revived since. */
-function hasEnded(tx: Transaction, series: number, ref: number, end: TurnEnd): boolean {
-  if (end !== 'dead') return isEnd(stateAfter[end])
-  return tx.one('SELECT 1 FROM punctual_dead WHERE series = ? AND ref = ?', series, ref) !== undefined
+/** Null for work that a person has revived. */
+function causeOfDead(tx: Transaction, series: number, ref: number): string | null {
+  return tx.one<{ cause: string }>('SELECT cause FROM punctual_dead WHERE series = ? AND ref = ?', series, ref)?.cause ?? null
 }
 
 type LastTurn = TurnRow & { readonly due_at: number | null }

@@ -1,11 +1,12 @@
 import type { OccurrenceRecord } from '../../../model/occurrence.ts'
 import { extraOf } from '../../rules/sql/occurrence-row.ts'
+import type { Tombstone } from '../../rules/tombstone.ts'
 import type { Transaction } from '../connection/transaction.ts'
 import { Entry } from './entry.ts'
 import { makeReady } from './places.ts'
 
 const insert = `INSERT INTO punctual_occurrence
-  (ref, series, form, scheduled_at, created_at, indexed, live, id, key, entity, payload, extra) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+  (ref, series, form, scheduled_at, created_at, indexed, live, id, key, entity, parent, payload, extra) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 
 /** Writes an occurrence whose id is not taken, and makes it ready. */
 export function insertOccurrence(tx: Transaction, record: OccurrenceRecord, dueAt: number): Entry {
@@ -16,13 +17,20 @@ export function insertOccurrence(tx: Transaction, record: OccurrenceRecord, dueA
   // biome-ignore format: in the order of the columns, a few on a line
   tx.statement(insert).run(
     ref, series, tx.names.form(record), scheduledAt, record.createdAt, tx.refs.isIndexed(ref, id) ? 1 : 0, isLive ? 1 : 0,
-    id, key, record.entity, record.payload, extraOf(record),
+    id, key, record.entity, record.parent, record.payload, extraOf(record),
   )
   if (isLive && key !== null) addLiveKey(tx, { series, key, ref }, true)
   tx.blocks.noteDue(ref, scheduledAt)
   const entry = new Entry(ref, series, record, 'hand', { turn: 1, dueAt, granted: 0, hasBegun: false, isRetrying: false })
   makeReady(tx, entry, dueAt)
   return entry
+}
+
+/** Stores a message about an event, where there is one. */
+export function tell(tx: Transaction, message: OccurrenceRecord | null): void {
+  if (!message || tx.refs.find(message.id) !== null) return
+  insertOccurrence(tx, message, message.scheduledAt)
+  tx.hintDue(message.scheduledAt)
 }
 
 /** Writes what may change of an occurrence that has not begun. */
@@ -42,6 +50,7 @@ export function addLiveKey(
   tx.run('INSERT INTO punctual_live_key (series, key, ref, owner) VALUES (?, ?, ?, ?)', series, key, ref, isOwner ? 1 : 0)
 }
 
-export function isTombstoned(tx: Transaction, id: string): boolean {
-  return tx.has('punctual_tombstone') && tx.one('SELECT 1 FROM punctual_tombstone WHERE id = ?', id) !== undefined
+export function findTombstone(tx: Transaction, id: string): Tombstone | undefined {
+  if (!tx.has('punctual_tombstone')) return undefined
+  return tx.one<Tombstone>('SELECT version FROM punctual_tombstone WHERE id = ?', id)
 }

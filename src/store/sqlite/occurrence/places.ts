@@ -96,6 +96,7 @@ export function leave(tx: Transaction, entry: Entry): void {
   else if (place === 'ended') tx.run('DELETE FROM punctual_dead WHERE series = ? AND ref = ?', entry.series, ref)
   entry.place = 'hand'
   entry.wait = null
+  entry.cause = null
 }
 
 type WorkValues = readonly [series: number, turn: number, granted: number, begun: number, retrying: number, planned: number]

@@ -37,6 +37,7 @@ export class Refs {
     this.#begin()
     this.#made += 1
     this.#last = Math.max(this.#last + 1, this.#tx.now * refsPerMs)
+    this.#tx.known.lastRef = this.#last
     return this.#last
   }
 
@@ -51,19 +52,19 @@ export class Refs {
 
   /** The ref of an id. */
   find(id: string): number | null {
-    const row = this.#tx.one<{ ref: number }>('SELECT ref FROM punctual_occurrence WHERE id = ? AND indexed = 1', id)
-    if (row) return row.ref
     const at = instantOf(id)
-    if (at === null) return null
+    if (at === null) return this.#findIndexed(id)
+    const near = this.#near.get(id)
+    if (near !== undefined) return near
+    const from = at * refsPerMs
     this.#looks += 1
-    if (this.#looks <= mostLooks) return this.#near.get(id) ?? this.#look(id, at * refsPerMs)
-    this.#readNear(at * refsPerMs)
-    return this.#near.get(id) ?? null
+    if (this.#looks <= mostLooks) return this.#tx.one<{ ref: number }>(selectById, id, from, from + nearRefs)?.ref ?? null
+    this.#readNear(from)
+    return this.#near.get(id) ?? this.#findIndexed(id)
   }
 
-  #look(id: string, from: number): number | null {
-    const select = 'SELECT ref FROM punctual_occurrence WHERE ref >= ? AND ref <= ? AND indexed = 0 AND id = ? LIMIT 1'
-    return this.#tx.one<{ ref: number }>(select, from, from + nearRefs, id)?.ref ?? null
+  #findIndexed(id: string): number | null {
+    return this.#tx.one<{ ref: number }>(selectIndexed, id)?.ref ?? null
   }
 
   /** Counts what was created, now and then. */
@@ -76,12 +77,13 @@ export class Refs {
 
   #begin(): void {
     if (this.#before !== null) return
-    const row = this.#tx.one<{ ref: number }>(
-      `SELECT max(coalesce((SELECT max(ref) FROM punctual_occurrence), 0),
-        (SELECT value FROM punctual_meta WHERE name = 'deleted_ref')) AS ref`,
-    )
-    this.#before = row?.ref ?? 0
+    this.#before = this.#tx.known.lastRef ?? this.#readLast()
     this.#last = this.#before
+  }
+
+  #readLast(): number {
+    const newest = this.#tx.one<{ ref: number | null }>('SELECT max(ref) AS ref FROM punctual_occurrence')?.ref ?? 0
+    return Math.max(newest, this.#tx.meta('deleted_ref'))
   }
 
   /** Reads the ids of the refs close behind an instant. Rows that are created together mostly share their instant. */
@@ -102,6 +104,10 @@ export class Refs {
     this.#read = { from: isWithin ? read.from : from, to: Math.max(to, isWithin ? read.to : from) }
   }
 }
+
+const selectIndexed = 'SELECT ref FROM punctual_occurrence WHERE id = ?1 AND indexed = 1'
+const selectById = `${selectIndexed}
+  UNION ALL SELECT ref FROM punctual_occurrence WHERE ref >= ?2 AND ref <= ?3 AND indexed = 0 AND id = ?1 LIMIT 1`
 
 /** The instant in a UUIDv7. */
 function instantOf(id: string): number | null {

@@ -45,6 +45,9 @@ export class CountChanges {
   noteRun(series: number, startedAt: number): void {
     const changes = this.#of(series)
     changes.lastRunAt = Math.max(startedAt, changes.lastRunAt ?? startedAt)
+    const { lastRuns } = this.#tx.known
+    const known = lastRuns.get(series)
+    if (known !== undefined) lastRuns.set(series, Math.max(startedAt, known ?? startedAt))
   }
 
   /** The latest run that this transaction has noted. */

@@ -5,11 +5,9 @@ import type { Transaction } from '../connection/transaction.ts'
 
 const specsKept = 1000
 
-/** The specs of jobs, read once for each job and transaction; those of versions, once for each connection. */
+/** The specs of jobs and their last runs. */
 export class JobSpecs {
   readonly #tx: Transaction
-  readonly #inForce = new Map<number, number>()
-  readonly #lastRuns = new Map<number, number | null>()
   /** Rows that are claimed or created together are mostly of one job. */
   #last: { series: number; version: number | null; spec: JobSpec | undefined } | null = null
 
@@ -29,16 +27,12 @@ export class JobSpecs {
 
   /** The number of the newest version that is effective now; 0 for a job that is not known. */
   versionInForce(series: number): number {
-    const known = this.#inForce.get(series)
-    if (known !== undefined) return known
-    const row = this.#tx.one<{ version: number }>(
-      `SELECT version FROM punctual_job_version WHERE series = ? AND (effective_at <= ? OR version = 1) ORDER BY version DESC LIMIT 1`,
-      series,
-      this.#tx.now,
-    )
-    const version = row?.version ?? 0
-    this.#inForce.set(series, version)
-    return version
+    const { known, now } = this.#tx
+    const before = known.versions.get(series)
+    if (before && (before.until === null || now < before.until)) return before.version
+    const row = this.#tx.one<{ version: number; until: number | null }>(selectInForce, series, now) ?? { version: 0, until: null }
+    known.versions.set(series, row)
+    return row.version
   }
 
   ofVersion(series: number, version: number): JobSpec | undefined {
@@ -60,15 +54,21 @@ export class JobSpecs {
   }
 
   lastRunAt(series: number): number | null {
-    const known = this.#lastRuns.get(series)
+    const { lastRuns } = this.#tx.known
+    const known = lastRuns.get(series)
     if (known !== undefined) return known
     const row = this.#tx.one<{ last_run_at: number | null }>('SELECT last_run_at FROM punctual_series WHERE ref = ?', series)
     const noted = this.#tx.counts.lastRunAt(series)
     const at = noted === null ? (row?.last_run_at ?? null) : Math.max(noted, row?.last_run_at ?? noted)
-    this.#lastRuns.set(series, at)
+    lastRuns.set(series, at)
     return at
   }
 }
+
+const selectInForce = `SELECT version,
+    (SELECT min(effective_at) FROM punctual_job_version WHERE series = ?1 AND effective_at > ?2) AS until
+  FROM punctual_job_version WHERE series = ?1 AND (
+    effective_at <= ?2 OR version = (SELECT min(version) FROM punctual_job_version WHERE series = ?1)) ORDER BY version DESC LIMIT 1`
 
 const columns = 'version, spec, effective_at, created_at, by_whom'
 

@@ -2,7 +2,7 @@ import { slotOf } from '../../../model/ids.ts'
 import { definitionOf } from '../../../model/job.ts'
 import type { Source } from '../../../model/lifecycle.ts'
 import type { Form } from '../../rules/sql/occurrence-row.ts'
-import type { Connection } from '../connection/connection.ts'
+import type { Statements } from '../connection/statements.ts'
 
 export interface Series {
   readonly ref: number
@@ -16,6 +16,8 @@ interface FormRow {
   readonly source: Source
   readonly priority: number
   readonly hooked: number
+  /** Empty for none. */
+  readonly publish: string
 }
 
 /**
@@ -23,7 +25,7 @@ interface FormRow {
  * what was read once holds for as long as the connection.
  */
 export class Names {
-  readonly #connection: Connection
+  readonly #connection: Statements
   readonly #kinds = new Map<string, number>()
   readonly #kindNames = new Map<number, string>()
   readonly #series = new Map<string, Map<string, Series>>()
@@ -32,7 +34,7 @@ export class Names {
   readonly #formsByRef = new Map<number, Form>()
   #hasNew = false
 
-  constructor(connection: Connection) {
+  constructor(connection: Statements) {
     this.#connection = connection
   }
 
@@ -44,8 +46,12 @@ export class Names {
   findKind(name: string): number | null {
     const known = this.#kinds.get(name)
     if (known !== undefined) return known
+    const { absentKinds } = this.#connection.known
+    if (absentKinds.has(name)) return null
     const row = this.#connection.one<{ ref: number }>('SELECT ref FROM punctual_kind WHERE name = ?', name)
-    return row ? this.#noteKind(row.ref, name) : null
+    if (row) return this.#noteKind(row.ref, name)
+    absentKinds.add(name)
+    return null
   }
 
   kindName(ref: number): string {
@@ -87,16 +93,16 @@ export class Names {
   }
 
   /** The number of the form of a record, made when there is none. */
-  form({ kind, version, source, priority, isHooked }: Omit<Form, 'definition'>): number {
-    const text = `${version} ${priority} ${isHooked ? 1 : 0} ${source} ${kind}`
+  form({ kind, version, source, priority, isHooked, publish = '' }: Omit<Form, 'definition'>): number {
+    const text = `${version} ${priority} ${isHooked ? 1 : 0} ${source} ${kind}${publish}`
     const known = this.#forms.get(text)
     if (known !== undefined) return known
-    const values = [this.kind(kind), version, source, priority, isHooked ? 1 : 0] as const
+    const values = [this.kind(kind), version, source, priority, isHooked ? 1 : 0, publish] as const
     const row = this.#connection.one<{ ref: number }>(
-      'SELECT ref FROM punctual_form WHERE kind = ? AND version = ? AND source = ? AND priority = ? AND hooked = ?',
+      'SELECT ref FROM punctual_form WHERE kind = ? AND version = ? AND source = ? AND priority = ? AND hooked = ? AND publish = ?',
       ...values,
     )
-    const insert = 'INSERT INTO punctual_form (kind, version, source, priority, hooked) VALUES (?, ?, ?, ?, ?)'
+    const insert = 'INSERT INTO punctual_form (kind, version, source, priority, hooked, publish) VALUES (?, ?, ?, ?, ?, ?)'
     const ref = row?.ref ?? this.#insert(insert, ...values)
     this.#forms.set(text, ref)
     return ref
@@ -106,12 +112,13 @@ export class Names {
     const known = this.#formsByRef.get(ref)
     if (known) return known
     const row = this.#connection.one<FormRow>(
-      'SELECT kind, version, source, priority, hooked FROM punctual_form WHERE ref = ?',
+      'SELECT kind, version, source, priority, hooked, publish FROM punctual_form WHERE ref = ?',
       ref,
     ) as FormRow
     const kind = this.kindName(row.kind)
     const { version, source, priority, hooked } = row
-    const form = { definition: definitionOf(kind), kind, version, source, priority, isHooked: hooked === 1 }
+    const more = { isHooked: hooked === 1, ...(row.publish !== '' && { publish: row.publish }) }
+    const form = { definition: definitionOf(kind), kind, version, source, priority, ...more }
     this.#formsByRef.set(ref, form)
     return form
   }

@@ -3,6 +3,7 @@
 // Instants are REAL: callers may hand in fractions of a millisecond, and whole ones are stored as integers anyway.
 import { attemptStates, endStates, sources, turnEnds } from '../../../model/lifecycle.ts'
 import { limitKinds } from '../../../model/limit.ts'
+import { gateStates } from '../../messages/gate.ts'
 
 /** One step of the schema. Steps are only ever added, never changed. */
 export interface Migration {
@@ -47,24 +48,26 @@ export const migrations: readonly Migration[] = [
       'CREATE TABLE punctual_kind (ref INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE) STRICT',
       `CREATE TABLE punctual_form (
         ref INTEGER PRIMARY KEY, kind INTEGER NOT NULL, version INTEGER NOT NULL, source TEXT NOT NULL ${oneOf('source', sources)},
-        priority INTEGER NOT NULL CHECK (priority BETWEEN 0 AND 9), hooked INTEGER NOT NULL, UNIQUE (kind, version, source, priority, hooked)
+        priority INTEGER NOT NULL CHECK (priority BETWEEN 0 AND 9), hooked INTEGER NOT NULL, publish TEXT NOT NULL DEFAULT '',
+        UNIQUE (kind, version, source, priority, hooked, publish)
       ) STRICT`,
       `CREATE TABLE punctual_series (
         ref INTEGER PRIMARY KEY, tenant TEXT NOT NULL, slot INTEGER NOT NULL, job TEXT NOT NULL, present INTEGER NOT NULL DEFAULT 0,
         ${countedStates.map((state) => `${state} INTEGER NOT NULL DEFAULT 0`).join(', ')},
         missed_in_ranges INTEGER NOT NULL DEFAULT 0, skipped_in_ranges INTEGER NOT NULL DEFAULT 0,
-        last_run_at REAL, failures_in_row INTEGER NOT NULL DEFAULT 0, UNIQUE (tenant, job)
+        last_run_at REAL, failures_in_row INTEGER NOT NULL DEFAULT 0, last_version INTEGER NOT NULL DEFAULT 0, UNIQUE (tenant, job)
       ) STRICT`,
       'CREATE INDEX punctual_series_job ON punctual_series (job, tenant)',
 
       // indexed: its id is in the index. Of most others the ref lies close behind the time in the id.
       `CREATE TABLE punctual_occurrence (
         ref INTEGER PRIMARY KEY, series INTEGER NOT NULL, form INTEGER NOT NULL, scheduled_at REAL NOT NULL, created_at REAL NOT NULL,
-        indexed INTEGER NOT NULL, live INTEGER NOT NULL, id TEXT NOT NULL, key TEXT, entity TEXT, payload TEXT, extra TEXT
+        indexed INTEGER NOT NULL, live INTEGER NOT NULL, id TEXT NOT NULL, key TEXT, entity TEXT, parent TEXT, payload TEXT, extra TEXT
       ) STRICT`,
       'CREATE UNIQUE INDEX punctual_occurrence_id ON punctual_occurrence (id) WHERE indexed = 1',
       'CREATE INDEX punctual_occurrence_key ON punctual_occurrence (series, key, live) WHERE key IS NOT NULL',
       'CREATE INDEX punctual_occurrence_entity ON punctual_occurrence (series, entity) WHERE entity IS NOT NULL',
+      'CREATE INDEX punctual_occurrence_parent ON punctual_occurrence (parent) WHERE parent IS NOT NULL',
       // For spans of refs: between when work was first due that was due in another span.
       'CREATE TABLE punctual_block (block INTEGER PRIMARY KEY, first_at REAL NOT NULL, last_at REAL NOT NULL) STRICT',
 
@@ -112,7 +115,10 @@ export const migrations: readonly Migration[] = [
 
       // When a first turn may no longer begin. It may be out of date: the work itself says whether it still holds.
       'CREATE TABLE punctual_expiry (expires_at REAL NOT NULL, ref INTEGER NOT NULL, PRIMARY KEY (expires_at, ref)) STRICT, WITHOUT ROWID',
-      'CREATE TABLE punctual_dead (series INTEGER NOT NULL, ref INTEGER NOT NULL, PRIMARY KEY (series, ref)) STRICT, WITHOUT ROWID',
+      `CREATE TABLE punctual_dead (
+        series INTEGER NOT NULL, ref INTEGER NOT NULL, cause TEXT NOT NULL, died_at REAL NOT NULL, PRIMARY KEY (series, ref)
+      ) STRICT, WITHOUT ROWID`,
+      'CREATE INDEX punctual_dead_cause ON punctual_dead (cause, series, ref, died_at)',
       // members: JSON, see claim/claim-row.ts
       'CREATE TABLE punctual_claim (id TEXT PRIMARY KEY, token TEXT NOT NULL, node TEXT NOT NULL, members TEXT NOT NULL) STRICT, WITHOUT ROWID',
 
@@ -130,6 +136,10 @@ export const migrations: readonly Migration[] = [
         result TEXT, UNIQUE (ref, task, n)
       ) STRICT`,
       'CREATE TABLE punctual_progress (ref INTEGER PRIMARY KEY, task TEXT NOT NULL, done REAL NOT NULL, message TEXT, at REAL NOT NULL) STRICT',
+      `CREATE TABLE punctual_log (
+        ref INTEGER NOT NULL, turn INTEGER NOT NULL, task TEXT NOT NULL, n INTEGER NOT NULL, text TEXT NOT NULL,
+        PRIMARY KEY (ref, turn, task, n)
+      ) STRICT, WITHOUT ROWID`,
       'CREATE TABLE punctual_start (ref INTEGER PRIMARY KEY, turn INTEGER NOT NULL, started_at REAL NOT NULL, deadline_at REAL NOT NULL) STRICT',
       'CREATE INDEX punctual_start_deadline ON punctual_start (deadline_at)',
       `CREATE TABLE punctual_cancel_request (
@@ -144,8 +154,44 @@ export const migrations: readonly Migration[] = [
       `CREATE TABLE punctual_live_key (
         series INTEGER NOT NULL, key TEXT NOT NULL, ref INTEGER NOT NULL, owner INTEGER NOT NULL, PRIMARY KEY (series, key, ref)
       ) STRICT, WITHOUT ROWID`,
-      'CREATE TABLE punctual_tombstone (id TEXT PRIMARY KEY, until REAL NOT NULL) STRICT, WITHOUT ROWID',
+      'CREATE TABLE punctual_tombstone (id TEXT PRIMARY KEY, until REAL NOT NULL, version REAL) STRICT, WITHOUT ROWID',
       'CREATE INDEX punctual_tombstone_until ON punctual_tombstone (until)',
+
+      // Rows are appended; segments of committed rows are sealed, and only dropped as a whole. open: not sealed yet.
+      `CREATE TABLE punctual_audit (
+        seq INTEGER PRIMARY KEY AUTOINCREMENT, at REAL NOT NULL, act TEXT NOT NULL, target TEXT NOT NULL, actor TEXT NOT NULL,
+        action TEXT NOT NULL, tenant TEXT, job TEXT, before TEXT, after TEXT, reason TEXT, event TEXT, refs TEXT, data TEXT,
+        UNIQUE (act, target)
+      ) STRICT`,
+      'CREATE INDEX punctual_audit_job ON punctual_audit (job, seq)',
+      'CREATE INDEX punctual_audit_target ON punctual_audit (target, seq)',
+      'CREATE TABLE punctual_audit_open (seq INTEGER PRIMARY KEY) STRICT',
+      `CREATE TABLE punctual_audit_seal (
+        segment INTEGER PRIMARY KEY, first INTEGER NOT NULL, last INTEGER NOT NULL, count INTEGER NOT NULL, rows TEXT NOT NULL,
+        content TEXT NOT NULL, previous TEXT NOT NULL, hash TEXT NOT NULL, sealed_at REAL NOT NULL, newest_at REAL NOT NULL, dropped_at REAL
+      ) STRICT`,
+      `CREATE TRIGGER punctual_audit_update BEFORE UPDATE ON punctual_audit
+        BEGIN SELECT RAISE(ABORT, 'rows of the audit are never changed'); END`,
+      // INSERT OR REPLACE deletes without a trigger. An act that is repeated changes nothing.
+      `CREATE TRIGGER punctual_audit_insert BEFORE INSERT ON punctual_audit
+        WHEN EXISTS (SELECT 1 FROM punctual_audit WHERE seq = NEW.seq)
+        BEGIN SELECT RAISE(ABORT, 'rows of the audit are never changed'); END`,
+      `CREATE TRIGGER punctual_audit_repeat BEFORE INSERT ON punctual_audit
+        WHEN EXISTS (SELECT 1 FROM punctual_audit WHERE act = NEW.act AND target = NEW.target)
+        BEGIN SELECT RAISE(IGNORE); END`,
+      `CREATE TRIGGER punctual_audit_delete BEFORE DELETE ON punctual_audit
+        WHEN NOT EXISTS (SELECT 1 FROM punctual_audit_seal WHERE dropped_at IS NOT NULL AND OLD.seq BETWEEN first AND last)
+        BEGIN SELECT RAISE(ABORT, 'rows of the audit go with their segment, by retention'); END`,
+
+      // Effects that happen once. claim, ref, turn: of the turn that reserved the key; series: of its occurrence.
+      `CREATE TABLE punctual_gate (
+        tenant TEXT NOT NULL, scope TEXT NOT NULL, key TEXT NOT NULL, state TEXT NOT NULL ${oneOf('state', gateStates)}, fingerprint TEXT,
+        occurrence TEXT, tries INTEGER NOT NULL, hits INTEGER NOT NULL, reserved_at REAL NOT NULL, ended_at REAL, expires_at REAL,
+        result TEXT, reason TEXT, holder TEXT NOT NULL, held_until REAL NOT NULL, claim TEXT, series INTEGER, ref INTEGER, turn INTEGER,
+        PRIMARY KEY (tenant, scope, key)
+      ) STRICT, WITHOUT ROWID`,
+      "CREATE INDEX punctual_gate_open ON punctual_gate (tenant, scope, key) WHERE state <> 'done'",
+      'CREATE INDEX punctual_gate_expiry ON punctual_gate (expires_at) WHERE expires_at IS NOT NULL',
 
       `CREATE TABLE punctual_job (
         ref INTEGER PRIMARY KEY, series INTEGER NOT NULL UNIQUE, version INTEGER NOT NULL, declared TEXT, override TEXT, tz TEXT NOT NULL,
@@ -165,10 +211,23 @@ export const migrations: readonly Migration[] = [
       `CREATE TABLE punctual_pause (
         id INTEGER PRIMARY KEY, tenant TEXT, job TEXT, from_at REAL NOT NULL, to_at REAL, reason TEXT, by_whom TEXT
       ) STRICT`,
+      // id: set on a row that a node has added and that is not summed up yet.
+      `CREATE TABLE punctual_figure (
+        ref INTEGER PRIMARY KEY, id TEXT, tenant TEXT NOT NULL, job TEXT NOT NULL, at REAL NOT NULL, width REAL NOT NULL, data TEXT NOT NULL
+      ) STRICT`,
+      'CREATE UNIQUE INDEX punctual_figure_id ON punctual_figure (id) WHERE id IS NOT NULL',
+      'CREATE INDEX punctual_figure_job ON punctual_figure (tenant, job, at)',
+      'CREATE INDEX punctual_figure_at ON punctual_figure (width, at)',
+      `CREATE TABLE punctual_token (
+        id TEXT PRIMARY KEY, name TEXT NOT NULL, role TEXT NOT NULL, tenants TEXT, hash TEXT NOT NULL, parent TEXT, created_at REAL NOT NULL,
+        created_by TEXT, expires_at REAL
+      ) STRICT, WITHOUT ROWID`,
+      'CREATE INDEX punctual_token_expiry ON punctual_token (expires_at) WHERE expires_at IS NOT NULL',
       `CREATE TABLE punctual_node (
         ref INTEGER PRIMARY KEY, boot TEXT NOT NULL UNIQUE, name TEXT NOT NULL, pid INTEGER NOT NULL, concurrency INTEGER NOT NULL,
         kinds TEXT NOT NULL, version TEXT NOT NULL, tz TEXT NOT NULL, ttl_ms REAL NOT NULL, release REAL, declares TEXT NOT NULL, picks INTEGER NOT NULL,
-        started_at REAL NOT NULL, beat_at REAL NOT NULL, beats INTEGER NOT NULL, running INTEGER NOT NULL
+        started_at REAL NOT NULL, beat_at REAL NOT NULL, beats INTEGER NOT NULL, running INTEGER NOT NULL, draining INTEGER NOT NULL,
+        parts TEXT NOT NULL
       ) STRICT`,
     ],
   },

@@ -1,0 +1,48 @@
+import { type AuditEntry, type AuditRecord, sealOf } from '../../model/audit.ts'
+import { mostPerSegment } from '../rules/audit.ts'
+import type { AuditLine, AuditQuery } from '../store.ts'
+import type { State } from './state.ts'
+
+/** Appends what is not there yet: an act that is repeated is written once. */
+export function appendAudit(state: State, ...entries: readonly (AuditEntry | null)[]): void {
+  for (const entry of entries) {
+    if (!entry || state.audit.some(({ act, target }) => act === entry.act && target === entry.target)) continue
+    const seq = ++state.lastAudit
+    state.audit.push({ ...entry, seq, at: state.now })
+    state.unsealed.add(seq)
+  }
+}
+
+/** Seals what was appended since, and drops whole segments whose rows are all older than `before`. */
+export function sealAudit(state: State, before: number | null): void {
+  const rows = state.audit.filter(({ seq }) => state.unsealed.has(seq)).slice(0, mostPerSegment)
+  if (rows.length > 0) {
+    state.seals.push(sealOf(rows, state.seals.at(-1) ?? null, state.now))
+    for (const { seq } of rows) state.unsealed.delete(seq)
+  }
+  if (before === null) return
+  state.seals.forEach((seal, at) => {
+    if (seal.droppedAt !== null || seal.newestAt >= before) return
+    const dropped = new Set(seal.rows.map(([seq]) => seq))
+    state.audit = state.audit.filter(({ seq }) => !dropped.has(seq))
+    state.seals[at] = { ...seal, rows: [], droppedAt: state.now }
+  })
+}
+
+export function listAudit(state: State, query: AuditQuery): readonly unknown[] {
+  if (query.of === 'seals') return state.seals.filter(({ segment }) => segment > query.beyond).slice(0, query.limit)
+  const { tenant, job, target, actor, action, event, from, to, order, beyond, limit } = query
+  const isNewest = order === 'newest'
+  const isAsked = (row: AuditRecord) =>
+    (tenant === undefined || row.tenant === tenant) &&
+    (job === undefined || row.job === job) &&
+    (target === undefined || row.target === target) &&
+    (actor === undefined || row.actor === actor) &&
+    (action === undefined || row.action === action) &&
+    (event === undefined || row.event === event) &&
+    (from === undefined || row.at >= from) &&
+    (to === undefined || row.at < to) &&
+    (beyond === undefined || (isNewest ? row.seq < beyond : row.seq > beyond))
+  const found = state.audit.filter(isAsked).map((row): AuditLine => ({ ...row, isSealed: !state.unsealed.has(row.seq) }))
+  return (isNewest ? found.reverse() : found).slice(0, limit)
+}

@@ -1,0 +1,173 @@
+import { type AuditEntry, type AuditRecord, type AuditSeal, sealOf } from '../../model/audit.ts'
+import { type AuditedOccurrence, mostPerSegment, occurrenceAudit } from '../rules/audit.ts'
+import { type AuditSealRow, askedAudit, auditSeal } from '../rules/sql/audit-row.ts'
+import type { AuditNote, AuditQuery } from '../store.ts'
+import { column } from './connection/arrays.ts'
+import { each } from './connection/by-key.ts'
+import type { Session } from './connection/session.ts'
+import { type Context, storeNow } from './context.ts'
+import { standing, stateOfStanding } from './occurrence/standing.ts'
+
+const fields = [
+  'act',
+  'target',
+  'actor',
+  'action',
+  'tenant',
+  'job',
+  'before',
+  'after',
+  'reason',
+  'event',
+  'refs',
+  'data',
+] as const
+const columns = `seq, at, ${fields.join(', ')}`
+
+const append = `WITH added AS (
+    INSERT INTO punctual.audit (at, ${fields.join(', ')})
+    SELECT ${storeNow}, * FROM unnest(${fields.map((_, at) => `$${at + 2}::text[]`).join(', ')})
+    ON CONFLICT DO NOTHING RETURNING seq)
+  INSERT INTO punctual.audit_open (seq) SELECT seq FROM added`
+
+/** Appends what is not there yet: an act that is repeated is written once. */
+export async function appendAudit(
+  session: Session,
+  context: Pick<Context, 'now'>,
+  entries: readonly (AuditEntry | null)[],
+): Promise<void> {
+  const given = entries.filter((entry) => entry !== null)
+  if (given.length === 0) return
+  await session.all(append, [context.now(), ...fields.map((field) => column(given.map((entry) => entry[field])))])
+}
+
+/** Writes what an act did to occurrences: their states and due times before and after it. */
+export async function auditedOccurrences<Answer>(
+  session: Session,
+  context: Context,
+  { audit, refs }: { readonly audit: AuditNote | undefined; readonly refs: readonly number[] },
+  act: () => Promise<Answer>,
+): Promise<Answer> {
+  if (!audit || refs.length === 0) return act()
+  const before = await occurrencesOf(session, refs)
+  const answer = await act()
+  const after = await occurrencesOf(session, refs)
+  const entries = [...before].map(([ref, one]) => occurrenceAudit(audit, one, after.get(ref) ?? null))
+  await appendAudit(session, context, entries)
+  return answer
+}
+
+type OccurrenceRow = [
+  ref: number | string,
+  id: string,
+  tenant: string,
+  job: string,
+  state: string,
+  dueAt: number | string,
+  asked: boolean,
+]
+
+const describe = `SELECT o.ref, o.id, s.tenant, s.job, ${stateOfStanding}, coalesce(r.due_at, w.due_at, 0)::float8,
+    (SELECT true FROM punctual.cancel_request q WHERE q.ref = o.ref) IS NOT NULL
+  FROM unnest($1::bigint[]) k (ref) CROSS JOIN ${each('occurrence e', 'e.ref = k.ref')} o
+  CROSS JOIN ${each('series e', 'e.ref = o.series')} s ${standing} ORDER BY k.ref`
+
+/** A cancel of running work is a request: it shows as `canceling`. */
+export async function occurrencesOf(session: Session, refs: readonly number[]): Promise<Map<number, AuditedOccurrence>> {
+  const rows = await session.all<OccurrenceRow>(describe, [column(refs)])
+  return new Map(
+    rows.map(([ref, id, tenant, job, state, dueAt, asked]) => {
+      const shown = state === 'running' && asked ? 'canceling' : state
+      return [Number(ref), { id, tenant, job, state: shown, dueAt: Number(dueAt) }]
+    }),
+  )
+}
+
+const sealColumns = 'segment, first, last, count, rows, content, previous, hash, sealed_at, newest_at, dropped_at'
+const sealFields = sealColumns.split(', ') as readonly (keyof AuditSealRow)[]
+
+/**
+ * Seals what was appended since, and drops whole segments whose rows are all older than `before`. Rows of transactions that commit
+ * later, with smaller numbers, go into the next segment: each seal names its rows. One node at a time seals.
+ */
+export async function sealAudit(context: Context, before: number | null): Promise<void> {
+  await context.db.transaction(async (session) => {
+    const [[isOurs]] = (await session.all<[boolean]>("SELECT pg_try_advisory_xact_lock(hashtext('punctual.audit'))")) as [
+      [boolean],
+    ]
+    if (!isOurs) return
+    const open = await session.all<[number]>(
+      `DELETE FROM punctual.audit_open WHERE seq = ANY(ARRAY(SELECT seq FROM punctual.audit_open ORDER BY seq LIMIT ${mostPerSegment}))
+        RETURNING seq`,
+    )
+    const [[now]] = (await session.all<[number]>(`SELECT ${storeNow}`, [context.now()])) as [[number]]
+    if (open.length > 0)
+      await seal(
+        session,
+        open.map(([seq]) => seq),
+        now,
+      )
+    if (before !== null) await drop(session, before, now)
+  })
+}
+
+async function seal(session: Session, seqs: readonly number[], now: number): Promise<void> {
+  const rows = (
+    await session.all(`SELECT ${columns} FROM punctual.audit WHERE seq = ANY($1::bigint[]) ORDER BY seq`, [column(seqs)])
+  ).map(auditRecord)
+  if (rows.length === 0) return
+  const [newest] = await session.all<[number, string]>(
+    'SELECT segment, hash FROM punctual.audit_seal ORDER BY segment DESC LIMIT 1',
+  )
+  const made = sealOf(rows, newest ? { segment: newest[0], hash: newest[1] } : null, now)
+  const { segment, first, last, count, content, previous, hash, sealedAt, newestAt } = made
+  await session.all(`INSERT INTO punctual.audit_seal (${sealColumns}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, NULL)`, [
+    segment,
+    first,
+    last,
+    count,
+    JSON.stringify(made.rows),
+    content,
+    previous,
+    hash,
+    sealedAt,
+    newestAt,
+  ])
+}
+
+async function drop(session: Session, before: number, now: number): Promise<void> {
+  const old = await session.all<[number, string]>(
+    'SELECT segment, rows FROM punctual.audit_seal WHERE dropped_at IS NULL AND newest_at < $1 ORDER BY segment LIMIT 10',
+    [before],
+  )
+  for (const [segment, text] of old) {
+    const seqs = (JSON.parse(text) as AuditSeal['rows']).map(([seq]) => seq)
+    await session.all("UPDATE punctual.audit_seal SET dropped_at = $2, rows = '[]' WHERE segment = $1", [segment, now])
+    await session.all('DELETE FROM punctual.audit WHERE seq = ANY($1::bigint[])', [column(seqs)])
+  }
+}
+
+export async function listAudit(context: Context, query: AuditQuery): Promise<readonly unknown[]> {
+  if (query.of === 'seals') {
+    const rows = await context.db.all(
+      `SELECT ${sealColumns} FROM punctual.audit_seal WHERE segment > $1 ORDER BY segment LIMIT $2::int`,
+      [query.beyond, query.limit],
+    )
+    return rows.map((row) =>
+      auditSeal(Object.fromEntries(sealFields.map((field, at) => [field, row[at]])) as unknown as AuditSealRow),
+    )
+  }
+  const { where, values, order } = askedAudit(query, (n) => `$${n + 2}`)
+  const rows = await context.db.all(
+    `SELECT ${columns}, (SELECT true FROM punctual.audit_open o WHERE o.seq = a.seq) IS NULL
+      FROM punctual.audit a ${where} ${order} LIMIT $1::int`,
+    [query.limit, ...values],
+  )
+  return rows.map((row) => ({ ...auditRecord(row), isSealed: row.at(-1) as boolean }))
+}
+
+function auditRecord(row: readonly unknown[]): AuditRecord {
+  const [seq, at, ...rest] = row
+  const entry = Object.fromEntries(fields.map((field, n) => [field, rest[n]])) as unknown as AuditEntry
+  return { seq: seq as number, at: at as number, ...entry }
+}

@@ -1,0 +1,186 @@
+import type { Page } from '../query.ts'
+import { gateAudit } from '../rules/audit.ts'
+import {
+  decodeGateCursor,
+  encodeGateCursor,
+  type GateDecision,
+  gateRecord,
+  gateRule,
+  type KnownGate,
+  performed,
+} from '../rules/gate.ts'
+import { type GateRow, gateOfRow } from '../rules/sql/gate-row.ts'
+import type { GateAnswer, GateKey, GateList, GateRecord, GateRequest, GateReserve, GateWrite, MemberWrite } from '../store.ts'
+import { appendAudit } from './audit.ts'
+import { runWithin, statementMs } from './checkpoint.ts'
+import { lockClaims, ownedOf } from './claim/fence.ts'
+import { endOf, lacks } from './connection/by-key.ts'
+import type { Session } from './connection/session.ts'
+import { type Context, storeNow } from './context.ts'
+
+export async function gate(context: Context, request: GateRequest): Promise<GateAnswer | Page<GateRecord>> {
+  if (request.act === 'list') return listGates(context, request)
+  if (request.act === 'reserve' && request.within) return perform(context, request, request.within)
+  return context.db.transaction(async (session) => {
+    if (request.act === 'reserve' && !(await isOwned(session, request.member))) return lost
+    const { answer } = await act(session, context, request)
+    if (request.act === 'resolve') await appendAudit(session, context, [gateAudit(request.audit, request.to !== null, answer)])
+    return answer
+  })
+}
+
+const lost: GateAnswer = { outcome: 'lost', gate: null }
+
+/**
+ * The effect and its key in one commit. The key is inserted before the effect runs, so a second call of the same key waits for the
+ * commit of the first; the claim is locked only after it, as in a checkpoint.
+ */
+async function perform(context: Context, request: GateReserve, within: NonNullable<GateReserve['within']>): Promise<GateAnswer> {
+  return context.db.work(
+    async (means) => {
+      const { session } = means
+      if (request.member && (await ownedOf(session, [request.member])).size === 0) return lost
+      const { answer, now } = await act(session, context, request)
+      const { outcome, gate: record } = answer
+      if (!record || (outcome !== 'reserved' && outcome !== 'taken')) return answer
+      const done = performed(record, request, await runWithin(means, within), now)
+      if (!(await isOwned(session, request.member))) return lost
+      await write(session, request, done, false)
+      return done.answer
+    },
+    { isHandlers: true, statementMs, isKept: ({ outcome }) => outcome !== 'lost' },
+  )
+}
+
+async function isOwned(session: Session, member: MemberWrite | null): Promise<boolean> {
+  if (!member) return true
+  await lockClaims(session, [member])
+  return (await ownedOf(session, [member])).size > 0
+}
+
+const names = `tenant, scope, key, state, fingerprint, occurrence, tries, hits, reserved_at, ended_at, expires_at, result, reason, holder,
+  held_until`
+const fields = names.split(/,\s*/) as readonly (keyof GateRow)[]
+
+/** Whether the turn that reserved a key goes on. */
+const isTurnOpen = `(g.claim IS NULL OR ((SELECT true FROM punctual.claim c WHERE c.id = g.claim
+    AND c.turns[array_position(c.refs, g.ref)] = g.turn) IS NOT NULL AND ${lacks('turn', endOf('g'))}))`
+
+/** A row of the table, whether its turn goes on, and the store's time. */
+type SelectedRow = readonly [...unknown[], isTurnOpen: boolean, now: number]
+
+const select = `SELECT ${names}, ${isTurnOpen}, ${storeNow} FROM punctual.gate g WHERE tenant = $2 AND scope = $3 AND key = $4 FOR UPDATE OF g`
+const timeOnly = `SELECT ${storeNow}`
+
+/** Applies the rule and writes its decision. A key that another call has reserved meanwhile is looked at again. */
+async function act(
+  session: Session,
+  context: Context,
+  request: GateWrite,
+): Promise<{ readonly answer: GateAnswer; readonly now: number }> {
+  for (;;) {
+    const { decision, now, isNew } = await decide(session, context, request)
+    if (await write(session, request, decision, isNew)) return { answer: decision.answer, now }
+  }
+}
+
+/** Reads the row under its lock and applies the rule. */
+async function decide(
+  session: Session,
+  context: Context,
+  request: GateWrite,
+): Promise<{ readonly decision: GateDecision; readonly now: number; readonly isNew: boolean }> {
+  const { tenant, scope, key } = request
+  const [row] = await session.all<SelectedRow>(select, [context.now(), tenant, scope, key])
+  if (row) {
+    const now = Number(row.at(-1))
+    return { decision: gateRule(knownGate(row), request, now), now, isNew: false }
+  }
+  const [time] = await session.all<[number]>(timeOnly, [context.now()])
+  const now = Number(time?.[0])
+  return { decision: gateRule(null, request, now), now, isNew: true }
+}
+
+function knownGate(row: SelectedRow): KnownGate {
+  const named = Object.fromEntries(fields.map((field, at) => [field, row[at]])) as unknown as GateRow
+  return { ...gateOfRow(named), isTurnOpen: row.at(-2) as boolean }
+}
+
+const insert = `INSERT INTO punctual.gate (${names}, claim, ref, turn)
+  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18) ON CONFLICT DO NOTHING RETURNING 1`
+const update = `UPDATE punctual.gate SET (state, fingerprint, occurrence, tries, hits, reserved_at, ended_at, expires_at, result, reason, holder,
+  held_until) = ($4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15) WHERE tenant = $1 AND scope = $2 AND key = $3 RETURNING 1`
+const updateTurn = update.replace('held_until) =', 'held_until, claim, ref, turn) =').replace('$15)', '$15, $16, $17, $18)')
+
+/** False when a key that was not there has been reserved by another call meanwhile. */
+async function write(
+  session: Session,
+  request: GateWrite,
+  { answer, write: change }: GateDecision,
+  isNew: boolean,
+): Promise<boolean> {
+  const { tenant, scope, key } = request
+  if (change === null) return true
+  if (change === 'delete') {
+    await session.all('DELETE FROM punctual.gate WHERE tenant = $1 AND scope = $2 AND key = $3', [tenant, scope, key])
+    return true
+  }
+  const { record, holder, heldUntil } = change
+  const { state, fingerprint, occurrence, tries, hits, reservedAt, endedAt, expiresAt, result, reason } = record
+  const own = [tenant, scope, key, state, fingerprint, occurrence, tries, hits]
+  const values = [...own, reservedAt, endedAt, expiresAt, result, reason, holder, heldUntil]
+  const { outcome } = answer
+  const isReserved = request.act === 'reserve' && (outcome === 'reserved' || outcome === 'taken')
+  const member = request.act === 'reserve' ? request.member : null
+  const withTurn = [...values, member?.claim.id ?? null, member?.member.ref ?? null, member?.member.turn ?? null]
+  // A row that was there is locked; one that was not may be there by now, and must not be overwritten.
+  if (isNew) return (await session.all(insert, withTurn)).length > 0
+  await (isReserved ? session.all(updateTurn, withTurn) : session.all(update, values))
+  return true
+}
+
+/** Pages by key. Few keys are not done, and only they need a look at their turn. */
+async function listGates(context: Context, { tenant, scope, key, state, limit, cursor }: GateList): Promise<Page<GateRecord>> {
+  const items: GateRecord[] = []
+  let after: GateKey | null = cursor === undefined ? null : decodeGateCursor(cursor)
+  for (;;) {
+    const given: readonly (readonly [condition: (at: number) => string, ...values: string[]])[] = [
+      ...(tenant === undefined ? [] : [[(at: number) => `tenant = $${at}`, tenant] as const]),
+      ...(scope === undefined ? [] : [[(at: number) => `scope = $${at}`, scope] as const]),
+      ...(key === undefined ? [] : [[(at: number) => `key = $${at}`, key] as const]),
+      ...(after === null
+        ? []
+        : [
+            [
+              (at: number) => `(tenant, scope, key) > ($${at}, $${at + 1}, $${at + 2})`,
+              after.tenant,
+              after.scope,
+              after.key,
+            ] as const,
+          ]),
+    ]
+    const values: (string | number | null)[] = [context.now()]
+    const conditions = given.map(([condition, ...own]) => {
+      const text = condition(values.length + 1)
+      values.push(...own)
+      return text
+    })
+    if (state !== undefined) conditions.push(state === 'done' ? "state = 'done'" : "state <> 'done'")
+    const where = conditions.length === 0 ? '' : `WHERE ${conditions.join(' AND ')}`
+    values.push(limit + 1)
+    const rows = await context.db.all<SelectedRow>(
+      `SELECT ${names}, ${isTurnOpen}, ${storeNow} FROM punctual.gate g ${where} ORDER BY tenant, scope, key LIMIT $${values.length}::int`,
+      values,
+    )
+    for (const row of rows) {
+      const record = gateRecord(knownGate(row), Number(row.at(-1)))
+      if (state !== undefined && record.state !== state) continue
+      const last = items.at(-1)
+      if (items.length === limit && last) return { items, cursor: encodeGateCursor(last) }
+      items.push(record)
+    }
+    const last = rows.at(-1)
+    if (rows.length <= limit || !last) return { items, cursor: null }
+    after = knownGate(last).record
+  }
+}

@@ -1,0 +1,57 @@
+import { deleteJobAudit } from '../rules/audit.ts'
+import { type JobRow, jobRecord } from '../rules/sql/job-row.ts'
+import type { Hint, PruneAnswer, PruneRequest } from '../store.ts'
+import { appendAudit } from './audit.ts'
+import { column } from './connection/arrays.ts'
+import type { Context } from './context.ts'
+import { counts, foldCounts } from './counts.ts'
+import { selectJob } from './jobs.ts'
+import { removeRanges } from './prune/job-records.ts'
+import { removeEnded } from './prune.ts'
+import { endDead } from './prune-only.ts'
+
+/** Deletes the work of a job, and at last the job. */
+export async function pruneJob(
+  context: Context,
+  { tenant, job }: NonNullable<PruneRequest['job']>,
+  { keyRetentionMs, limit, audit }: PruneRequest,
+): Promise<{ readonly answer: PruneAnswer; readonly hints: readonly Hint[] }> {
+  // Deltas that are folded after the deletion would bring the last run back.
+  await foldCounts(context)
+  const answer = await context.db.transaction(async (session): Promise<PruneAnswer> => {
+    const [row] = await session.rows<JobRow & { readonly series: number }>(
+      `${selectJob} WHERE s.tenant = $1 AND s.job = $2 FOR UPDATE OF j, s`,
+      [tenant, job],
+    )
+    if (!row) return { pruned: 0, more: false, outcome: 'unknown' }
+    const [[series]] = (await session.all<[number]>('SELECT ref FROM punctual.series WHERE tenant = $1 AND job = $2', [
+      tenant,
+      job,
+    ])) as [[number]]
+    const { pending, waiting, running, retrying } = (await counts({ db: session }, { tenant, job })).states
+    if (pending + waiting + running + retrying > 0) return { pruned: 0, more: false, outcome: 'live' }
+    await appendAudit(session, context, [deleteJobAudit(audit, jobRecord(row))])
+    const found = await session.all<[number]>(
+      'SELECT ref FROM punctual.occurrence WHERE series = $1 ORDER BY ref LIMIT $2::int + 1',
+      [series, limit],
+    )
+    const refs = found.slice(0, limit).map(([ref]) => Number(ref))
+    const dead = await session.all<[number]>(
+      'SELECT ref FROM punctual.dead WHERE series = $1 AND ref = ANY($2::bigint[]) ORDER BY ref',
+      [series, column(refs)],
+    )
+    for (const [ref] of dead) await endDead(context, session, Number(ref))
+    const pruned = await removeEnded(session, context, refs, keyRetentionMs)
+    if (found.length > limit) return { pruned, more: true }
+    await removeRanges(session, 'series = $1', [series])
+    await session.all('DELETE FROM punctual.pause WHERE tenant = $1 AND job = $2', [tenant, job])
+    await session.all('DELETE FROM punctual.job_version WHERE series = $1', [series])
+    await session.all('DELETE FROM punctual.job WHERE series = $1', [series])
+    await session.all(
+      'UPDATE punctual.series SET last_run_at = NULL, failures_in_row = 0, last_version = $2::int WHERE ref = $1',
+      [series, row.version],
+    )
+    return { pruned, more: false, outcome: 'deleted' }
+  })
+  return { answer, hints: answer.outcome === 'deleted' ? [{ kind: 'job' }] : [] }
+}

@@ -1,0 +1,68 @@
+import { tokenAudit } from '../rules/audit.ts'
+import type { TokenRecord, TokenRequest } from '../store.ts'
+import { appendAudit } from './audit.ts'
+import type { Session } from './connection/session.ts'
+import { type Context, storeNow } from './context.ts'
+
+type Row = [
+  id: string,
+  name: string,
+  role: string,
+  tenants: string | null,
+  hash: string,
+  parent: string | null,
+  createdAt: number,
+  createdBy: string | null,
+  expiresAt: number | null,
+]
+
+const columns = 'id, name, role, tenants, hash, parent, created_at, created_by, expires_at'
+
+export async function tokens(context: Context, request: TokenRequest): Promise<readonly TokenRecord[]> {
+  if ('find' in request) return readTokens(context, request.find)
+  const { audit } = request
+  return context.db.transaction(async (session) => {
+    if ('drop' in request) {
+      const dropped = await deleteToken(session, request.drop)
+      const entries = dropped.map((token) => tokenAudit(audit, token, false))
+      await appendAudit(session, context, entries)
+      return dropped
+    }
+    const isNew = await putToken(session, request.put)
+    if (isNew) await appendAudit(session, context, [tokenAudit(audit, request.put, true)])
+    return [request.put]
+  })
+}
+
+/** Whether it is new. */
+async function putToken(session: Session, token: TokenRecord): Promise<boolean> {
+  const { id, name, role, tenants, hash, parent, createdAt, createdBy, expiresAt } = token
+  const rows = await session.all(
+    `INSERT INTO punctual.token (${columns}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT DO NOTHING RETURNING id`,
+    [id, name, role, tenants && JSON.stringify(tenants), hash, parent, createdAt, createdBy, expiresAt],
+  )
+  return rows.length > 0
+}
+
+async function readTokens(context: Context, { id }: { id?: string }): Promise<readonly TokenRecord[]> {
+  const rows = await context.db.all<Row>(
+    `SELECT ${columns} FROM punctual.token WHERE (CASE WHEN $2::text IS NULL THEN parent IS NULL ELSE id = $2 END)
+      AND (expires_at IS NULL OR expires_at > ${storeNow}) ORDER BY created_at, id`,
+    [context.now(), id ?? null],
+  )
+  return rows.map(tokenRecord)
+}
+
+function tokenRecord([id, name, role, tenants, hash, parent, createdAt, createdBy, expiresAt]: Row): TokenRecord {
+  const own = tenants === null ? null : (JSON.parse(tenants) as string[])
+  return { id, name, role, tenants: own, hash, parent, createdAt, createdBy, expiresAt }
+}
+
+async function deleteToken(session: Session, id: string): Promise<readonly TokenRecord[]> {
+  const rows = await session.all<Row>(`DELETE FROM punctual.token WHERE id = $1 OR parent = $1 RETURNING ${columns}`, [id])
+  return rows.map(tokenRecord).filter((token) => token.id === id)
+}
+
+export async function dropExpiredTokens(context: Context): Promise<void> {
+  await context.db.all(`DELETE FROM punctual.token WHERE expires_at <= ${storeNow}`, [context.now()])
+}

@@ -1,0 +1,67 @@
+import { type AuditEntry, type AuditRecord, type AuditSeal, sealOf } from '../../model/audit.ts'
+import { mostPerSegment } from '../rules/audit.ts'
+import { type AuditSealRow, askedAudit, auditSeal } from '../rules/sql/audit-row.ts'
+import type { AuditQuery } from '../store.ts'
+import type { Transaction } from './connection/transaction.ts'
+
+const columns = 'seq, at, act, target, actor, action, tenant, job, before, after, reason, event, refs, data'
+const sealColumns = 'segment, first, last, count, rows, content, previous, hash, sealed_at, newest_at, dropped_at'
+
+/** Appends what is not there yet: an act that is repeated is written once. */
+export function appendAudit(tx: Transaction, ...entries: readonly (AuditEntry | null)[]): void {
+  for (const entry of entries) {
+    if (!entry) continue
+    const { act, target, actor, action, tenant, job, before, after, reason, event, refs, data } = entry
+    // biome-ignore format: in the order of the columns
+    const values = [tx.now, act, target, actor, action, tenant, job, before, after, reason, event, refs, data]
+    const row = tx.one<{ seq: number }>(
+      `INSERT INTO punctual_audit (${columns.slice('seq, '.length)}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+        ON CONFLICT DO NOTHING RETURNING seq`,
+      ...values,
+    )
+    if (row) tx.run('INSERT INTO punctual_audit_open (seq) VALUES (?)', row.seq)
+  }
+}
+
+/** Seals what was appended since, and drops whole segments whose rows are all older than `before`. */
+export function sealAudit(tx: Transaction, before: number | null): void {
+  const rows = tx.all<AuditRecord>(
+    `SELECT ${columns} FROM punctual_audit WHERE seq IN (SELECT seq FROM punctual_audit_open ORDER BY seq LIMIT ${mostPerSegment}) ORDER BY seq`,
+  )
+  const last = rows.at(-1)
+  if (last) {
+    const newest = tx.one<Pick<AuditSeal, 'segment' | 'hash'>>(
+      'SELECT segment, hash FROM punctual_audit_seal ORDER BY segment DESC LIMIT 1',
+    )
+    insertSeal(tx, sealOf(rows, newest ?? null, tx.now))
+    tx.run('DELETE FROM punctual_audit_open WHERE seq <= ?', last.seq)
+  }
+  if (before === null) return
+  const select =
+    'SELECT segment, first, last FROM punctual_audit_seal WHERE dropped_at IS NULL AND newest_at < ? ORDER BY segment LIMIT 10'
+  for (const { segment, first, last: end } of tx.all<AuditSealRow>(select, before)) {
+    tx.run("UPDATE punctual_audit_seal SET dropped_at = ?, rows = '[]' WHERE segment = ?", tx.now, segment)
+    tx.run('DELETE FROM punctual_audit WHERE seq BETWEEN ? AND ?', first, end)
+  }
+}
+
+function insertSeal(tx: Transaction, seal: AuditSeal): void {
+  const { segment, first, last, count, rows, content, previous, hash, sealedAt, newestAt, droppedAt } = seal
+  tx.run(
+    `INSERT INTO punctual_audit_seal (${sealColumns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    ...[segment, first, last, count, JSON.stringify(rows), content, previous, hash, sealedAt, newestAt, droppedAt],
+  )
+}
+
+export function listAudit(tx: Transaction, query: AuditQuery): readonly unknown[] {
+  if (query.of === 'seals') {
+    const select = `SELECT ${sealColumns} FROM punctual_audit_seal WHERE segment > ? ORDER BY segment LIMIT ? + 0`
+    return tx.all<AuditSealRow>(select, query.beyond, query.limit).map(auditSeal)
+  }
+  const { where, values, order } = askedAudit(query, () => '?')
+  const select = `SELECT ${columns}, NOT EXISTS (SELECT 1 FROM punctual_audit_open o WHERE o.seq = a.seq) AS sealed
+    FROM punctual_audit a ${where} ${order} LIMIT ? + 0`
+  return tx
+    .all<AuditRecord & { sealed: number }>(select, ...values, query.limit)
+    .map(({ sealed, ...row }) => ({ ...row, isSealed: sealed === 1 }))
+}

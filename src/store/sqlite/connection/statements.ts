@@ -1,0 +1,64 @@
+import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite'
+import type { JobSpec } from '../../../model/job.ts'
+import type { Span } from '../schema/blocks.ts'
+import { Names } from '../schema/names.ts'
+import { Known } from './known.ts'
+
+/** Every text has the names of tables with this beginning; statements have the one of the options. */
+export const defaultPrefix = 'punctual_'
+
+/** The prepared statements on a database, and what was learned from its rows. */
+export class Statements {
+  readonly db: DatabaseSync
+  readonly prefix: string
+  readonly names = new Names(this)
+  known = new Known()
+  /** By block, what this connection has noted of it. */
+  readonly blocks = new Map<number, Span>()
+  /** Specs by series and version: versions never change. */
+  readonly specs = new Map<string, JobSpec>()
+  readonly #statements = new Map<string, StatementSync>()
+
+  constructor(db: DatabaseSync, prefix: string) {
+    this.db = db
+    this.prefix = prefix
+  }
+
+  /**
+   * The prepared statement of this text. A bare parameter after LIMIT, or anywhere else where the planner looks at its value, would
+   * have SQLite compile the statement anew at each run: hence `LIMIT ? + 0`.
+   */
+  statement(sql: string): StatementSync {
+    let statement = this.#statements.get(sql)
+    if (!statement) {
+      statement = this.db.prepare(this.#named(sql))
+      // The caller's connection may have other defaults.
+      statement.setReadBigInts(false)
+      statement.setReturnArrays?.(false)
+      this.#statements.set(sql, statement)
+    }
+    return statement
+  }
+
+  all<Row extends object>(sql: string, ...values: SQLInputValue[]): Row[] {
+    return this.statement(sql).all(...values) as unknown as Row[]
+  }
+
+  one<Row extends object>(sql: string, ...values: SQLInputValue[]): Row | undefined {
+    return this.statement(sql).get(...values) as unknown as Row | undefined
+  }
+
+  /** How many rows the statement changed. */
+  run(sql: string, ...values: SQLInputValue[]): number {
+    return this.statement(sql).run(...values).changes as number
+  }
+
+  /** Runs statements that are used once. */
+  exec(sql: string): void {
+    this.db.exec(this.#named(sql))
+  }
+
+  #named(sql: string): string {
+    return this.prefix === defaultPrefix ? sql : sql.replaceAll(defaultPrefix, this.prefix)
+  }
+}
