@@ -23,7 +23,7 @@ interface Channel {
 }
 
 /**
- * Listens to everything a scheduler tells.
+ * Listens to all events of a scheduler.
  * @example const { report } = await probe(punctual).next('occurrence.completed', ({ job }) => job === 'invoice')
  */
 export function probe(punctual: Pick<Punctual, 'on'>): Probe {

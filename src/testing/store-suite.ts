@@ -1,22 +1,29 @@
 import type { Ability } from '../store/abilities.ts'
 import type { Store, StoreEnv } from '../store/store.ts'
+import { auditCases } from './store-suite/audit.ts'
 import { beatCases } from './store-suite/beat.ts'
 import { cancelCases } from './store-suite/cancel.ts'
 import { checkpointCases } from './store-suite/checkpoint.ts'
 import { claimCases } from './store-suite/claim.ts'
 import { clusterLimitCases } from './store-suite/cluster-limit.ts'
 import { createCases } from './store-suite/create.ts'
+import { deadCauseCases } from './store-suite/dead-causes.ts'
 import { expiryCases } from './store-suite/expiry.ts'
 import { fenceCases } from './store-suite/fence.ts'
+import { figureCases } from './store-suite/figures.ts'
+import { gateCases, gateTransactionCases } from './store-suite/gate.ts'
 import { grantCases } from './store-suite/grants.ts'
 import { hintCases } from './store-suite/hints.ts'
 import { hookCases } from './store-suite/hooks.ts'
+import { jobRemovalCases } from './store-suite/job-removal.ts'
 import { jobCases } from './store-suite/jobs.ts'
 import { lifeCases } from './store-suite/life.ts'
 import { limitCases } from './store-suite/limits.ts'
 import { lineCases } from './store-suite/line.ts'
+import { messageCases } from './store-suite/messages.ts'
 import { modelCases } from './store-suite/model.ts'
 import { moveCases } from './store-suite/move.ts'
+import { paceCases } from './store-suite/pace.ts'
 import { passedCases } from './store-suite/passed.ts'
 import { pauseCases } from './store-suite/pause.ts'
 import { pickCases } from './store-suite/pick.ts'
@@ -36,7 +43,7 @@ export interface StoreSuiteOptions {
   /** The store's name, which begins every title. */
   readonly name: string
   /**
-   * Makes a store and opens it with `env`. Each case has a `place` of its own that starts out empty; a second call
+   * Makes a store and opens it with `env`. Each case has its own `place` that starts out empty; a second call
    * with the same place gives another handle of the same data, where the store has the ability `durable` or `many-processes`.
    */
   readonly open: (env: StoreEnv, place: string) => Promise<Store>
@@ -61,6 +68,7 @@ const drafts: readonly Draft[] = [
   passedCases,
   pauseCases,
   createCases,
+  paceCases,
   claimCases,
   pickCases,
   clusterLimitCases,
@@ -72,12 +80,19 @@ const drafts: readonly Draft[] = [
   fenceCases,
   cancelCases,
   moveCases,
+  gateCases,
+  auditCases,
+  gateTransactionCases,
   beatCases,
   rescueCases,
   pruneCases,
+  jobRemovalCases,
   readCases,
+  figureCases,
+  deadCauseCases,
   hintCases,
   hookCases,
+  messageCases,
   repeatCases,
   lineCases,
   modelCases,

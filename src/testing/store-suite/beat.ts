@@ -12,7 +12,15 @@ export const beatCases = topic('beat', {
       tz: '2026a',
       ttlMs: 9000,
     })
-    assert.deepEqual(joined, { now: scene.now, aliveSince: scene.now, known: true, lost: [], cancels: [] })
+    assert.deepEqual(joined, {
+      now: scene.now,
+      aliveSince: scene.now,
+      known: true,
+      lost: [],
+      cancels: [],
+      isDraining: false,
+      over: [],
+    })
     const startedAt = scene.now
     await scene.clock.advance(5000)
     const node = scene.node({ name: 'web-1', pid: 42, concurrency: 3, kinds: ['mail'], tz: '2026a', ttlMs: 9000 })
@@ -48,6 +56,55 @@ export const beatCases = topic('beat', {
     assert.deepEqual(await unserved(), ['fax'])
     await scene.join('node-2', { kinds: ['fax'] })
     assert.deepEqual(await unserved(), [])
+    const audit = { act: 'a-1', actor: 'ada', action: 'drain', reason: null } as const
+    await scene.store.nodes({ drain: { node: 'node-2', audit } })
+    assert.deepEqual(await unserved(), ['fax'], 'a node that drains takes no work')
+  },
+  'a node that is marked to drain learns of it at its beats, and stays marked until it leaves': async (scene) => {
+    await scene.join('node-1', { name: 'web' })
+    await scene.join('node-2', { name: 'web' })
+    await scene.join('node-3', { name: 'db' })
+    const audit = { act: 'a-1', actor: 'ada', action: 'drain', reason: 'it moves' } as const
+    const marks = async () => (await scene.store.nodes()).nodes.map(({ isDraining }) => isDraining)
+    const { nodes } = await scene.store.nodes({ drain: { node: 'web', audit } })
+    assert.deepEqual(
+      [nodes.map(({ isDraining }) => isDraining), await marks()],
+      [
+        [true, true, false],
+        [true, true, false],
+      ],
+    )
+    await scene.store.nodes({ drain: { node: 'web', audit } })
+    await scene.store.nodes({ drain: { node: 'nobody', audit: { ...audit, act: 'a-2' } } })
+    const rows = await scene.store.listAudit({ of: 'rows', order: 'oldest', limit: 10 })
+    assert.deepEqual(
+      rows.map(({ target, actor, action, after }) => [target, actor, action, JSON.parse(after ?? 'null')]),
+      [['web', 'ada', 'drain', { draining: ['node-1', 'node-2'] }]],
+    )
+    for (const phase of ['stay', 'pulse', 'join', 'stay'] as const)
+      assert.equal((await scene.beat({ boot: 'node-1', node: { name: 'web' }, phase })).isDraining, true)
+    assert.equal((await scene.beat({ boot: 'node-3', node: { name: 'db' } })).isDraining, false)
+    await scene.store.nodes({ drain: { node: 'node-3' } })
+    assert.equal((await scene.beat({ boot: 'node-3', node: { name: 'db' } })).isDraining, true)
+    await scene.beat({ boot: 'node-1', phase: 'leave' })
+    assert.equal((await scene.join('node-1', { name: 'web' })).isDraining, false)
+  },
+  'a node that drains says so itself under its next boot id': async (scene) => {
+    assert.equal((await scene.join('node-1', { isDraining: true })).isDraining, true)
+    assert.equal((await scene.beat()).isDraining, true)
+    assert.deepEqual(
+      (await scene.store.nodes()).nodes.map(({ isDraining }) => isDraining),
+      [true],
+    )
+  },
+  'each beat replaces what the parts of a node report': async (scene) => {
+    await scene.join('node-1', { parts: { timers: { isOk: false } } })
+    const parts = async () => (await scene.store.nodes()).nodes.map((node) => node.parts)
+    assert.deepEqual(await parts(), [{ timers: { isOk: false } }])
+    await scene.beat({ boot: 'node-1', node: { parts: { timers: { isOk: true } } } })
+    assert.deepEqual(await parts(), [{ timers: { isOk: true } }])
+    await scene.beat({ boot: 'node-1', phase: 'pulse' })
+    assert.deepEqual(await parts(), [{ timers: { isOk: true } }])
   },
   'every beat counts up by one': async (scene) => {
     await scene.join()

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { minute } from './scene.ts'
+import { memberRef, minute } from './scene.ts'
 import { topic } from './topic.ts'
 
 export const cancelCases = topic('cancel', {
@@ -63,6 +63,22 @@ export const cancelCases = topic('cancel', {
     assert.deepEqual(outcomes, { [running.id]: 'canceling', [parked.id]: 'canceled', [pending]: 'canceled' })
     assert.equal(await scene.state(other), 'pending')
   },
+  'children are canceled with their parent, at every depth, ended ones in between included': async (scene) => {
+    const root = await scene.running()
+    const child = await scene.running({ parent: root.id })
+    const done = await scene.completed({ parent: root.id })
+    const grandchild = await scene.create({ parent: done, due: { in: minute } })
+    const other = await scene.create({ due: { in: minute } })
+    const of = async (children: boolean) => {
+      const answers = await scene.store.cancel({ which: { id: root.id }, reason: 'no more', children })
+      return Object.fromEntries(answers.map(({ id, outcome }) => [id, outcome]))
+    }
+    assert.deepEqual(await of(false), { [root.id]: 'canceling' })
+    assert.deepEqual(await of(true), { [root.id]: 'canceling', [child.id]: 'canceling', [grandchild]: 'canceled' })
+    assert.deepEqual(await of(true), { [root.id]: 'canceling', [child.id]: 'canceling' })
+    assert.equal(await scene.state(other), 'pending')
+    assert.equal((await scene.get(grandchild)).turns.at(-1)?.reason, 'no more')
+  },
   'a retry that waits is canceled in its next turn': async (scene) => {
     const holding = await scene.running()
     await scene.settle(holding, 'parked', { delayMs: minute })
@@ -102,6 +118,33 @@ export const cancelCases = topic('cancel', {
     for (const _ of [1, 2]) assert.equal((await scene.beat({ claims: [holding.claim.id] })).cancels.length, 1)
     await scene.settle(holding, 'canceled')
     assert.deepEqual((await scene.beat()).cancels, [])
+  },
+  'TM-1 a turn whose cancel was requested creates no children any more, and others do': async (scene) => {
+    const parent = await scene.running()
+    const other = await scene.running()
+    const of = (holding: typeof parent, over = {}) => scene.row({ parent: holding.id, maker: memberRef(holding), ...over })
+    assert.equal((await scene.createOne(of(parent, { key: 'before' }))).outcome, 'created')
+    await scene.store.cancel({ which: { id: parent.id }, reason: null })
+    const rows = [of(parent), of(other), of(parent, { key: 'k', unique: 'live' }), of(parent, { key: 'before' })]
+    const answers = await scene.createAll(rows)
+    assert.deepEqual(
+      answers.map(({ outcome, state }) => [outcome, state]),
+      [
+        ['refused', null],
+        ['created', 'pending'],
+        ['refused', null],
+        ['refused', null],
+      ],
+    )
+    assert.equal((await scene.store.list({ parent: parent.id, limit: 10 })).items.length, 1)
+  },
+  'TM-1 a turn that is over creates no children any more': async (scene) => {
+    for (const end of ['completed', 'parked'] as const) {
+      const holding = await scene.running()
+      await scene.settle(holding, end, { delayMs: minute })
+      const { outcome } = await scene.createOne({ parent: holding.id, maker: memberRef(holding) })
+      assert.equal(outcome, 'refused')
+    }
   },
   'the first reason stands': async (scene) => {
     const holding = await scene.running()

@@ -47,6 +47,18 @@ const anyStore = topic('checkpoint', {
     await scene.store.checkpoint([{ ...memberRef(holding), attempts: [scene.attempt()] }])
     assert.deepEqual((await scene.get(holding.id)).progress, progress)
   },
+  'a log replaces the one of the same try, and others stay, in the order of turns, tasks and tries': async (scene) => {
+    const holding = await scene.running()
+    const log = (task: string, n: number, text: string) => ({ turn: 1, task, n, text })
+    const item = { ...memberRef(holding), attempts: [] }
+    await scene.store.checkpoint([{ ...item, logs: [log('send', 1, '{"a":1}'), log('fetch', 1, '{"b":1}')] }])
+    const later = { ...item, logs: [log('send', 1, '{"a":2}'), log('send', 2, '{"c":1}')] }
+    assert.deepEqual(await scene.store.checkpoint([later, { ...item, logs: [log('send', 1, '{"a":3}')] }]), ['ok', 'ok'])
+    const stored = [log('fetch', 1, '{"b":1}'), log('send', 1, '{"a":3}'), log('send', 2, '{"c":1}')]
+    assert.deepEqual((await scene.get(holding.id)).logs, stored)
+    await scene.loseNode()
+    assert.deepEqual((await scene.get(holding.id)).logs, stored)
+  },
   'items are answered each on its own, and a lost one does not undo its neighbours': async (scene) => {
     await scene.join()
     await scene.create({ due: scene.now - 2 })

@@ -6,6 +6,62 @@ import { day, hour, idsOf, minute } from './scene.ts'
 import { topic } from './topic.ts'
 
 export const createCases = topic('create', {
+  'a version of a key that is not higher moves nothing, and a higher one does': async (scene) => {
+    const versioned = (keyVersion: number, due: number) =>
+      scene.createOne({ ...once('k'), keyVersion, due, onConflict: 'reschedule' })
+    await versioned(2, scene.now + minute)
+    assert.equal((await versioned(2, scene.now + 10)).outcome, 'existing')
+    assert.equal((await versioned(1, scene.now + 10)).outcome, 'existing')
+    const { outcome, id } = await versioned(3, scene.now + 20)
+    assert.equal(outcome, 'moved')
+    const found = await scene.get(id)
+    assert.deepEqual([found.dueAt, found.record.keyVersion], [scene.now + 20, 3])
+    assert.equal((await versioned(2, scene.now + 10)).outcome, 'existing')
+  },
+  'a request without a version moves, and the version of the key stays': async (scene) => {
+    const { id } = await scene.createOne({ ...once('k'), keyVersion: 5, due: scene.now + minute })
+    assert.equal((await scene.createOne({ ...once('k'), due: scene.now + 20, onConflict: 'reschedule' })).outcome, 'moved')
+    assert.equal((await scene.get(id)).record.keyVersion, 5)
+  },
+  'a version of a key that is not higher does not revive canceled work': async (scene) => {
+    const versioned = (keyVersion: number) =>
+      scene.createOne({ ...once('k'), keyVersion, due: scene.now + minute, onConflict: 'reschedule' })
+    const { id } = await versioned(4)
+    await scene.store.cancel({ which: { id }, reason: null })
+    assert.deepEqual(
+      [await versioned(3), await versioned(4)].map(({ id, outcome, state }) => [id, outcome, state]),
+      [
+        [id, 'existing', 'canceled'],
+        [id, 'existing', 'canceled'],
+      ],
+    )
+    assert.equal((await versioned(5)).outcome, 'created')
+    assert.equal((await versioned(4)).outcome, 'existing')
+  },
+  'a version of a key that is not higher does not revive canceled work that was pruned': async (scene) => {
+    const versioned = (keyVersion?: number) =>
+      scene.createOne({
+        ...once('k'),
+        ...(keyVersion !== undefined && { keyVersion }),
+        due: scene.now + minute,
+        onConflict: 'reschedule',
+      })
+    const { id } = await versioned(4)
+    await scene.store.cancel({ which: { id }, reason: null })
+    assert.equal((await scene.store.prune({ endedBefore: scene.now + 1, keyRetentionMs: day, limit: 10 })).pruned, 1)
+    assert.deepEqual([(await versioned(3)).outcome, (await versioned(4)).outcome], ['tombstoned', 'tombstoned'])
+    assert.equal((await versioned(5)).outcome, 'created')
+    assert.equal((await versioned()).outcome, 'moved')
+    assert.equal((await versioned(5)).outcome, 'existing')
+  },
+  'a key whose canceled work was pruned still has one live occurrence': async (scene) => {
+    const { id } = await scene.createOne({ ...once('k'), due: scene.now + minute })
+    await scene.store.cancel({ which: { id }, reason: null })
+    const again = await scene.createOne({ ...once('k'), due: scene.now + minute })
+    assert.equal((await scene.store.prune({ endedBefore: scene.now + 1, keyRetentionMs: day, limit: 10 })).pruned, 1)
+    const { id: found, outcome } = await scene.createOne({ ...once('k'), due: scene.now + 10, onConflict: 'reschedule' })
+    assert.deepEqual([found, outcome], [again.id, 'moved'])
+  },
   'a new occurrence is pending with all that was given': async (scene) => {
     await scene.putJob({ schedule: null }, { name: 'mail' })
     const row = scene.row({
@@ -31,6 +87,7 @@ export const createCases = topic('create', {
       turns: [],
       attempts: [],
       progress: null,
+      logs: [],
       wait: null,
       blockers: [],
     })
@@ -386,3 +443,8 @@ export const createCases = topic('create', {
     await scene.create({ key: 'k', unique: 'live', job: 'report' })
   },
 })
+
+/** A row under a key that may be used only once. */
+function once(key: string): Partial<NewOccurrence> {
+  return { id: keyedId('default', 'mail', key), key, unique: 'ever' }
+}

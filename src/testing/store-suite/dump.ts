@@ -1,12 +1,13 @@
 import type { VersionRecord } from '../../model/job.ts'
 import type { OccurrenceHistory, OccurrenceSummary } from '../../model/occurrence.ts'
 import type { PauseRecord } from '../../model/pause.ts'
-import type { BacklogGroup, JobCounts, NodeRecord, RangeRecord, Store } from '../../store/store.ts'
+import type { BacklogGroup, DeadCause, GateRecord, JobCounts, NodeRecord, RangeRecord, Store } from '../../store/store.ts'
 
-/** What can be read of a store without asking for each occurrence, in a fixed order, so that two can be compared. */
+/** The readable content of a store, without a read of each occurrence, in a fixed order. So two stores can be compared. */
 export interface Outline {
   readonly list: readonly OccurrenceSummary[]
   readonly counts: JobCounts
+  readonly deadCauses: readonly DeadCause[]
   readonly nodes: readonly NodeRecord[]
   readonly jobs: readonly unknown[]
   readonly versions: readonly (readonly VersionRecord[])[]
@@ -15,6 +16,8 @@ export interface Outline {
   readonly ranges: readonly RangeRecord[]
   readonly backlog: readonly BacklogGroup[]
   readonly nextDue: number | null
+  readonly gates: readonly GateRecord[]
+  readonly audit: readonly unknown[]
 }
 
 /** All that can be read of a store. */
@@ -39,6 +42,7 @@ export async function outline(store: Store): Promise<Outline> {
   return {
     list: await listAll(store),
     counts: await store.counts({}),
+    deadCauses: (await store.counts({ causes: 100 })).causes,
     nodes: nodes.toSorted((a, b) => (a.boot < b.boot ? -1 : 1)),
     jobs: known.map((job) => ({ ...job, toPlan: toPlan.get(job.id) ?? null })),
     versions: await Promise.all(known.map((job) => store.readVersions(job))),
@@ -47,6 +51,8 @@ export async function outline(store: Store): Promise<Outline> {
     ranges: await store.listRanges({ limit: 1000 }),
     backlog: await store.backlog({ kinds }),
     nextDue: (await store.peek({ kinds })).nextDue,
+    audit: (await store.listAudit({ of: 'rows', order: 'oldest', limit: 500 })).map(({ seq: _, ...row }) => row),
+    gates: (await store.gate({ act: 'list', limit: 500 })).items,
   }
 }
 

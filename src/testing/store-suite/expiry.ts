@@ -1,4 +1,4 @@
-// An occurrence that has not started in time is missed, by whoever finds it first.
+// An occurrence that has not started in time is missed. The first verb that finds it ends it.
 import assert from 'node:assert/strict'
 import { hour, minute } from './scene.ts'
 import { topic } from './topic.ts'

@@ -1,4 +1,4 @@
-// Rule 3: the end row is the fence. Under a claim that no longer stands, every write is refused and changes nothing.
+// Rule 3: the end row is the fence. Under a claim that is no longer valid, every write is refused and changes nothing.
 import assert from 'node:assert/strict'
 import type { Limit } from '../../model/limit.ts'
 import { lastingDump } from './dump.ts'
@@ -74,17 +74,18 @@ async function refusesWrites(
   const before = await lastingDump(scene.store)
   const start = { startedAt: scene.now, deadlineAt: scene.now + minute }
   const progress = { task: 'run', done: 1, message: 'late', at: scene.now }
-  assert.deepEqual(await scene.store.checkpoint([{ ...item, progress, start }]), ['lost'])
-  // An end that nobody has said: the same end said twice would be a repeated call.
+  const logs = [{ turn: holding.members[0]?.turn ?? 1, task: 'late', n: 1, text: '{}' }]
+  assert.deepEqual(await scene.store.checkpoint([{ ...item, progress, logs, start }]), ['lost'])
+  // A new end: the same end twice would be a repeated call.
   const end = scene.end('failed', { endedAt: scene.now + 7 })
-  assert.deepEqual(await scene.settleAll([{ ...item, end, delayMs: 0 }], []), ['lost'])
+  assert.deepEqual(await scene.settleAll([{ ...item, logs, end, delayMs: 0 }], []), ['lost'])
   assert.deepEqual(await scene.settleAll([{ ...item, end: { ...end, end: 'parked' }, delayMs: 0 }], [holding.claim]), ['lost'])
   assert.deepEqual(await lastingDump(scene.store), before)
 }
 
 export const fenceCases = topic('fence', {
   ...Object.fromEntries(fenced),
-  'JS-11 a claim cannot be written under with another token': async (scene) => {
+  'JS-11, S38: a claim cannot be written under with another token': async (scene) => {
     const holding = await scene.running()
     const before = await lastingDump(scene.store)
     const item = { ...memberRef(holding), claim: { ...holding.claim, token: 'guessed' }, attempts: [scene.attempt()] }
@@ -93,7 +94,7 @@ export const fenceCases = topic('fence', {
     assert.deepEqual(await lastingDump(scene.store), before)
     assert.equal(await scene.settle(holding, 'completed'), 'ok')
   },
-  'the member of another claim cannot be written under one of your own': async (scene) => {
+  'S38: the member of another claim cannot be written under one of your own': async (scene) => {
     const first = await scene.running()
     await scene.join('node-2')
     await scene.create()

@@ -7,22 +7,22 @@ import { topic } from './topic.ts'
 
 const hooked: Partial<NewOccurrence> = { isHooked: true }
 
-/** The verbs that end hooked work, and leave its hook to any node. */
-const endings: Readonly<Record<string, (scene: Scene) => Promise<string>>> = {
-  'a cancel before it was claimed': async (scene) => {
-    const id = await scene.create(hooked)
+/** The verbs that end work without a report of its node. */
+export const endings: Readonly<Record<string, (scene: Scene, work: Partial<NewOccurrence>) => Promise<string>>> = {
+  'a cancel before it was claimed': async (scene, work) => {
+    const id = await scene.create(work)
     await scene.store.cancel({ which: { id }, reason: null })
     return id
   },
-  'a cancel between two turns': async (scene) => {
-    const holding = await scene.running(hooked)
+  'a cancel between two turns': async (scene, work) => {
+    const holding = await scene.running(work)
     await scene.settle(holding, 'parked', { delayMs: minute })
     await scene.store.cancel({ which: { id: holding.id }, reason: null })
     return holding.id
   },
-  'cancel-previous': async (scene) => {
+  'cancel-previous': async (scene, work) => {
     const limits = [{ kind: 'overlap', key: 'o', limit: 1, policy: 'cancel-previous' }] as const
-    const holding = await scene.running({ ...hooked, limits })
+    const holding = await scene.running({ ...work, limits })
     await scene.settle(holding, 'parked', { delayMs: minute })
     await scene.create({ limits })
     const { answer } = await scene.claim()
@@ -32,30 +32,32 @@ const endings: Readonly<Record<string, (scene: Scene) => Promise<string>>> = {
     )
     return holding.id
   },
-  'a settle of what was asked to cancel meanwhile': async (scene) => {
-    const holding = await scene.running(hooked)
+  'a settle of what was asked to cancel meanwhile': async (scene, work) => {
+    const holding = await scene.running(work)
     await scene.store.cancel({ which: { id: holding.id }, reason: null })
     await scene.settle(holding, 'parked', { delayMs: minute, hookMs: minute })
     return holding.id
   },
-  'a beat that releases what was asked to cancel': async (scene) => {
-    const { id } = await scene.running(hooked)
+  'a beat that releases what was asked to cancel': async (scene, work) => {
+    const { id } = await scene.running(work)
     await scene.store.cancel({ which: { id }, reason: null })
     await scene.beat()
     return id
   },
-  'a rescue that buries it': async (scene) => {
-    const { id } = await scene.running(hooked)
+  'a rescue that buries it': async (scene, work) => {
+    const { id } = await scene.running(work)
     await scene.beat({ boot: 'node-2', phase: 'join' })
     await scene.clock.advance(15_000)
     await scene.beat({ boot: 'node-2' })
     await scene.rescue({ mostRecoveries: 0 })
     return id
   },
-  'a discard': async (scene) => {
-    const id = await scene.dead(hooked)
-    assert.deepEqual(await unheard(scene), [id])
-    await heard(scene, id)
+  'a discard': async (scene, work) => {
+    const id = await scene.dead(work)
+    if (work.isHooked) {
+      assert.deepEqual(await unheard(scene), [id])
+      await heard(scene, id)
+    }
     await scene.store.move({ which: { id }, to: { discard: null } })
     return id
   },
@@ -67,7 +69,7 @@ const noted = Object.entries(endings).map(
       `JB-14 ${ending} leaves a note that a node with the definition works off`,
       async (scene: Scene) => {
         await scene.join()
-        const id = await bring(scene)
+        const id = await bring(scene, hooked)
         assert.deepEqual(await unheard(scene, { kinds: ['report'] }), [], 'not for a node without the definition')
         assert.deepEqual(await unheard(scene), [id])
         assert.deepEqual(await unheard(scene), [], 'one node at a time')

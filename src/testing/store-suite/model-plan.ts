@@ -1,4 +1,4 @@
-// What random steps plan, and the keys they contend for.
+// Plans of random steps, and the keys they contend for.
 
 import { scheduledId } from '../../model/ids.ts'
 import type { Limit } from '../../model/limit.ts'

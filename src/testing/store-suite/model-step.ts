@@ -1,4 +1,4 @@
-/** One act on a store. The numbers choose among what there is when the step is done, so that any part of a sequence is one too. */
+/** One act on a store. The numbers choose among the records present at that step, so any part of a sequence is a valid sequence too. */
 export interface Step {
   readonly verb: StepVerb
   readonly a: number
@@ -17,6 +17,7 @@ export const stepVerbs = [
   'settle',
   'cancel',
   'move',
+  'gate',
   'beat',
   'rescue',
   'prune',
@@ -35,6 +36,7 @@ const weights: Readonly<Record<StepVerb, number>> = {
   settle: 7,
   cancel: 3,
   move: 4,
+  gate: 4,
   beat: 8,
   rescue: 4,
   prune: 2,

@@ -1,16 +1,21 @@
-// What each verb of a random step says to both stores.
+// The call of each verb of a random step, made on both stores.
 
+import type { AuditAction } from '../../model/audit.ts'
 import { keyedId } from '../../model/ids.ts'
 import type { TurnEnd } from '../../model/lifecycle.ts'
+import type { AttemptLog } from '../../model/occurrence.ts'
 import type {
+  AuditNote,
   CancelRequest,
   ClaimAnswer,
   ClaimPick,
   ClaimRequest,
+  GateWrite,
   MoveRequest,
   NewOccurrence,
   NodeInfo,
   OnConflict,
+  Pace,
   SettleItem,
 } from '../../store/store.ts'
 import { byTenant, limitSets, randomPlan, shownWork } from './model-plan.ts'
@@ -25,7 +30,8 @@ const tenants = ['acme', 'globex']
 export const doStep: Readonly<Record<StepVerb, (world: ModelWorld, step: Step) => Promise<unknown>>> = {
   async create(world, { a, b, c }) {
     const rows = Array.from({ length: 1 + (a % 3) }, (_, i) => newRow(world, a + i, b + 7 * i, c))
-    const answer = await world.both((store) => store.create(rows))
+    const audit = auditOf(world, 'trigger', c)
+    const answer = await world.both((store) => store.create(rows, audit))
     for (const { id } of answer?.rows ?? []) if (!world.ids.includes(id)) world.ids.push(id)
   },
 
@@ -51,7 +57,8 @@ export const doStep: Readonly<Record<StepVerb, (world: ModelWorld, step: Step) =
       by: pick([null, 'ada'], a >> 3),
       ...(c % 5 === 0 && { expectedVersion: b % 4 }),
     }
-    return world.both((store) => store.putJob(put))
+    const audit = auditOf(world, 'update', c)
+    return world.both((store) => store.putJob({ ...put, ...audit }))
   },
 
   pause: (world, { a, b, c }) => {
@@ -67,7 +74,8 @@ export const doStep: Readonly<Record<StepVerb, (world: ModelWorld, step: Step) =
     )
     const until = pick([null, { in: 500 }, world.now + 3000, { in: 20_000 }], b)
     const open = c % 5 > 1 ? null : { until, reason: pick([null, 'freeze'], b >> 2), by: null }
-    return world.both((store) => store.pause({ ...scope, open }))
+    const audit = auditOf(world, 'pause', a)
+    return world.both((store) => store.pause({ ...scope, open, ...audit }))
   },
 
   async plan(world, { a, b, c }) {
@@ -118,7 +126,7 @@ export const doStep: Readonly<Record<StepVerb, (world: ModelWorld, step: Step) =
     const start = c % 2 === 0 ? { start: { startedAt: world.now, deadlineAt: world.now + pick([0, 3000, 60_000], a) } } : {}
     const progress = c % 3 === 0 ? { progress: { task: 'one', done: 0.5, message: null, at: world.now } } : {}
     await world.both((store, side) =>
-      store.checkpoint([{ ...world.member(side, claim, member), attempts, ...start, ...progress }]),
+      store.checkpoint([{ ...world.member(side, claim, member), attempts, logs: logsOf(member, c), ...start, ...progress }]),
     )
   },
 
@@ -136,7 +144,11 @@ export const doStep: Readonly<Record<StepVerb, (world: ModelWorld, step: Step) =
     const answer = await world.both(
       (store, side) =>
         store.settle(
-          members.map((member, i) => ({ ...world.member(side, claim, member), ...(ends[i] as ReturnType<typeof settled>) })),
+          members.map((member, i) => ({
+            ...world.member(side, claim, member),
+            ...(ends[i] as ReturnType<typeof settled>),
+            logs: logsOf(member, b),
+          })),
           { done, ...(next && { claim: next }) },
         ),
       ({ items, claimed }, side) => ({ items, claimed: claimed && world.showClaim(claimed, side) }),
@@ -144,11 +156,13 @@ export const doStep: Readonly<Record<StepVerb, (world: ModelWorld, step: Step) =
     if (next && answer?.claimed) remember(world, next, answer.claimed)
   },
 
-  cancel: (world, { a, b, c }) =>
-    world.both(
-      (store) => store.cancel({ which: whichToCancel(world, a, b), reason: pick([null, 'paid'], c) }),
+  cancel: (world, { a, b, c }) => {
+    const audit = auditOf(world, 'cancel', c)
+    return world.both(
+      (store) => store.cancel({ which: whichToCancel(world, a, b), reason: pick([null, 'paid'], c), ...audit }),
       (answers) => answers.toSorted((x, y) => (x.id < y.id ? -1 : 1)),
-    ),
+    )
+  },
 
   async move(world, { a, b, c }) {
     const dead = (await world.reference.list({ states: ['dead'], limit: 10 })).items
@@ -157,10 +171,33 @@ export const doStep: Readonly<Record<StepVerb, (world: ModelWorld, step: Step) =
       { due: { in: 0 } },
       { due: world.now + 3000 },
       { retry: { in: 500 } },
-      { retry: { in: 0 } },
+      { retry: { in: 0 }, payload: '3' },
       { discard: 'obsolete' },
+      { release: 'stuck' },
     ]
-    await world.both((store) => store.move({ which, to: pick(tos, c) }))
+    const audit = auditOf(world, 'reschedule', b)
+    await world.both((store) => store.move({ which, to: pick(tos, c), ...audit }))
+  },
+
+  async gate(world, { a, b, c }) {
+    const place = { tenant: pick(tenants, a), scope: pick(['charge', 'mail'], a >> 1), key: pick(['k1', 'k2'], a >> 2) }
+    const holder = pick(['h1', 'h2'], b)
+    const keepMs = pick([null, 3000], c >> 1)
+    const claim = c % 2 === 0 ? pick(world.claims, b) : undefined
+    const member = claim && pick(claim.members, c)
+    const writes: readonly ((side: 'subject' | 'reference') => GateWrite)[] = [
+      (side) => ({
+        ...{ act: 'reserve', ...place, holder, keepMs, takesUnknown: b % 3 === 0, holdMs: pick([0, 2000, 60_000], c) },
+        ...{ fingerprint: pick([null, null, 'f1', 'f2'], b >> 2), occurrence: member?.id ?? null },
+        member: claim && member ? world.member(side, claim, member) : null,
+      }),
+      () => ({ act: 'record', ...place, holder, keepMs, result: '1' }),
+      () => ({ act: 'release', ...place, holder }),
+      () => ({ act: 'doubt', ...place, holder, reason: 'timeout' }),
+      () => ({ act: 'resolve', ...place, to: pick([null, { result: '2', keepMs }], b >> 2) }),
+    ]
+    const write = c % 3 === 0 ? pick(writes, c >> 2) : pick(writes, 0)
+    await world.both((store, side) => store.gate(write(side)))
   },
 
   async beat(world, { a, b, c }) {
@@ -178,14 +215,20 @@ export const doStep: Readonly<Record<StepVerb, (world: ModelWorld, step: Step) =
         const deadlines = long.map(({ id, turn }) => ({ ref: world.ref(side, id), turn, ...times }))
         return store.beat({ node: nodeInfo(boot), claims, inFlight, long: deadlines, phase })
       },
-      ({ lost, cancels, ...rest }, side) => ({
+      ({ lost, cancels, over, ...rest }, side) => ({
         ...rest,
         lost: lost.toSorted(),
+        over: over.map(({ ref, turn }) => JSON.stringify([world.idOf(side, ref), turn])).toSorted(),
         cancels: cancels
           .map(({ ref, ...notice }) => JSON.stringify([world.idOf(side, ref), notice.turn, notice.reason]))
           .toSorted(),
       }),
     )
+    if (b % 29 === 0)
+      await world.both(
+        (store) => store.nodes({ drain: { node: boot } }),
+        ({ nodes }) => nodes.map(({ isDraining }) => isDraining),
+      )
     if (phase === 'leave' || answer?.known === false) world.restart(boot)
   },
 
@@ -249,6 +292,7 @@ function newRow(world: ModelWorld, a: number, b: number, c: number): NewOccurren
     key,
     unique,
     entity: pick(entities, c),
+    parent: a % 3 === 0 ? (pick(world.ids, b) ?? null) : null,
     refs: pick([{}, { order: '1' }], a),
     payload: pick([null, '1', '2'], c >> 2),
     settings: pick([null, { timeoutMs: 5 }], b),
@@ -260,9 +304,18 @@ function newRow(world: ModelWorld, a: number, b: number, c: number): NewOccurren
     scheduledAt: pick([null, null, null, world.now - 60_000], a >> 3),
     version: pick([null, null, null, 1], b >> 1),
     due: pick([{ in: 0 }, { in: 0 }, world.now - 1000, { in: 500 }, world.now + 5000], c >> 3),
-    onConflict: pick(['keep', 'reschedule', 'replace'] satisfies OnConflict[], c >> 4),
+    onConflict: unique === 'live' && a % 2 === 0 ? pick(paces, c >> 4) : pick(onConflicts, c >> 4),
   }
 }
+
+const onConflicts: readonly OnConflict[] = ['keep', 'reschedule', 'replace']
+
+const paces: readonly Pace[] = [
+  { debounce: { waitMs: 500, longestMs: 3000 } },
+  { debounce: { waitMs: 500, longestMs: null } },
+  { throttle: { perMs: 1000 } },
+  { throttle: { perMs: 20_000 } },
+]
 
 async function claimRequest(world: ModelWorld, { a, b, c }: Pick<Step, 'a' | 'b' | 'c'>): Promise<ClaimRequest> {
   const known = (await world.reference.nodes()).nodes.map(({ boot }) => boot)
@@ -294,13 +347,17 @@ const claimPicks: readonly ClaimPick[] = [
 
 function settled(world: ModelWorld, end: TurnEnd, c: number): Omit<SettleItem, 'claim' | 'member'> {
   const startedAt = c % 4 === 0 ? null : world.now - (c % 50)
-  const error = c % 2 === 0 ? { message: 'no route' } : null
+  const error = c % 2 === 0 ? { message: pick(['no route', 'no room'], c >> 1) } : null
   return {
     end: { end, startedAt, endedAt: world.now, result: null, error, attempt: null, settings: null, tasks: null, reason: null },
     attempts: [],
     delayMs: pick([0, 500, 2000], c),
     ...(c % 3 === 0 && { hookMs: 1000 }),
   }
+}
+
+function logsOf({ turn }: { readonly turn: number }, c: number): readonly AttemptLog[] {
+  return c % 4 === 0 ? [{ turn, task: pick(['one', 'two'], c >> 2), n: 1 + (c % 2), text: String(c % 10) }] : []
 }
 
 function whichOne({ ids }: ModelWorld, a: number, b: number): MoveRequest['which'] {
@@ -313,6 +370,11 @@ function whichOne({ ids }: ModelWorld, a: number, b: number): MoveRequest['which
 function whichToCancel(world: ModelWorld, a: number, b: number): CancelRequest['which'] {
   if (b % 3 === 0) return { tenant: pick(tenants, a), job: pick(jobs, b), entity: pick(['e1', 'e2'], a) }
   return whichOne(world, a, b)
+}
+
+/** Every other act is recorded. */
+function auditOf(world: ModelWorld, action: AuditAction, n: number): { audit?: AuditNote } {
+  return n % 2 === 0 ? {} : { audit: { act: world.newId(), actor: 'ada', action, reason: null } }
 }
 
 function nodeInfo(boot: string): NodeInfo {
@@ -328,6 +390,8 @@ function nodeInfo(boot: string): NodeInfo {
     release: null,
     declares: {},
     picks: false,
+    isDraining: false,
+    parts: {},
   }
 }
 

@@ -14,7 +14,7 @@ export interface KnownClaim extends ClaimRef {
 
 type Side = 'subject' | 'reference'
 
-/** Two stores that are told the same things, and what their callers remember. */
+/** Two stores that get the same calls, and the state that their callers remember. */
 export class ModelWorld {
   readonly claims: KnownClaim[] = []
   readonly ids: string[] = []

@@ -56,7 +56,7 @@ export async function compareWithMemory(scene: Pick<Scene, 'store' | 'clock'>, s
   }
 }
 
-/** Counts are kept on their own, so that they are compared with a recount. */
+/** Counts are stored separately, so they are compared with a recount. */
 function checkCounts({ list, counts, ranges }: Outline): void {
   for (const state of occurrenceStates) {
     const passed = ranges.reduce((sum, range) => sum + (range.state === state ? range.count : 0), 0)

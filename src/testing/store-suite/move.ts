@@ -1,14 +1,20 @@
 import assert from 'node:assert/strict'
-import { hour, idsOf, memberOf, minute } from './scene.ts'
+import { concurrency } from './keys.ts'
+import { day, hour, idsOf, memberOf, minute } from './scene.ts'
 import { topic } from './topic.ts'
 
 export const moveCases = topic('move', {
-  'a pending occurrence is moved to another instant and keeps its first due': async (scene) => {
+  'enqueued work that is moved stands for its new instant, in lists too': async (scene) => {
     await scene.join()
     const id = await scene.create({ due: { in: hour } })
     assert.equal(await scene.store.move({ which: { id }, to: { due: scene.now + minute } }), 'moved')
     const { record, dueAt, state } = await scene.get(id)
-    assert.deepEqual([record.scheduledAt, dueAt, state], [scene.now + hour, scene.now + minute, 'pending'])
+    assert.deepEqual([record.scheduledAt, dueAt, state], [scene.now + minute, scene.now + minute, 'pending'])
+    const { items } = await scene.store.list({ from: scene.now, to: scene.now + minute + 1, limit: 10 })
+    assert.deepEqual(
+      items.map((line) => [line.id, line.scheduledAt]),
+      [[id, scene.now + minute]],
+    )
     assert.equal((await scene.store.peek({ kinds: ['mail'] })).nextDue, scene.now + minute)
     await scene.clock.advance(minute)
     assert.deepEqual(await scene.claimedIds(), [id])
@@ -27,6 +33,22 @@ export const moveCases = topic('move', {
     const id = await scene.create()
     await scene.store.move({ which: { id }, to: { due: { in: minute } } })
     assert.deepEqual(await scene.claimedIds(), [])
+  },
+  'an instant of a schedule, a replay and a retry are moved and go on standing for their instant': async (scene) => {
+    const job = await scene.putJob()
+    const at = scene.now + minute
+    const planned = scene.planRow(job, at)
+    await scene.plan([], { rows: [planned], through: at })
+    const replay = await scene.create({ source: 'replay', scheduledAt: scene.now - day, due: { in: minute } })
+    const retried = await scene.running()
+    const first = scene.now
+    await scene.settle(retried, 'parked', { delayMs: minute })
+    for (const id of [planned.id, replay, retried.id]) await scene.store.move({ which: { id }, to: { due: scene.now + hour } })
+    const found = await Promise.all([planned.id, replay, retried.id].map((id) => scene.get(id)))
+    assert.deepEqual(
+      found.map(({ record, dueAt }) => [record.scheduledAt, dueAt]),
+      [at, first - day, first].map((scheduledAt) => [scheduledAt, scene.now + hour]),
+    )
   },
   'a retry that waits is moved and stays in its turn': async (scene) => {
     const holding = await scene.running()
@@ -108,5 +130,38 @@ export const moveCases = topic('move', {
     assert.equal(await scene.store.move({ which: { id, tenant: 'globex' }, to }), 'unknown')
     assert.equal(await scene.store.move({ which: { tenant: 'globex', job: 'mail', key: 'k' }, to }), 'unknown')
     assert.equal(await scene.store.move({ which: { id, tenant: 'acme' }, to }), 'moved')
+  },
+  'JS-7 running work is released: its turn is over, and the next may begin at once': async (scene) => {
+    const holding = await scene.running({ limits: concurrency(1) })
+    const waiting = await scene.create({ limits: concurrency(1) })
+    await scene.clock.advance(1000)
+    const { ref, turn } = memberOf(holding)
+    const long = [{ ref, turn, startedAt: scene.now - 500, deadlineAt: scene.now + minute }]
+    assert.deepEqual((await scene.beat({ claims: [holding.claim.id], long })).over, [])
+    assert.equal(await scene.store.move({ which: { id: holding.id }, to: { release: 'stuck' } }), 'moved')
+    const { state, turns } = await scene.get(holding.id)
+    assert.deepEqual(
+      [state, turns.map(({ end, reason, node, startedAt }) => [end, reason, node, startedAt])],
+      ['pending', [['released', 'stuck', 'node-1', scene.now - 500]]],
+    )
+    assert.deepEqual((await scene.beat({ claims: [holding.claim.id], long })).over, [{ ref, turn }])
+    assert.equal(await scene.settle(holding, 'completed', { done: false }), 'lost')
+    assert.deepEqual(await scene.claimedIds({ limit: 1 }), [holding.id], 'it has begun, and comes before others of its key')
+    assert.equal(await scene.state(waiting), 'waiting')
+  },
+  'JS-7 only running work is released, and canceled work ends instead': async (scene) => {
+    const release = (id: string) => scene.store.move({ which: { id }, to: { release: null } })
+    const canceled = await scene.running()
+    await scene.store.cancel({ which: { id: canceled.id }, reason: 'paid' })
+    assert.equal(await release(canceled.id), 'moved')
+    assert.deepEqual(
+      (await scene.get(canceled.id)).turns.map(({ end, reason }) => [end, reason]),
+      [['canceled', 'paid']],
+    )
+    assert.deepEqual(
+      [await release(await scene.completed()), await release(await scene.dead()), await release(scene.newId())],
+      ['ended', 'ended', 'unknown'],
+    )
+    assert.equal(await release(await scene.create({ due: { in: minute } })), 'not-running')
   },
 })

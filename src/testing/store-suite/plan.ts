@@ -21,6 +21,7 @@ export const planCases = topic('plan', {
       key: null,
       unique: 'ever',
       entity: null,
+      parent: null,
       refs: {},
       payload: '{"a":1}',
       settings: null,

@@ -166,6 +166,88 @@ export const pruneCases = topic('prune', {
     await scene.create()
     assert.equal(memberOf(await scene.claim()).lastRunAt, began)
   },
+  'TM-17 a job with a rule keeps its records by age and by count of each end, and the rest goes by the common age': async (
+    scene,
+  ) => {
+    await scene.putJob()
+    const ended = async (end: 'completed' | 'failed', job: string) => {
+      const holding = await scene.running({ job })
+      await scene.settle(holding, end)
+      await scene.clock.advance(10)
+      return holding.id
+    }
+    const own = [await ended('completed', 'report'), await ended('failed', 'report'), await ended('completed', 'report')]
+    const newest = await ended('completed', 'report')
+    const other = await ended('completed', 'mail')
+    const ends = { completed: { endedBefore: null, count: 1 }, failed: { endedBefore: scene.now - 1000, count: null } }
+    const rules = [{ tenant: 'default', job: 'report', ends }]
+    const request = { endedBefore: scene.now, keyRetentionMs: minute, limit: 10, rules }
+    assert.deepEqual(await scene.store.prune(request), { pruned: 3, more: false })
+    const left = await Promise.all([...own, newest, other].map(async (id) => (await scene.store.get({ id })) !== null))
+    assert.deepEqual(left, [false, true, false, true, false])
+    const { states } = await scene.store.counts({})
+    assert.deepEqual([states.completed, states.failed], [1, 1])
+    assert.deepEqual(await scene.store.prune({ ...request, endedBefore: null }), { pruned: 0, more: false })
+  },
+  'TM-10 without a common age nothing goes': async (scene) => {
+    const id = await scene.completed()
+    await scene.clock.advance(1000)
+    assert.deepEqual(await scene.store.prune({ endedBefore: null, keyRetentionMs: minute, limit: 10 }), {
+      pruned: 0,
+      more: false,
+    })
+    assert.equal(await scene.state(id), 'completed')
+  },
+  'JS-1 one ended or dead record is deleted by id, which the audit records; live work is not': async (scene) => {
+    const [completed, dead] = [await scene.completed({ key: 'k' }), await scene.dead()]
+    const running = await scene.running()
+    const pending = await scene.create({ due: { in: minute } })
+    const remove = (id: string) =>
+      scene.store.prune({
+        ...{ endedBefore: null, keyRetentionMs: minute, limit: 1, only: { id } },
+        audit: { act: `delete ${id}`, actor: 'ada', action: 'delete', reason: null },
+      })
+    assert.deepEqual(await remove(completed), { pruned: 1, more: false, outcome: 'deleted' })
+    assert.deepEqual(await remove(dead), { pruned: 1, more: false, outcome: 'deleted' })
+    assert.deepEqual(await remove(completed), { pruned: 0, more: false, outcome: 'unknown' })
+    for (const id of [running.id, pending]) assert.deepEqual(await remove(id), { pruned: 0, more: false, outcome: 'live' })
+    assert.equal((await scene.createOne({ key: 'k' })).outcome, 'tombstoned')
+    const { states } = await scene.store.counts({})
+    assert.deepEqual([states.completed, states.dead, states.canceled, states.running, states.pending], [0, 0, 0, 1, 1])
+    const rows = await scene.store.listAudit({ of: 'rows', order: 'oldest', limit: 10 })
+    assert.deepEqual(
+      rows.map(({ target, before, after }) => [target, before, after]),
+      [
+        [completed, '{"state":"completed"}', null],
+        [dead, '{"state":"dead"}', null],
+      ],
+    )
+  },
+  'a pass that a person asks for is recorded with its count': async (scene) => {
+    await scene.completed()
+    await scene.clock.advance(1)
+    const audit = { act: 'prune-1', actor: 'ada', action: 'prune', reason: null } as const
+    await scene.store.prune({ endedBefore: scene.now, keyRetentionMs: minute, limit: 10, audit })
+    const [row] = await scene.store.listAudit({ of: 'rows', order: 'oldest', limit: 10 })
+    assert.deepEqual([row?.actor, row?.after], ['ada', '{"pruned":1}'])
+  },
+  'pauses that were over before go, open ones stay': async (scene) => {
+    await scene.pause()
+    await scene.clock.advance(1000)
+    await scene.pause({ open: null })
+    await scene.pause({ job: 'mail' })
+    await scene.join()
+    await scene.rescue()
+    await scene.clock.advance(1000)
+    const request = { endedBefore: null, keyRetentionMs: minute, limit: 10 }
+    await scene.store.prune({ ...request, pausesBefore: scene.now - 1000 })
+    assert.equal((await scene.store.readPauses({})).length, 2)
+    await scene.store.prune({ ...request, pausesBefore: scene.now })
+    assert.deepEqual(
+      (await scene.store.readPauses({})).map(({ job }) => job),
+      ['mail'],
+    )
+  },
 })
 
 async function pruneAll(scene: Scene): Promise<PruneAnswer> {

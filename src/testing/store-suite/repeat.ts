@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict'
 import type { Limit } from '../../model/limit.ts'
 import { lastingDump } from './dump.ts'
+import { reservation } from './gate.ts'
 import { memberOf, memberRef, minute, type Scene } from './scene.ts'
 import { topic } from './topic.ts'
 
@@ -165,6 +166,36 @@ const verbs: Readonly<Record<string, Prepare>> = {
   'move that discards': async (scene) => {
     const id = await scene.dead()
     return () => scene.store.move({ which: { id }, to: { discard: 'obsolete' } })
+  },
+  'gate that reserves': async (scene) => {
+    const { id, ...holding } = await scene.running()
+    const request = reservation({ member: memberRef(holding), occurrence: id })
+    return () => scene.store.gate(request)
+  },
+  'gate that takes an unknown outcome over': async (scene) => {
+    await scene.store.gate(reservation({ holdMs: 0 }))
+    const request = reservation({ holder: 'holder-2', takesUnknown: true })
+    return () => scene.store.gate(request)
+  },
+  'gate that records': async (scene) => {
+    const { tenant, scope, key, holder } = reservation()
+    await scene.store.gate(reservation())
+    return () => scene.store.gate({ act: 'record', tenant, scope, key, holder, result: '1', keepMs: minute })
+  },
+  'gate that releases': async (scene) => {
+    const { tenant, scope, key, holder } = reservation()
+    await scene.store.gate(reservation())
+    return () => scene.store.gate({ act: 'release', tenant, scope, key, holder })
+  },
+  'gate that doubts': async (scene) => {
+    const { tenant, scope, key, holder } = reservation()
+    await scene.store.gate(reservation())
+    return () => scene.store.gate({ act: 'doubt', tenant, scope, key, holder, reason: 'timeout' })
+  },
+  'gate that resolves': async (scene) => {
+    const { tenant, scope, key } = reservation()
+    await scene.store.gate(reservation({ holdMs: 0 }))
+    return () => scene.store.gate({ act: 'resolve', tenant, scope, key, to: { result: '1', keepMs: minute } })
   },
   'beat that joins': async (scene) => () => scene.join(),
   'beat that releases': async (scene) => {

@@ -178,6 +178,7 @@ export class Scene {
       key,
       unique,
       entity: null,
+      parent: null,
       refs: {},
       payload: '{"to":"ada"}',
       settings: null,
@@ -230,6 +231,8 @@ export class Scene {
       release: null,
       declares: {},
       picks: false,
+      isDraining: false,
+      parts: {},
       ...over,
     }
   }
@@ -338,7 +341,7 @@ export class Scene {
       ...rest,
     }
     const answer = await this.store.rescue(request)
-    // Nodes ask for a rescue only where somebody is gone, or it is said to be due.
+    // Nodes call rescue only when a node is gone, or when the store returned that a rescue is due.
     const isNeeded = request.gone.length === 0 && answer.rescued.length + answer.expired.length > 0
     if (isNeeded) assert.ok(isRescueDue, 'a rescue that found something was said to be due')
     return answer

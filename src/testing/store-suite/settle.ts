@@ -23,6 +23,18 @@ export const settleCases = topic('settle', {
     const { state, node, turns } = await scene.get(holding.id)
     assert.deepEqual([state, node, turns], ['completed', null, [{ ...end, turn: 1, node: 'node-1' }]])
   },
+  'the end carries logs, which a later turn keeps and a removal takes along': async (scene) => {
+    const holding = await scene.running()
+    const log = (turn: number, text: string) => ({ turn, task: 'run', n: turn, text })
+    await scene.store.checkpoint([{ ...memberRef(holding), attempts: [], logs: [log(1, '{"a":1}')] }])
+    assert.equal(await scene.settle(holding, 'parked', { logs: [log(1, '{"a":2}')] }), 'ok')
+    const next = await scene.claim()
+    assert.equal(await scene.settle(next, 'completed', { logs: [log(2, '{"b":1}')] }), 'ok')
+    assert.deepEqual((await scene.get(holding.id)).logs, [log(1, '{"a":2}'), log(2, '{"b":1}')])
+    await scene.clock.advance(minute)
+    await scene.store.prune({ endedBefore: scene.now, keyRetentionMs: 0, limit: 10 })
+    assert.equal(await scene.store.get({ id: holding.id }), null)
+  },
   'each way to end leaves the occurrence in the state of the table': async (scene) => {
     for (const end of ['completed', 'failed', 'dead', 'canceled'] satisfies TurnEnd[]) {
       const holding = await scene.running()

@@ -1,4 +1,4 @@
-// Rule 5: a planned row is not yet a decision. What came due while no node was there waits for the planner's word.
+// Rule 5: a planned row is not yet a decision. Work that came due while no node ran waits for the planner's decision.
 import assert from 'node:assert/strict'
 import type { JobRecord } from '../../model/job.ts'
 import type { JobPlan } from '../../store/store.ts'
