@@ -33,7 +33,7 @@ export class ClaimLine {
     return claimed
   }
 
-  /** A claim that another write carries; null while another is under way. `take` gets null when nothing has come of it. */
+  /** A claim that another write carries; null while another is under way. `take` gets null when the claim was not made. */
   ride(limit: number, take: (claimed: Claimed | null) => void): ClaimRide | null {
     const ride = this.#asked === 0 ? this.#claimer.ride(limit) : null
     if (!ride) return null

@@ -3,6 +3,7 @@ import { uuidV7 } from '../../model/ids.ts'
 import type { ClaimAnswer, ClaimMember, ClaimPick, ClaimRef, ClaimRequest } from '../../store/store.ts'
 import type { Env } from '../env.ts'
 import type { Session } from '../node/session.ts'
+import { notePassed } from './note-passed.ts'
 
 const leastPromptMs = 20
 const mostPromptMs = 2000
@@ -37,6 +38,7 @@ export class Claimer {
   readonly #session: () => Session
   readonly #fence: (reason: string) => void
   #pending: PendingClaim | null = null
+  #hasFailed = false
   /** Work with a rate is started this soon after its claim, or given back. Grows when a start was late. */
   #promptMs = leastPromptMs
 
@@ -51,9 +53,14 @@ export class Claimer {
     if (this.#pending) return null
     const { store, registry, clock, time } = this.#env
     const sentAt = clock.mono()
-    const { now, nextDue } = await store.peek({ kinds: registry.kinds() })
+    const { now, nextDue } = await store.peek({ kinds: registry.claimableKinds() })
     time.observe(now, sentAt)
     return { isDue: nextDue !== null && nextDue <= now, nextDue }
+  }
+
+  /** Whether the last claim may have been granted although its call failed: only the same claim, sent again, shows its members. */
+  get isUnsure(): boolean {
+    return this.#hasFailed && this.#pending?.session === this.#session()
   }
 
   /** Null when the node lost its session meanwhile. */
@@ -84,9 +91,8 @@ export class Claimer {
     { claim, session, limit, askedAt, sentAt, promptMs }: PendingClaim,
     { now, members, passed, nextDue }: ClaimAnswer,
   ): Claimed | null {
-    const { time, events } = this.#env
-    time.observe(now, sentAt)
-    for (const one of passed) events.emit('occurrence.passed', one)
+    this.#env.time.observe(now, sentAt)
+    for (const one of passed) notePassed(this.#env, one)
     this.#pending = null
     this.#promptMs = Math.max(leastPromptMs, this.#promptMs * promptDecay)
     if (session.isFenced) return null
@@ -108,7 +114,8 @@ export class Claimer {
 
   /** The claim may have been granted all the same, unless the store no longer knows this node. */
   failed(error: unknown): void {
-    if (!isLost(error)) return
+    this.#hasFailed = !isLost(error)
+    if (this.#hasFailed) return
     this.#pending = null
     this.#fence('the store refused a claim of this node')
   }
@@ -121,6 +128,7 @@ export class Claimer {
     const fresh = { claim: this.#newClaim(), session, limit: wanted, askedAt: sentAt, promptMs: this.#promptMs }
     const before = isAgain ? (this.#pending as PendingClaim) : fresh
     this.#pending = { ...before, sentAt }
+    this.#hasFailed = false
     session.inFlight.add(before.claim.id)
     return this.#pending
   }
@@ -131,7 +139,7 @@ export class Claimer {
     return {
       ...claim,
       node: session.boot,
-      kinds: registry.kinds(),
+      kinds: registry.claimableKinds(),
       limit,
       promptMs,
       ...(clusterLimit !== null && { clusterLimit }),
@@ -144,7 +152,7 @@ export class Claimer {
     const { options, store, registry } = this.#env
     if (options.pick === 'priority') return {}
     if (options.pick === 'fair') return { pick: { kind: 'fair' } }
-    return { pick: { kind: 'quotas', quotas: options.pick(await store.backlog({ kinds: registry.kinds() })) } }
+    return { pick: { kind: 'quotas', quotas: options.pick(await store.backlog({ kinds: registry.claimableKinds() })) } }
   }
 
   #newClaim(): ClaimRef {

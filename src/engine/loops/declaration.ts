@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto'
 import { defaultTenant, isOwnJob, type JobRecord, type JobSpec, specText, taskSetText, withOverride } from '../../model/job.ts'
 import { type ParsedUpdatePolicy, updateInstant } from '../../model/update.ts'
-import type { JobPutAnswer } from '../../store/store.ts'
+import type { AuditNote, JobPutAnswer } from '../../store/store.ts'
 import type { Env } from '../env.ts'
 import { allJobs } from './all-jobs.ts'
 import { Timeline } from './timeline.ts'
@@ -16,16 +16,23 @@ export interface Declaration {
   /** From when on it is to hold, given what is known; null for now. */
   readonly effectiveAt?: (known: JobRecord) => Promise<number | null>
   readonly expectedVersion?: number
+  /** Of a person's act. */
+  readonly audit?: AuditNote
   /** This process has declared the same before: only what other code has declared since is a reason to declare it again. */
   readonly isRepeated?: boolean
   /** A spec that equals an older version waits for two ttls before it holds again: nodes with the newest may only be restarting. */
   readonly isPatient?: boolean
+  /** Sends the other nodes what this process declares. They get it before a version that differs, or would declare theirs again. */
+  readonly announce?: () => Promise<unknown>
 }
 
 /** `left`: a live node declares something newer, and this process stands back. */
 export type DeclarationAnswer = JobPutAnswer | { readonly outcome: 'left'; readonly job: JobRecord }
 
-export async function declareJob(env: Env, declaration: Declaration): Promise<DeclarationAnswer> {
+/** The parts of a node that a declaration needs. */
+type DeclaringEnv = Pick<Env, 'clock' | 'store' | 'events' | 'declared' | 'unopposedSince' | 'options'>
+
+export async function declareJob(env: DeclaringEnv, declaration: Declaration): Promise<DeclarationAnswer> {
   const { tenant, name, expectedVersion } = declaration
   for (;;) {
     const [known] = await env.store.readJobs({ tenant, name, limit: 1 })
@@ -34,6 +41,10 @@ export async function declareJob(env: Env, declaration: Declaration): Promise<De
       return { outcome: 'unchanged', job: known }
     if (known && (await isOutdated(env, known, declared, declaration.isPatient ?? false))) return { outcome: 'left', job: known }
     const override = known?.override ?? null
+    if (declaration.announce && known?.declared && codeText(known.declared) !== codeText(declared)) {
+      env.declared.set(known.id, declarationHash(declared))
+      await declaration.announce()
+    }
     const answer = await env.store.putJob({
       tenant,
       name,
@@ -41,24 +52,25 @@ export async function declareJob(env: Env, declaration: Declaration): Promise<De
       declared,
       override,
       effectiveAt: (known && (await declaration.effectiveAt?.(known))) ?? null,
-      by: null,
+      by: declaration.audit?.actor ?? null,
+      ...(declaration.audit && { audit: declaration.audit }),
       expectedVersion: expectedVersion ?? known?.version ?? 0,
     })
     if (answer.outcome !== 'conflict' && answer.job) env.declared.set(answer.job.id, declarationHash(declared))
-    announceVersion(env, answer)
+    announceVersion(env, answer, declaration.audit?.actor)
     if (answer.outcome !== 'conflict' || expectedVersion !== undefined) return answer
   }
 }
 
 /** Emits `job.updated` for a put that has made a version. */
-export function announceVersion({ events }: Env, { outcome, job }: JobPutAnswer, by: string | null = null): void {
+export function announceVersion({ events }: Pick<Env, 'events'>, { outcome, job }: JobPutAnswer, by: string | null = null): void {
   if (job && (outcome === 'created' || outcome === 'updated'))
     events.emit('job.updated', { tenant: job.tenant, job: job.name, version: job.version, by })
 }
 
 /** From when on a change of a job holds, by a policy; null for now. */
 export async function effectiveInstant(
-  { store, time }: Env,
+  { store, time }: Pick<Env, 'store' | 'time'>,
   known: JobRecord,
   policy: ParsedUpdatePolicy,
 ): Promise<number | null> {
@@ -72,7 +84,7 @@ export async function effectiveInstant(
  * it shares, and by the present one where its tasks are none that a node has ever declared.
  */
 async function withEdition(
-  { store }: Env,
+  { store }: Pick<Env, 'store'>,
   { tenant, name }: Declaration,
   known: JobRecord | undefined,
   declared: JobSpec,
@@ -133,7 +145,7 @@ function codeText({ edition: _, ...spec }: JobSpec): string {
  * During a rolling deployment old and new code run side by side. A declaration that differs from the newest is outdated when it equals
  * an older version and a live node declares the newest, or did a moment ago, or when a live node of a later release declares the job.
  */
-async function isOutdated(env: Env, known: JobRecord, declared: JobSpec, isPatient: boolean): Promise<boolean> {
+async function isOutdated(env: DeclaringEnv, known: JobRecord, declared: JobSpec, isPatient: boolean): Promise<boolean> {
   if (!known.declared || codeText(known.declared) === codeText(declared)) return false
   const newest = declarationHash(known.declared)
   // The process that declared the newest version may change it.

@@ -68,9 +68,15 @@ export class Declarer {
     for (const definition of this.#env.registry.definitions) isLeft = !(await this.#declareJob(definition)) || isLeft
     // A declaration that was left to newer code is tried again later: the newer nodes may go, as in a rollback.
     this.#isUndeclared = isLeft
-    // The other nodes learn of what is declared here before anything is taken for forgotten.
-    await this.#beat()
-    await this.#readEditions()
+    try {
+      // The other nodes learn of what is declared here before anything is taken for forgotten.
+      await this.#beat()
+      await this.#readEditions()
+    } catch (cause) {
+      // A version that was not read back may be one that a failover has lost.
+      this.#isUndeclared = true
+      throw cause
+    }
     this.#mayHaveOrphans = true
   }
 
@@ -88,6 +94,7 @@ export class Declarer {
       declared,
       isPatient: true,
       isRepeated,
+      announce: this.#beat,
       effectiveAt: (known) => effectiveInstant(this.#env, known, parseUpdatePolicy(this.#env.options.update)),
     })
     if (outcome !== 'left') this.#declared.add(name)

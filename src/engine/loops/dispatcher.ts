@@ -1,6 +1,7 @@
 import type { AbortReason } from '../../model/context.ts'
 import { errorRecord } from '../../model/error-record.ts'
 import type { NewOccurrence, SettleItem } from '../../store/store.ts'
+import { tick } from '../../time/clock.ts'
 import type { Env } from '../env.ts'
 import type { Session } from '../node/session.ts'
 import type { Recorder } from '../record/recorder.ts'
@@ -8,15 +9,13 @@ import type { ClaimRide, RideSource } from '../record/rides.ts'
 import { type Batch, Turn, type TurnHost, type TurnResult } from '../turn/turn.ts'
 import { TurnSettingsLookup } from '../turn/turn-settings.ts'
 import { ClaimLine } from './claim-line.ts'
+import { ClaimSize } from './claim-size.ts'
 import { type Claimed, Claimer } from './claimer.ts'
 import { LiveTurns } from './live-turns.ts'
 import type { Wait } from './loop.ts'
+import { QueueWatch } from './queue-watch.ts'
 import { isSuspect, TurnQueue } from './turn-queue.ts'
 
-/** A batch that was started within this time was small enough to be doubled. */
-const quickStartMs = 50
-/** Turns that were taken ahead and found no slot for this long are given back: another node may have one. */
-const longestQueuedMs = 1000
 /** A suspect that is given back since another one runs here is not taken again at once. */
 const suspectRestMs = 10_000
 
@@ -31,15 +30,15 @@ export class Dispatcher implements TurnHost, RideSource {
   readonly #settings: TurnSettingsLookup
   readonly #live = new LiveTurns()
   readonly #queue = new TurnQueue()
+  readonly #watch: QueueWatch
+  readonly #size: ClaimSize
   #running = 0
-  #batch = 0
   #isClaiming = true
   /** Whether claims may travel with other writes: not in `runDue`, which has a limit. */
   #isRiding = false
   /** Whether the last look left anything due behind: only then is a free slot a reason for another. */
   #mayBeMore = true
   #idleWaiters: (() => void)[] = []
-  #cancelGiveBack: (() => void) | null = null
 
   constructor(env: Env, recorder: Recorder, session: () => Session, fence: (reason: string) => void) {
     this.env = env
@@ -48,6 +47,8 @@ export class Dispatcher implements TurnHost, RideSource {
     this.#fence = fence
     this.#claimer = new Claimer(env, session, fence)
     this.#claims = new ClaimLine(this.#claimer)
+    this.#size = new ClaimSize(env)
+    this.#watch = new QueueWatch(env.clock, this.#queue, (late) => this.#giveBack(late))
     this.#settings = new TurnSettingsLookup(env.registry, env.options.settings)
     env.rides.source = this
   }
@@ -68,15 +69,20 @@ export class Dispatcher implements TurnHost, RideSource {
   async runOnce(isLook: boolean): Promise<Wait> {
     const { env } = this
     this.#mayBeMore = true
-    if (!this.#isClaiming || this.#room() <= 0 || env.registry.kinds().length === 0 || !this.#session().isJoined) return null
+    if (!this.#mayClaim || this.#room() <= 0 || env.registry.claimableKinds().length === 0 || !this.#session().isJoined) {
+      this.#fill()
+      return null
+    }
     const coming = isLook ? await this.#claimer.look() : null
     if (coming && !coming.isDue) {
       this.#mayBeMore = false
       return this.#waitFor(coming.nextDue)
     }
-    const claimed = await this.#claimNext(() => this.#room(), undefined, true)
+    const claiming = this.#claimNext(() => this.#room(), undefined, true)
+    if (this.#size.isFull) env.clock.soon(() => this.#fill())
+    const claimed = await claiming
     if (claimed === null) return null
-    this.#fill()
+    if (!claimed.isFull || !this.#size.isFull || this.#room() <= 0) this.#fill()
     if (claimed.isFull) return this.#room() > 0 ? 0 : null
     return this.#waitFor(claimed.nextDue)
   }
@@ -87,8 +93,13 @@ export class Dispatcher implements TurnHost, RideSource {
     return { in: dueInMs, poll: store.hints.isLive ? options.pollMs : options.deafPollMs }
   }
 
-  /** Claims up to `limit` and starts what fits; null when the node lost its session meanwhile. Claims go one at a time. */
+  get #mayClaim(): boolean {
+    return this.#isClaiming && (!this.#session().isDraining || this.#claimer.isUnsure)
+  }
+
+  /** Claims up to `limit` and starts what fits; null when the node drains or lost its session meanwhile. Claims go one at a time. */
   async claim(limit: number, dueBy?: number): Promise<Claimed | null> {
+    if (!this.#mayClaim) return null
     const claimed = await this.#claimNext(() => limit, dueBy, false)
     this.#fill()
     return claimed
@@ -108,16 +119,16 @@ export class Dispatcher implements TurnHost, RideSource {
     const last = members.findLast((member) => !isSuspect({ member }))
     const batch: Batch = { claim, queuedAt: this.env.clock.mono(), startBy, isAhead, last }
     for (const member of members) this.#queue.push(new Turn(this, batch, member, this.#settings.of(member)))
-    this.#watchQueue()
+    this.#watch.arm()
   }
 
   /** A claim that travels with the ends of turns, when there is room and work may be left, or an end may let work pass. */
   rideAfter(ended: readonly SettleItem[]): ClaimRide | null {
     const frees = ended.some(({ member, end }) => end.end !== 'released' && member.record.limits !== null)
-    const mayBeMore = this.#mayBeMore || frees || !this.#mayClaimAhead
-    if (!mayBeMore || this.#queue.ready > this.#batch || ended.every(({ end }) => end.end === 'released')) return null
+    const mayBeMore = this.#mayBeMore || frees || !this.#size.mayBeAhead
+    if (!mayBeMore || this.#queue.ready > this.#size.ahead || ended.every(({ end }) => end.end === 'released')) return null
     const room = this.#room()
-    const ride = this.#ride(room)
+    const ride = this.#size.isFull && !frees ? null : this.#ride(room)
     if (!ride && room > 0) this.#signalRoom()
     return ride
   }
@@ -130,11 +141,11 @@ export class Dispatcher implements TurnHost, RideSource {
     const now = time.now()
     const isDue = ({ due }: NewOccurrence) => (typeof due === 'number' ? due <= now : due.in === 0)
     const canRun = created.some((row) => isDue(row) && registry.runnable(row.definition))
-    return canRun ? this.#ride(Math.min(free, this.#claimLimit)) : null
+    return canRun ? this.#ride(Math.min(free, this.#size.most)) : null
   }
 
   #ride(limit: number): ClaimRide | null {
-    if (!this.#isRiding || !this.#isClaiming || limit <= 0 || this.env.registry.kinds().length === 0) return null
+    if (!this.#isRiding || !this.#mayClaim || limit <= 0 || this.env.registry.claimableKinds().length === 0) return null
     return this.#claims.ride(limit, (claimed) => this.#takeRide(claimed))
   }
 
@@ -142,8 +153,8 @@ export class Dispatcher implements TurnHost, RideSource {
     const { clock, events, time } = this.env
     if (!claimed) return this.#signalRoom()
     this.#enqueue(claimed, true)
-    // A fresh burst: a store that answers at once would leave no room for timers and beats.
-    clock.soon(() => this.#fill())
+    // After those who created the work have their answer.
+    tick(clock, () => this.#fill())
     if (claimed.isFull && this.#room() > 0) this.#signalRoom()
     else if (claimed.nextDue !== null) events.emit('signal.due', Math.max(1, time.until(claimed.nextDue)))
   }
@@ -152,11 +163,14 @@ export class Dispatcher implements TurnHost, RideSource {
   drain(): void {
     this.#isClaiming = false
     this.#isRiding = false
-    this.#cancelGiveBack?.()
-    this.#cancelGiveBack = null
-    const waiting = this.#queue.remove(() => true)
     for (const turn of this.#live) turn.abort('shutdown')
-    for (const turn of waiting) this.#release(turn)
+    this.giveBackQueued()
+  }
+
+  /** Gives back what has not started: another node may have a slot. */
+  giveBackQueued(): void {
+    this.#watch.rest()
+    for (const turn of this.#queue.remove(() => true)) this.#release(turn)
   }
 
   /** @param isRiding Whether claims may travel with other writes. */
@@ -185,6 +199,12 @@ export class Dispatcher implements TurnHost, RideSource {
     }
   }
 
+  /** The store has ended a turn that runs here. One whose handlers have ended may have been settled meanwhile. */
+  lose(ref: number, n: number): void {
+    const turn = this.#live.find(ref, n)
+    if (turn && !turn.isOver) turn.abort('lost')
+  }
+
   /** Drops the turns that are no longer this node's. */
   abandon(isLost: (turn: Turn) => boolean): void {
     this.#queue.remove(isLost)
@@ -196,35 +216,13 @@ export class Dispatcher implements TurnHost, RideSource {
   #room(): number {
     const queued = this.#queue.ready
     const free = this.env.options.concurrency - this.#running - queued
-    const ahead = this.#mayClaimAhead && queued < this.#batch ? this.#batch : 0
-    return Math.min(Math.max(free, ahead), this.#claimLimit)
+    const { ahead, isFull, mayBeAhead, most } = this.#size
+    const isShort = isFull ? queued <= ahead : queued < ahead
+    return Math.min(Math.max(free, mayBeAhead && isShort ? ahead : 0), most)
   }
 
-  /** Work that is claimed counts as running, so where the cluster counts, or another order is wished for, no slot is kept waiting. */
-  get #mayClaimAhead(): boolean {
-    const { clusterLimit, pick } = this.env.options
-    return clusterLimit === null && pick === 'priority'
-  }
-
-  get #claimLimit(): number {
-    return Math.min(this.env.options.claimLimit, this.env.store.batchLimit)
-  }
-
-  #watchQueue(): void {
-    const { clock } = this.env
-    const since = this.#queue.aheadSince
-    if (since === null || this.#cancelGiveBack) return
-    this.#cancelGiveBack = clock.timer(Math.max(0, since + longestQueuedMs - clock.mono()), () => {
-      this.#cancelGiveBack = null
-      this.#giveBack()
-      this.#watchQueue()
-    })
-  }
-
-  #giveBack(): void {
-    const since = this.env.clock.mono() - longestQueuedMs
-    const late = this.#queue.remove(({ batch }) => batch.isAhead && batch.queuedAt <= since)
-    if (late.some((turn) => !isSuspect(turn))) this.#batch = 0
+  #giveBack(late: readonly Turn[]): void {
+    if (late.some((turn) => !isSuspect(turn))) this.#size.reset()
     const restMs = this.#queue.isSuspectUnderWay ? suspectRestMs : 0
     for (const turn of late) this.#release(turn, isSuspect(turn) ? restMs : 0)
   }
@@ -249,7 +247,7 @@ export class Dispatcher implements TurnHost, RideSource {
   }
 
   #start(turn: Turn): void {
-    if (turn.member === turn.batch.last) this.#adjustBatch(turn.batch.queuedAt)
+    if (turn.member === turn.batch.last) this.#size.noteStart(this.env.clock.mono() - turn.batch.queuedAt)
     this.#live.add(turn)
     this.#queue.noteStart(turn)
     this.#running += 1
@@ -267,7 +265,7 @@ export class Dispatcher implements TurnHost, RideSource {
     this.#fill()
     // The next claim travels with the end.
     if (isSettled && this.#isRiding) return
-    if (this.#mayBeMore && this.#queue.ready <= this.#batch) this.#signalRoom()
+    if (this.#mayBeMore && this.#queue.ready <= this.#size.ahead) this.#signalRoom()
   }
 
   turnEnded(turn: Turn, result: TurnResult): void {
@@ -290,12 +288,6 @@ export class Dispatcher implements TurnHost, RideSource {
 
   #signalRoom(): void {
     this.env.events.emit('signal.slot', null)
-  }
-
-  #adjustBatch(queuedAt: number): void {
-    const { concurrency } = this.env.options
-    const isQuick = this.env.clock.mono() - queuedAt <= quickStartMs
-    this.#batch = isQuick ? Math.min(Math.max(this.#batch, concurrency) * 2, this.#claimLimit) : 0
   }
 
   #checkIdle(): void {

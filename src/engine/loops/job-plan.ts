@@ -21,7 +21,7 @@ interface PlanInput {
   readonly horizonMs: number
   /** The scheduler's level of the settings. */
   readonly settings: SettingsDiff
-  /** A pass by hand: nobody is there between two of them, which is no downtime. */
+  /** A pass of `runDue`: no node runs between two of them, which is no downtime. */
   readonly isPass?: boolean
 }
 

@@ -7,9 +7,13 @@ import type { Env } from '../env.ts'
 import { Pulse } from '../node/pulse.ts'
 import type { Session } from '../node/session.ts'
 import { version } from '../node/version.ts'
+import { FigureSender } from '../record/figure-sender.ts'
 import { announceUnattendedEnd } from '../turn/unattended-end.ts'
 import type { Dispatcher } from './dispatcher.ts'
 import type { Wait } from './loop.ts'
+import { notePassed } from './note-passed.ts'
+import { Retention } from './retention.ts'
+import { UnservedReport } from './unserved-report.ts'
 
 const claimsPerRescue = 1000
 const prunePerPass = 1000
@@ -33,9 +37,10 @@ export class Keeper {
   #cancelFence: (() => void) | null = null
   /** When the nodes were last looked at, by the monotonic clock. */
   #lookedAt = 0
-  /** Since when due work of a definition has no node that can run it; null once that was logged. */
-  readonly #unserved = new Map<string, number | null>()
+  readonly #unserved: UnservedReport
   #aliveSince = 0
+  readonly #retention: Retention
+  readonly #figures: FigureSender
 
   constructor(env: Env, dispatcher: Dispatcher, session: () => Session, fence: (reason: string) => void) {
     const { store, clock, options, log } = env
@@ -45,6 +50,9 @@ export class Keeper {
       store.reopen && clock === systemClock
         ? new Pulse({ reopen: store.reopen, beatMs: options.beatMs, ttlMs: options.ttlMs }, log)
         : null
+    this.#retention = new Retention(env)
+    this.#figures = new FigureSender(env)
+    this.#unserved = new UnservedReport(env)
     this.#dispatcher = dispatcher
     this.#session = session
     this.#fence = fence
@@ -80,11 +88,22 @@ export class Keeper {
     if (answer.aliveSince !== this.#aliveSince) this.#env.events.emit('signal.gap', null)
     this.#aliveSince = answer.aliveSince
     this.rest()
+    await this.#figures.send(session.boot)
     if (phase === 'stay') this.#pulse?.beaten(session.boot, this.#longestBlockMs())
+    if (answer.isDraining) this.#drain(session)
     if (answer.lost.length > 0) this.#loseClaims(session, answer.lost)
+    for (const { ref, turn } of answer.over) this.#dispatcher.lose(ref, turn)
     for (const { ref, turn, reason } of answer.cancels) this.#dispatcher.abort(ref, turn, 'cancel', reason)
     // Due work that waits for a slot or a handler is late only while a node is there to see it.
-    return this.#dispatcher.isIdle && this.#unserved.size === 0 ? { poll: options.beatMs } : options.beatMs
+    return this.#dispatcher.isIdle && this.#unserved.isEmpty ? { poll: options.beatMs } : options.beatMs
+  }
+
+  #drain(session: Session): void {
+    if (session.isDraining) return
+    session.isDraining = true
+    this.#env.log.info('This node drains: it takes no new work', { node: session.boot })
+    this.#dispatcher.giveBackQueued()
+    this.#env.events.emit('node.draining', { node: session.boot })
   }
 
   /** The session has ended: no thread beats for it any more. */
@@ -132,7 +151,7 @@ export class Keeper {
     const { store, clock, events, options } = this.#env
     const { nodes, unserved, isRescueDue } = await store.nodes()
     events.emit('signal.nodes', nodes)
-    this.#reportUnserved(unserved)
+    this.#unserved.note(unserved)
     const mono = clock.mono()
     const wasAway = !isTick && mono - this.#lookedAt > options.watchMs + blockedMs
     this.#lookedAt = mono
@@ -153,27 +172,17 @@ export class Keeper {
     return Math.min(...lefts.filter((left) => left > 0))
   }
 
-  /** Reports work that has been due for a ttl without a node that can run it: a node that only restarts is back by then. */
-  #reportUnserved(unserved: readonly string[]): void {
-    const { log, events, clock, options } = this.#env
-    const now = clock.mono()
-    for (const job of this.#unserved.keys()) if (!unserved.includes(job)) this.#unserved.delete(job)
-    for (const job of unserved) {
-      const since = this.#unserved.get(job)
-      if (typeof since === 'number' && now - since >= options.ttlMs) {
-        const message = `Work of ${JSON.stringify(job)} is due, and no node has all its handlers`
-        log.warn(message, { job })
-        events.emit('handler.missing', { job, task: null, message })
-        this.#unserved.set(job, null)
-      } else if (!this.#unserved.has(job)) this.#unserved.set(job, now)
-    }
-  }
-
   async pruneOnce(): Promise<Wait> {
     const { store, time, options } = this.#env
+    await this.#figures.takeGauge()
+    const before = (ms: number | null) => (ms === null ? null : time.now() - ms)
     const { more } = await store.prune({
-      endedBefore: time.now() - options.retentionMs,
+      ...(await this.#retention.rules()),
       keyRetentionMs: options.keyRetentionMs,
+      auditBefore: before(options.auditRetentionMs),
+      pausesBefore: before(options.pauseRetentionMs),
+      rangesBefore: before(options.rangeRetentionMs),
+      versionsBefore: before(options.versionRetentionMs),
       limit: prunePerPass,
     })
     return more ? pruneAgainMs : { poll: pruneEveryMs }
@@ -196,7 +205,7 @@ export class Keeper {
     })
   }
 
-  #nodeInfo({ boot }: Session): NodeInfo {
+  #nodeInfo({ boot, isDraining }: Session): NodeInfo {
     const { options, registry } = this.#env
     return {
       boot,
@@ -210,6 +219,8 @@ export class Keeper {
       release: options.release,
       declares: Object.fromEntries(this.#env.declared),
       picks: options.pick !== 'priority',
+      isDraining,
+      parts: Object.fromEntries([...this.#env.parts].map(([name, state]) => [name, state()])),
     }
   }
 
@@ -270,7 +281,7 @@ export class Keeper {
       count = { rescued: count.rescued + rescued.length, dead: count.dead + dead }
       for (const node of removed) events.emit('node.gone', { node, ...count })
       if (removed.length > 0) count = { rescued: 0, dead: 0 }
-      for (const passed of expired) events.emit('occurrence.passed', passed)
+      for (const passed of expired) notePassed(this.#env, passed)
       for (const { id, outcome } of rescued) if (ends.includes(outcome)) await this.#announce(id)
       if (unheard.length > 0) events.emit('signal.unheard', unheard)
       if (!more) return

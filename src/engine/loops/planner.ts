@@ -109,7 +109,16 @@ export class Planner {
     log.info('The next instant was found anew with newer time zone data', { tenant, job: name, nextAt: next.at })
   }
 
-  #announce({ tenant, job, rows, through }: JobPlan, isPlanned: boolean): void {
+  #announce(plan: JobPlan, isPlanned: boolean): void {
+    const { tenant, job, rows, through } = plan
+    if (isPlanned) countPassed(this.#env, plan)
     if (isPlanned && rows.length > 0) this.#env.events.emit('job.planned', { tenant, job, count: rows.length, through })
   }
+}
+
+/** Instants that a plan has passed over, where they belong; a range at its end. */
+function countPassed({ figures }: Env, { tenant, job, rows, ranges, drop }: JobPlan): void {
+  for (const { at, end } of rows) if (end) figures.count(tenant, job, at, end.state)
+  for (const { to, state, count } of ranges) figures.count(tenant, job, to, state, count)
+  for (const { at, state } of drop) figures.count(tenant, job, at, state)
 }

@@ -1,4 +1,5 @@
 import type { Emitter, Events } from '../../model/events.ts'
+import type { StoreExchange } from '../../store/observed.ts'
 import type { NodeRecord, RescueAnswer } from '../../store/store.ts'
 import type { TurnResult } from '../turn/turn.ts'
 
@@ -12,6 +13,16 @@ export interface Signals {
   'signal.kinds': null
   /** The store's clock was set: instants that lay ahead may be past. */
   'signal.jump': null
+  /** A job was declared or changed by this process. */
+  'signal.jobs': null
+  /** The store has refused a write of a turn: its next beat returns why. */
+  'signal.refused': null
+  /** Work has ended without a turn on this node: its `onComplete` may be due. */
+  'signal.ended': null
+  /** A definition or handler was added. */
+  'signal.registered': null
+  /** One call to the store has ended. Built only while there is a listener. */
+  'signal.store': StoreExchange
   /** A slot has become free, and more work may be due. */
   'signal.slot': null
   /** Ended work whose `onComplete` this node must run. */

@@ -38,19 +38,21 @@ export async function runDue(
   }
 }
 
-/** Resolves when no due work is left that this node could run. */
+/** Resolves when no due work is left that this node could run; of one that drains, when nothing that it has claimed is left. */
 export async function whenIdle(
   { store, registry, clock }: Env,
   dispatcher: Dispatcher,
-  node: { isStarted(): boolean; wake(isUninformed: boolean): void },
+  node: { isStarted(): boolean; isDraining(): boolean; wake(isUninformed: boolean): void },
 ): Promise<void> {
   const isStarted = node.isStarted()
   for (;;) {
     await dispatcher.idle()
-    const { now, nextDue } = await store.peek({ kinds: isStarted ? registry.kinds() : registry.names })
+    if (node.isDraining()) return dispatcher.claimed().then(() => dispatcher.idle())
+    // Read before the peek: kinds that become claimable while it runs are not in its answer.
+    const isUninformed = isStarted && !registry.isInformed
+    const { now, nextDue } = await store.peek({ kinds: isStarted ? registry.claimableKinds() : registry.names })
     // Work that a claim in flight has taken is no longer due and has not arrived yet.
     await dispatcher.claimed()
-    const isUninformed = isStarted && !registry.isInformed
     if (!isUninformed && (nextDue === null || nextDue > now) && dispatcher.isIdle) return
     if (!node.isStarted())
       throw new PunctualError('punctual.stopped', 'Work is due and this scheduler is not started; call start() first', {})

@@ -14,7 +14,6 @@ import { Recorder } from '../record/recorder.ts'
 import { type DueSummary, runDue, whenIdle } from './due-work.ts'
 import { logFinalFailures } from './failure-log.ts'
 import { HealthBook } from './health-book.ts'
-import { OpenStore } from './open-store.ts'
 import { Session } from './session.ts'
 import { WorkerPool } from './worker-pool.ts'
 
@@ -23,7 +22,7 @@ const hopeless: readonly string[] = ['store.refused', 'store.newer', 'store.corr
 
 /** One node: its loops, its session, and how it comes and goes. */
 export class Engine {
-  readonly env: Env
+  readonly #env: Env
   readonly #recorder: Recorder
   readonly #dispatcher: Dispatcher
   readonly #planner: Planner
@@ -40,7 +39,6 @@ export class Engine {
   readonly #declarer: Declarer
   readonly #book: HealthBook
   readonly #workers: WorkerPool
-  readonly #store: OpenStore
   #session: Session
   #phase: 'stopped' | 'started' | 'stopping' = 'stopped'
   #stopping: Promise<void> | null = null
@@ -48,7 +46,7 @@ export class Engine {
   #unsubscribe: () => void = () => {}
 
   constructor(env: Env) {
-    this.env = env
+    this.#env = env
     this.#session = this.#newSession()
     const session = () => this.#session
     this.#recorder = new Recorder(env, session)
@@ -67,7 +65,6 @@ export class Engine {
       prune: this.#book.loop(env, 'prune', () => this.#keeper.pruneOnce()),
     }
     this.#workers = new WorkerPool(env)
-    this.#store = new OpenStore(env)
     env.registry.workerHandler = (module) => this.#workers.handler(module)
     this.#listen()
     logFinalFailures(env)
@@ -75,9 +72,17 @@ export class Engine {
 
   /** Connects the parts. */
   #listen(): void {
-    const { events } = this.env
-    const { planner, dispatcher } = this.#loops
+    const { events } = this.#env
+    const { planner, dispatcher, beat, watch } = this.#loops
     events.watch('signal.gap', () => planner.wake())
+    events.watch('signal.jobs', () => planner.wake())
+    events.watch('signal.ended', () => watch.wake())
+    events.watch('signal.refused', () => beat.wake())
+    events.watch('signal.registered', () => {
+      this.#declarer.noteRegistration()
+      planner.wake()
+      dispatcher.wake()
+    })
     events.watch('signal.jump', () => planner.wake())
     events.watch('signal.kinds', () => dispatcher.wake())
     events.watch('signal.slot', () => dispatcher.wake())
@@ -99,16 +104,16 @@ export class Engine {
 
   /** Makes the store usable. Repeated calls are harmless. */
   open(): Promise<void> {
-    return this.#store.open()
+    return this.#env.store.open()
   }
 
   /** Starts the loops. A store that is away does not make this fail: the node is degraded until it comes back. */
   async start(): Promise<void> {
     if (this.#phase !== 'stopped') return
     this.#phase = 'started'
-    for (const gap of this.env.registry.gaps()) {
-      this.env.log.warn(gap.message, { job: gap.job, task: gap.task })
-      this.env.events.emit('handler.missing', gap)
+    for (const gap of this.#env.registry.gaps()) {
+      this.#env.log.warn(gap.message, { job: gap.job, task: gap.task })
+      this.#env.events.emit('handler.missing', gap)
     }
     try {
       await this.open()
@@ -124,7 +129,7 @@ export class Engine {
   }
 
   /** Stops planning and claiming, signals what runs, waits for it for the grace period, and leaves. Said again, it waits for the same end. */
-  async stop(graceMs: number = this.env.options.graceMs): Promise<void> {
+  async stop(graceMs: number = this.#env.options.graceMs): Promise<void> {
     if (this.#phase === 'started') this.#stopping = this.#stop(graceMs)
     await this.#stopping
   }
@@ -139,7 +144,7 @@ export class Engine {
     const grace = new AbortController()
     this.#dispatcher.drain()
     const idle = Promise.all([this.#dispatcher.idle(), this.#unheard.idle()])
-    const { clock } = this.env
+    const { clock } = this.#env
     await Promise.race([idle, sleep(clock, graceMs, grace.signal), ...(clock.stalled ? [clock.stalled(grace.signal)] : [])])
     grace.abort()
     await Promise.all([beat.stop(), watch.stop()])
@@ -147,14 +152,14 @@ export class Engine {
     await Promise.all([this.#keeper.close(), this.#workers.close()])
     this.#phase = 'stopped'
     this.#book.forget()
-    this.env.events.emit('health.changed', this.health)
+    this.#env.events.emit('health.changed', this.health)
   }
 
   async close(): Promise<void> {
     await this.stop()
     await this.#ticking
     await Promise.all([this.#keeper.close(), this.#workers.close()])
-    await this.#store.close()
+    await this.#env.store.close()
   }
 
   /** Plans, claims and runs what is due, once, for hosts that tick from outside. Of several calls each waits for the one before. */
@@ -177,7 +182,7 @@ export class Engine {
       if (!isStarted) this.#loops.beat.start(wait)
       await this.#planAll()
       await this.#keeper.watchOnce({ isTick: !isStarted })
-      return await runDue(this.env, this.#dispatcher, request)
+      return await runDue(this.#env, this.#dispatcher, request)
     } finally {
       if (this.#phase === 'stopped') await this.#leaveAfterTick()
     }
@@ -186,8 +191,9 @@ export class Engine {
   /** Resolves when no due work is left that this node could run. */
   idle(): Promise<void> {
     const { planner, dispatcher } = this.#loops
-    return whenIdle(this.env, this.#dispatcher, {
+    return whenIdle(this.#env, this.#dispatcher, {
       isStarted: () => this.#phase === 'started',
+      isDraining: () => this.#session.isDraining,
       wake: (isUninformed) => {
         if (isUninformed) planner.wake()
         dispatcher.wake()
@@ -195,28 +201,11 @@ export class Engine {
     })
   }
 
-  /** Makes the node look for ended work whose `onComplete` has not run. */
-  wakeWatch(): void {
-    this.#loops.watch.wake()
-  }
-
-  /** Makes the planner look again: a job was declared or changed. */
-  wakePlanner(): void {
-    this.#loops.planner.wake()
-  }
-
-  /** A definition or handler was added: the node declares its job and may claim its work. */
-  noteRegistration(): void {
-    this.#declarer.noteRegistration()
-    this.#loops.planner.wake()
-    this.#loops.dispatcher.wake()
-  }
-
   async #openOnce(): Promise<number | null> {
     await this.open()
     if (!this.#session.isJoined) await this.#beatOnce()
     this.#unsubscribe()
-    this.#unsubscribe = this.env.store.hints.subscribe((hint) => this.#hear(hint))
+    this.#unsubscribe = this.#env.store.hints.subscribe((hint) => this.#hear(hint))
     this.#dispatcher.resume(true)
     const { planner, dispatcher, beat, watch, prune } = this.#loops
     for (const loop of [beat, planner, dispatcher, watch, prune]) loop.start()
@@ -225,10 +214,11 @@ export class Engine {
 
   async #planOnce(isPass = false): Promise<Wait> {
     await this.#wakeUp()
+    if (this.#session.isDraining) return null
     await this.#declarer.runOnce()
     const wait = await this.#planner.runOnce(isPass)
     // A declaration that was left to another node is checked as often as nodes beat: a node that only restarts is back by then.
-    return this.#declarer.isUndeclared ? noLaterThan(wait, this.env.options.beatMs) : wait
+    return this.#declarer.isUndeclared ? noLaterThan(wait, this.#env.options.beatMs) : wait
   }
 
   /** After a sleep of the machine, or a handler that blocked the process, the store gets a beat before anything else. */
@@ -255,7 +245,7 @@ export class Engine {
   }
 
   #hear(hint: Hint): void {
-    if (hint.kind === 'due') this.#loops.dispatcher.wakeIn(this.env.time.until(hint.at))
+    if (hint.kind === 'due') this.#loops.dispatcher.wakeIn(this.#env.time.until(hint.at))
     else if (hint.kind === 'cancel') {
       if (hint.node === this.#session.boot) this.#loops.beat.wake()
     } else {
@@ -269,11 +259,12 @@ export class Engine {
     const fenced = this.#session
     if (fenced.isFenced) return
     const level = fenced.claims.size > 0 ? 'warn' : 'info'
-    this.env.log[level]('This node stopped itself and comes back under a new id', { node: fenced.boot, reason })
+    this.#env.log[level]('This node stopped itself and comes back under a new id', { node: fenced.boot, reason })
     this.#renewSession()
+    this.#session.isDraining = fenced.isDraining
     this.#dispatcher.abandon(({ claim }) => fenced.claims.has(claim.id))
     this.#keeper.disown(fenced.boot)
-    this.env.events.emit('node.fenced', { node: fenced.boot, reason })
+    this.#env.events.emit('node.fenced', { node: fenced.boot, reason })
     this.#loops.beat.wake()
   }
 
@@ -285,7 +276,7 @@ export class Engine {
   /** Work that ignores its signal is left to rescue at once, and nothing of it keeps the process alive. */
   async #leave(): Promise<void> {
     const { boot, isJoined, claims } = this.#session
-    const hasLeft = this.#store.isOpen && isJoined && (await this.#tried(() => this.#keeper.beatOnce('leave')))
+    const hasLeft = this.#env.store.isOpen && isJoined && (await this.#tried(() => this.#keeper.beatOnce('leave')))
     this.#renewSession()
     this.#dispatcher.abandon(() => true)
     this.#unheard.abandon()
@@ -297,7 +288,7 @@ export class Engine {
       await call()
       return true
     } catch (error) {
-      this.env.log.warn('The store did not take note that this node has left', { error: errorText(error) })
+      this.#env.log.warn('The store did not take note that this node has left', { error: errorText(error) })
       return false
     }
   }
@@ -310,7 +301,7 @@ export class Engine {
   }
 
   #newSession(): Session {
-    const { clock, randomBytes, options } = this.env
+    const { clock, randomBytes, options } = this.#env
     return new Session(clock, randomBytes, options.ttlMs - options.ttlMarginMs)
   }
 }

@@ -1,7 +1,7 @@
 import { PunctualError } from '../../errors.ts'
 import type { Handler } from '../../model/context.ts'
 import { type AnyDefinition, type TaskDefinition, tasksOf } from '../../model/definition.ts'
-import { runnableKinds, storedDefinition, type VersionRecord } from '../../model/job.ts'
+import { definitionOf, runnableKinds, storedDefinition, type VersionRecord } from '../../model/job.ts'
 
 /** Handlers by job, then by task; a function alone is the handler of a job's only task. */
 export type HandlerMap = Readonly<Record<string, Handler<never, never> | Readonly<Record<string, Handler<never, never>>>>>
@@ -35,6 +35,8 @@ export class Registry {
   /** The versions of each definition's own job: they count the editions of its tasks. */
   readonly #versions = new Map<string, readonly VersionRecord[]>()
   #kinds: readonly string[] | null = null
+  /** Definitions of which nothing is claimed at present. */
+  readonly #held = new Set<string>()
 
   /** Makes a handler of a module that a thread runs. */
   workerHandler: (module: string) => Handler = () => () => {
@@ -145,6 +147,21 @@ export class Registry {
   kinds(): readonly string[] {
     this.#kinds ??= [...this.#builtIn.keys(), ...this.names.flatMap((name) => this.#kindsOf(name))]
     return this.#kinds
+  }
+
+  /** The kinds that may be claimed now: all but those of definitions that are held. */
+  claimableKinds(): readonly string[] {
+    const kinds = this.kinds()
+    return this.#held.size === 0 ? kinds : kinds.filter((kind) => !this.#held.has(definitionOf(kind)))
+  }
+
+  /** Leaves the due work of a definition in the store, until `unhold`: what it needs is away. */
+  hold(definition: string): void {
+    this.#held.add(definition)
+  }
+
+  unhold(definition: string): void {
+    this.#held.delete(definition)
   }
 
   #kindsOf(name: string): readonly string[] {

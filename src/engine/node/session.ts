@@ -10,6 +10,8 @@ export class Session {
   /** Claims whose answer has not arrived. */
   readonly inFlight = new Set<string>()
   isJoined = false
+  /** Takes no new work; runs what it has. */
+  isDraining = false
   readonly #end = new AbortController()
   #beat: PromiseWithResolvers<void> | null = null
   /** When the last acknowledged beat was sent, by the monotonic clock and by the wall. */

@@ -84,6 +84,7 @@ async function newPool(concurrency: number): Promise<Piscina> {
 function pass(news: WorkerNews, ctx: Context): void {
   try {
     if (news.kind === 'progress') ctx.progress(news.done, news.message)
+    else if (news.kind === 'audit') ctx.audit(news.event, news.refs, news.data)
     else ctx.log[news.level as keyof Logger](news.message, news.fields)
   } catch (error) {
     ctx.log.warn('A report of a handler in a thread could not be recorded', { error: String(error) })
@@ -91,8 +92,22 @@ function pass(news: WorkerNews, ctx: Context): void {
 }
 
 function plain(ctx: Context): WorkerContext {
-  const { payload, results, tenant, job, task, key, entity, refs, source, occurrenceId, taskRunId, attemptId } = ctx
+  const { payload, results, tenant, job, task, key, entity, refs, source, occurrenceId, parent, taskRunId, attemptId } = ctx
   const { idempotencyKey, attempt, scheduledAt, lateness, isRecovery, span, startedAt, lastRunAt, replayOf, version } = ctx
-  const ids = { tenant, job, task, key, entity, refs, source, occurrenceId, taskRunId, attemptId, idempotencyKey, attempt }
+  const ids = {
+    tenant,
+    job,
+    task,
+    key,
+    entity,
+    refs,
+    source,
+    occurrenceId,
+    parent,
+    taskRunId,
+    attemptId,
+    idempotencyKey,
+    attempt,
+  }
   return { ...ids, payload, results, scheduledAt, lateness, isRecovery, span, startedAt, lastRunAt, replayOf, version }
 }

@@ -1,7 +1,7 @@
 // Runs the export `handler` of a module in a thread. See worker-pool.ts.
 import type { MessagePort } from 'node:worker_threads'
 import { PunctualError } from '../../errors.ts'
-import type { Context, FailOptions, Handler, Logger } from '../../model/context.ts'
+import type { Context, FailOptions, Handler, Logger, Refs } from '../../model/context.ts'
 import { errorRecord } from '../../model/error-record.ts'
 import { encodeResult } from '../../model/payload.ts'
 import type { ErrorRecord } from '../../model/report.ts'
@@ -9,7 +9,10 @@ import type { RetryHint } from '../../model/retry.ts'
 import { parseDuration } from '../../time/duration.ts'
 
 /** The part of the context that can be sent. */
-export type WorkerContext = Omit<Context, 'signal' | 'log' | 'progress' | 'fail' | 'transaction'>
+export type WorkerContext = Omit<
+  Context,
+  'signal' | 'log' | 'progress' | 'fail' | 'transaction' | 'enqueue' | 'cancel' | 'once' | 'audit'
+>
 
 export interface WorkerTask {
   readonly module: string
@@ -19,7 +22,8 @@ export interface WorkerTask {
 }
 
 export type WorkerNews =
-  | { readonly kind: 'progress'; readonly done: number; readonly message: string | undefined }
+  | { readonly kind: 'progress'; readonly done: number | string; readonly message: string | undefined }
+  | { readonly kind: 'audit'; readonly event: string; readonly refs: Refs | undefined; readonly data: unknown }
   | { readonly kind: 'log'; readonly level: string; readonly message: string; readonly fields: object | undefined }
 
 /** The result as JSON text, or the failure. */
@@ -60,11 +64,18 @@ function contextOf(context: WorkerContext, port: MessagePort): Context {
     fail: (message, options) => {
       throw failure(message, options)
     },
-    transaction: () =>
-      Promise.reject(
-        new PunctualError('transaction.unsupported', 'ctx.transaction needs the connection of the process: not in a thread', {}),
-      ),
+    audit: (event, refs, data) => send({ kind: 'audit', event, refs, data }),
+    enqueue: () => inThread('enqueue'),
+    cancel: () => inThread('cancel'),
+    transaction: () => inThread('transaction'),
+    once: () =>
+      Promise.reject(new PunctualError('store.unsupported', 'ctx.once needs the store of the process: not in a thread', {})),
   }
+}
+
+function inThread(call: string): Promise<never> {
+  const message = `ctx.${call} needs the connection of the process: not in a thread`
+  return Promise.reject(new PunctualError('transaction.unsupported', message, {}))
 }
 
 function failure(message: string, { retryable, retryIn }: FailOptions = {}): Error & RetryHint {

@@ -1,4 +1,4 @@
-import type { Clock } from '../../time/clock.ts'
+import { type Clock, tick } from '../../time/clock.ts'
 import { isTransient } from '../node/transient.ts'
 
 /** The owner of an item, who gets its answer. */
@@ -35,9 +35,13 @@ export class Batcher<Item, Answer> {
   addFor(asker: Asker<Answer>, item: Item): void {
     this.#items.push(item)
     this.#askers.push(asker)
-    if (this.#isArmed || this.#isCalling) return
+    this.#arm()
+  }
+
+  #arm(): void {
+    if (this.#isArmed || this.#isCalling || this.#items.length === 0) return
     this.#isArmed = true
-    this.#clock.soon(() => {
+    tick(this.#clock, () => {
       this.#isArmed = false
       void this.#flush()
     })
@@ -45,14 +49,13 @@ export class Batcher<Item, Answer> {
 
   async #flush(): Promise<void> {
     this.#isCalling = true
-    while (this.#items.length > 0) {
-      const limit = this.#limit()
-      const [items, askers] = [this.#items, this.#askers]
-      this.#items = items.splice(limit)
-      this.#askers = askers.splice(limit)
-      await this.#callFor(items, askers)
-    }
+    const limit = this.#limit()
+    const [items, askers] = [this.#items, this.#askers]
+    this.#items = items.splice(limit)
+    this.#askers = askers.splice(limit)
+    await this.#callFor(items, askers)
     this.#isCalling = false
+    this.#arm()
   }
 
   async #callFor(items: readonly Item[], askers: readonly Asker<Answer>[]): Promise<void> {

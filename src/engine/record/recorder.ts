@@ -8,8 +8,8 @@ import { type Asker, Batcher } from './batcher.ts'
 const longestWaitMs = 2000
 
 /**
- * Brings what executions have to record to the store, many in one call and one call at a time. While the store is away it keeps
- * trying; a session that was cut off meanwhile has lost the right to write, and is told so.
+ * Writes the records of turns to the store, many in one call and one call at a time. While the store is away it keeps
+ * trying. A session that was cut off meanwhile has lost the right to write: its calls return that.
  */
 export class Recorder {
   readonly #env: Env

@@ -1,9 +1,17 @@
-import type { AbortReason } from '../../model/context.ts'
+import type { AbortReason, Logger, Refs } from '../../model/context.ts'
+import { cut } from '../../model/cut.ts'
 import type { AttemptState } from '../../model/lifecycle.ts'
+import { limits } from '../../model/limits.ts'
+import type { AuditEvent } from '../../store/store.ts'
+import { onceInAttempt } from '../effect/once-in-attempt.ts'
 import { Aborted } from './aborted.ts'
+import { auditEvent } from './audit-event.ts'
+import { Children } from './children.ts'
 import { TaskContext } from './context.ts'
+import { LogNotes } from './log-notes.ts'
 import type { TaskRun } from './task-run.ts'
 import type { Timed } from './timeouts.ts'
+import type { TracedAttempt } from './trace-port.ts'
 import { transaction } from './transaction.ts'
 import type { Turn } from './turn.ts'
 
@@ -17,6 +25,9 @@ export class Attempt implements Timed {
   /** How the handler came out; `value` is what it returned or threw, or the reason of its abort. */
   outcome: 'returned' | 'threw' | AbortReason = 'returned'
   value: unknown = undefined
+  /** Business events that are not in the store yet. */
+  readonly events: AuditEvent[] = []
+  #audited = 0
   /** Both are set when the turn takes in its end. */
   state: AttemptState = 'running'
   endedAt = 0
@@ -25,6 +36,9 @@ export class Attempt implements Timed {
   #aborted: Aborted | null = null
   #cancelTimer: (() => void) | null = null
   #isOver = false
+  #children: Children | null = null
+  #log: Logger | null = null
+  #notes: LogNotes | null = null
 
   /** @param mono The moment of its start by the monotonic clock. */
   constructor(turn: Turn, run: TaskRun, mono: number) {
@@ -47,8 +61,14 @@ export class Attempt implements Timed {
   /** Every throw in here, also of an odd thenable, becomes a rejection. */
   async #call(): Promise<unknown> {
     const { clock } = this.turn.env
-    const work = () => this.run.task.handler(new TaskContext(this))
+    const handle = () => this.run.task.handler(new TaskContext(this))
+    const { port } = this.turn.env.trace
+    const work = port ? () => port.run(this.#traced(), async () => handle()) : handle
     return clock.run ? clock.run(`The handler of task ${this.run.task.name} of job ${this.turn.record.job}`, work) : work()
+  }
+
+  #traced(): TracedAttempt {
+    return { record: this.turn.record, turn: this.turn.n, task: this.run.task.name, n: this.n }
   }
 
   /** Signals the handler. Except for a shutdown, a handler that goes on is written off after a while. */
@@ -82,16 +102,66 @@ export class Attempt implements Timed {
     return this.#controller.signal
   }
 
+  /** Made at its first use. */
+  get children(): Children {
+    this.#children ??= new Children(this)
+    return this.#children
+  }
+
   progress(done: number, message: string | null): void {
-    if (this.#isCurrent) this.turn.progress.note(this.run, done, message)
+    if (!this.isCurrent) return
+    const text = message === null ? null : cut(this.turn.redacted(message), limits.errorText)
+    this.turn.progress.note(this.run, done, text)
+  }
+
+  /** Made at its first use. */
+  get log(): Logger {
+    this.#log ??= this.turn.logger((level, message, fields) => this.#keep(level, message, fields))
+    return this.#log
+  }
+
+  #keep(level: keyof Logger, message: string, fields: object): void {
+    if (level === 'debug' || !this.isCurrent) return
+    if (!this.#notes) {
+      this.#notes = new LogNotes(this)
+      this.turn.addLog(this.#notes)
+    }
+    this.#notes.add(level, message, fields)
   }
 
   transaction<Tx, Value>(work: (tx: Tx) => Value | Promise<Value>): Promise<Value> {
-    return this.#isCurrent ? transaction(this, work) : Promise.reject(new Aborted('lost'))
+    return this.isCurrent ? transaction(this, work) : Promise.reject(new Aborted('lost'))
+  }
+
+  audit(event: string, refs: Refs | undefined, data: unknown): void {
+    const entry = auditEvent(this, this.#audited, { event, refs, data })
+    if (!this.isCurrent) return
+    this.#audited += 1
+    this.events.push(entry)
+  }
+
+  once(key: string, effect: unknown, options: unknown): Promise<unknown> {
+    return this.isCurrent ? onceInAttempt(this, key, effect, options) : Promise.reject(new Aborted('lost'))
+  }
+
+  /** Rejects with the reason of the signal, which is on its way: the store has refused what the turn wanted to write. */
+  stopped(): Promise<never> {
+    const { signal } = this
+    this.turn.env.events.emit('signal.refused', null)
+    return new Promise((_, reject) => {
+      const stop = () => reject(signal.reason)
+      if (signal.aborted) stop()
+      else signal.addEventListener('abort', stop, { once: true })
+    })
+  }
+
+  /** How long it may still take. */
+  get leftMs(): number {
+    return Math.max(0, this.#overdueAt - this.turn.env.clock.mono())
   }
 
   /** A handler that was written off writes nothing any more, also when the same task is being tried again. */
-  get #isCurrent(): boolean {
+  get isCurrent(): boolean {
     return this.run.attempt === this
   }
 

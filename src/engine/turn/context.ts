@@ -1,40 +1,37 @@
 import { PunctualError } from '../../errors.ts'
 import type { Context, FailOptions, Logger, Refs } from '../../model/context.ts'
 import { attemptId, taskRunId } from '../../model/ids.ts'
-import type { Source } from '../../model/lifecycle.ts'
 import type { OccurrenceRecord } from '../../model/occurrence.ts'
 import type { RetryHint } from '../../model/retry.ts'
 import { parseDuration } from '../../time/duration.ts'
 import type { Attempt } from './attempt.ts'
+import { RecordIds } from './record-ids.ts'
 
 /** The context of one attempt. Its parts are made at their first use, since most handlers need few. */
-export class TaskContext implements Context {
+export class TaskContext extends RecordIds implements Context {
   readonly #attempt: Attempt
   readonly #record: OccurrenceRecord
   #results: Readonly<Record<string, unknown>> | null = null
-  readonly tenant: string
-  readonly job: string
+  /** The share that was reported last. */
+  #done = 0
   readonly task: string
-  readonly key: string | null
   readonly entity: string | null
   readonly refs: Refs
-  readonly source: Source
   readonly occurrenceId: string
+  readonly parent: string | null
   readonly attempt: number
 
   constructor(attempt: Attempt) {
     const { record } = attempt.turn
+    super(record)
     this.#attempt = attempt
     this.#record = record
     this.task = attempt.run.name
     this.attempt = attempt.n
-    this.tenant = record.tenant
-    this.job = record.job
-    this.key = record.key
     this.entity = record.entity
     this.refs = record.refs
-    this.source = record.source
     this.occurrenceId = record.id
+    this.parent = record.parent
   }
 
   get payload(): unknown {
@@ -66,7 +63,7 @@ export class TaskContext implements Context {
     return new Date(this.#attempt.startedAt)
   }
   get lateness(): number {
-    return Math.max(0, this.#attempt.startedAt - this.#record.scheduledAt)
+    return Math.max(0, this.#attempt.startedAt - this.#attempt.turn.member.dueAt)
   }
   get isRecovery(): boolean {
     return this.source === 'recovery'
@@ -83,17 +80,19 @@ export class TaskContext implements Context {
     return this.#attempt.signal
   }
   get log(): Logger {
-    return this.#attempt.turn.log
+    return this.#attempt.log
   }
 
   get progress(): Context['progress'] {
-    return (done, message) => {
+    return (given, text) => {
+      const [done, message] = typeof given === 'string' ? [this.#done, given] : [given, text]
       if (typeof done !== 'number' || !(done >= 0 && done <= 1)) {
-        throw new PunctualError('option.invalid', `progress must be a number from 0 to 1; got ${String(done)}`, {
+        throw new PunctualError('option.invalid', `progress must be a number from 0 to 1, or a text; got ${String(done)}`, {
           field: 'progress',
           given: done,
         })
       }
+      this.#done = done
       this.#attempt.progress(done, message ?? null)
     }
   }
@@ -102,8 +101,20 @@ export class TaskContext implements Context {
       throw new TaskFailure(message, options)
     }
   }
+  get enqueue(): Context['enqueue'] {
+    return (job, ...[payload, options]) => this.#attempt.children.enqueue(job, payload, options)
+  }
+  get cancel(): Context['cancel'] {
+    return (target, options) => this.#attempt.children.cancel(target, options)
+  }
   get transaction(): Context['transaction'] {
     return (work) => this.#attempt.transaction(work)
+  }
+  get audit(): Context['audit'] {
+    return (event, refs, data) => this.#attempt.audit(event, refs, data)
+  }
+  get once(): Context['once'] {
+    return (key: string, effect: unknown, options?: unknown) => this.#attempt.once(key, effect, options) as Promise<never>
   }
 }
 

@@ -18,7 +18,9 @@ export function finish(turn: Turn, end: TurnResult): void {
   try {
     // The slot goes to the next turn, whatever may be wrong with that one.
     host.handlersEnded(end !== 'abandoned' && !turn.progressing)
-    const result = end === 'failed' && goesToDeadLetters(settings, record.source) ? 'dead' : end
+    // Work with an effect of unknown outcome waits for a person, whatever the setting.
+    const isDead = goesToDeadLetters(settings, record.source) || turn.error?.code === 'gate.held'
+    const result = end === 'failed' && isDead ? 'dead' : end
     if (result === 'abandoned') conclude(turn, result)
     // The newest progress reaches the store before the end does.
     else if (turn.progressing) turn.progressing.then(() => settle(turn, result)).catch((error: unknown) => turn.refused(error))
@@ -39,6 +41,7 @@ export function refuse(turn: Turn, error: unknown): void {
 
 function close(turn: Turn): void {
   turn.isOver = true
+  turn.endLogs()
   turn.cancelRetry?.()
   turn.cancelDeadline?.()
 }

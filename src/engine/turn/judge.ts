@@ -3,19 +3,21 @@ import { errorRecord } from '../../model/error-record.ts'
 import type { AttemptState } from '../../model/lifecycle.ts'
 import { encodeResult } from '../../model/payload.ts'
 import { retryDelay } from '../../model/retry.ts'
+import { Untried } from '../../model/untried.ts'
 import type { Attempt } from './attempt.ts'
 import { taskEvent } from './report.ts'
 import type { TaskRun } from './task-run.ts'
 import type { Turn } from './turn.ts'
 
-/** Sets where the task of an ended attempt stands now, and returns how the attempt is recorded. */
-export function judge(turn: Turn, attempt: Attempt): AttemptState {
+/** Sets where the task of an ended attempt stands now, and returns how the attempt is recorded; null when it was none. */
+export function judge(turn: Turn, attempt: Attempt): AttemptState | null {
   const { run, outcome, value } = attempt
   if (run.isCommitted) return succeed(turn, run, run.result)
   switch (outcome) {
     case 'returned':
       return returned(turn, attempt)
     case 'threw':
+      if (Untried.is(value)) return null
       return fail(turn, attempt, value, 'failed')
     case 'timeout':
       return fail(turn, attempt, value, 'timeout')
@@ -57,7 +59,7 @@ function fail(
   mayRetry = true,
 ): AttemptState {
   const { events } = turn.env
-  const error = errorRecord(thrown)
+  const error = turn.errorOf(thrown)
   run.failures += 1
   const waitMs = mayRetry ? retryWait(turn, run, thrown) : null
   run.fail(state, error, endedAt, waitMs)
@@ -65,11 +67,15 @@ function fail(
   return state
 }
 
-function retryWait({ env, record, shared, log }: Turn, run: TaskRun, error: unknown): number | null {
+function retryWait(turn: Turn, run: TaskRun, error: unknown): number | null {
+  const { env, record, shared, log } = turn
   const custom = run.task.retryFunction ?? shared.runnable.definition.retryFunction ?? env.options.retryFunction
   const delayMs = record.scheduledAt - record.createdAt
   try {
-    return retryDelay(run.settings.retry, { failures: run.failures, error, delayMs, random: env.random(), custom })
+    const { job, tenant } = record
+    const about = custom && { job, tenant, task: run.name, payload: turn.payload }
+    const question = { failures: run.failures, error, delayMs, random: env.random(), custom, ...(about && { about }) }
+    return retryDelay(run.settings.retry, question)
   } catch (thrown) {
     log.error('A retry strategy threw; the task is not retried', { task: run.name, error: errorRecord(thrown) })
     return null

@@ -1,9 +1,8 @@
 // The steps before the first handler of a turn. Most turns need none of them.
-import type { HookContext } from '../../model/definition.ts'
-import { errorRecord } from '../../model/error-record.ts'
+import type { HookContext } from '../../model/definition-options.ts'
 import { type TaskHistory, taskHistories } from '../../model/history.ts'
 import type { OccurrenceHistory } from '../../model/occurrence.ts'
-import { validatePayload } from '../../model/payload.ts'
+import { currentPayload } from '../../model/upcast.ts'
 import { runTurnHook } from './hooks.ts'
 import type { Turn } from './turn.ts'
 
@@ -15,7 +14,7 @@ export function needsPreparation({ member, record, shared }: Turn): boolean {
 /** Returns how the turn ends when it cannot begin. */
 export async function prepare(turn: Turn): Promise<'abandoned' | 'failed' | 'released' | null> {
   const { member, record, shared } = turn
-  const { payload: schema, onStart } = shared.runnable.definition.options
+  const { payload: schema, upcast = [], onStart } = shared.runnable.definition.options
   // Should it take this node down too, it is known which one has run.
   if (member.recoveries > 0) {
     const start = { startedAt: turn.startedAt as number, deadlineAt: turn.deadlineAt }
@@ -28,9 +27,9 @@ export async function prepare(turn: Turn): Promise<'abandoned' | 'failed' | 'rel
   if (record.replay?.tasks) await takeOver(turn, record.replay.origin, record.replay.tasks)
   if (schema) {
     try {
-      turn.payload = await validatePayload(schema, turn.payload, record.job)
+      turn.payload = await currentPayload(schema, upcast, turn.payload, record.job)
     } catch (error) {
-      turn.error = errorRecord(error)
+      turn.error = turn.errorOf(error)
       return 'failed'
     }
   }

@@ -1,4 +1,5 @@
 // The tasks of a turn: what may start is started, what has ended is taken in, until all have finished or none can go on.
+import type { AuditEvent } from '../../store/store.ts'
 import { Attempt } from './attempt.ts'
 import { finish, refuse } from './ending.ts'
 import { judge } from './judge.ts'
@@ -88,15 +89,29 @@ export function takeIn(turn: Turn, attempt: Attempt): void {
   const mono = clock.mono()
   attempt.endedAt = time.at(mono)
   run.durationMs += attempt.endedAt - attempt.startedAt
-  attempt.state = judge(turn, attempt)
+  const state = judge(turn, attempt)
+  if (state === null) return giveBack(turn, run, mono)
+  attempt.state = state
   const isOnlyTask = turn.runs.length === 1
-  if (isOnlyTask && turn.attempts.length === 0 && !run.isCommitted) turn.onlyAttempt = attempt
+  const isNews = attempt.events.length > 0
+  if (isOnlyTask && turn.attempts.length === 0 && !run.isCommitted && !isNews) turn.onlyAttempt = attempt
   else if (run.isCommitted) turn.saved = [...turn.saved, run.attemptRecord(attempt)]
   else turn.attempts = [...turn.attempts, run.attemptRecord(attempt)]
   if (run.isFatal) for (const other of turn.runs) cancelFor(run, other)
   // The last attempts of a turn are written with its end.
-  if (isOnlyTask || turn.attempts.length === 0 || turn.runs.every((other) => other.isFinished)) pump(turn, mono)
-  else save(turn, run).catch((error: unknown) => refuse(turn, error))
+  const isWithEnd = isOnlyTask || turn.attempts.length === 0 || turn.runs.every((other) => other.isFinished)
+  if (isWithEnd && !isNews) pump(turn, mono)
+  else save(turn, run, attempt.events).catch((error: unknown) => refuse(turn, error))
+}
+
+/** Ends the turn as if the attempt had not been: work that has not begun before keeps its place. */
+function giveBack(turn: Turn, run: TaskRun, mono: number): void {
+  run.phase = 'waiting'
+  run.attempts -= 1
+  run.durationMs = 0
+  turn.stop ??= { reason: 'shutdown', detail: null }
+  if (turn.runs.every(({ attempts }) => attempts === 0)) turn.startedAt = null
+  pump(turn, mono)
 }
 
 /** The end of one task ends another, unless that one is set to go on regardless. */
@@ -108,13 +123,13 @@ function cancelFor(failed: TaskRun, run: TaskRun): void {
   } else if (run.phase !== 'saving') run.cancel(failed.name)
 }
 
-async function save(turn: Turn, run: TaskRun): Promise<void> {
+async function save(turn: Turn, run: TaskRun, events: readonly AuditEvent[]): Promise<void> {
   const { phase } = run
   const { attempts } = turn
   turn.attempts = []
   turn.saved = [...turn.saved, ...attempts]
   run.phase = 'saving'
-  const answer = await turn.checkpoint({ attempts })
+  const answer = await turn.checkpoint({ attempts, ...(events.length > 0 && { events }) })
   if (turn.isOver) return
   run.phase = phase
   if (answer === 'lost') finish(turn, 'abandoned')

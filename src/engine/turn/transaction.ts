@@ -7,10 +7,8 @@ import type { TaskRun } from './task-run.ts'
 import type { Turn } from './turn.ts'
 
 /** Commits the writes of a handler together with the success of its task. */
-export async function transaction<Tx, Value>(
-  { turn, run, n, startedAt }: Attempt,
-  work: (tx: Tx) => Value | Promise<Value>,
-): Promise<Value> {
+export async function transaction<Tx, Value>(current: Attempt, work: (tx: Tx) => Value | Promise<Value>): Promise<Value> {
+  const { turn, run, n, startedAt, events, children } = current
   const { env } = turn
   checkUse(turn, run)
   const attempt = {
@@ -25,6 +23,8 @@ export async function transaction<Tx, Value>(
     retryAt: null,
   } satisfies AttemptRecord
   let value!: Value
+  // Events of work that is undone are undone with it.
+  const before = events.length
   const take = (given: Value): string | null => {
     value = given
     // Read by the store once the work is done.
@@ -32,11 +32,18 @@ export async function transaction<Tx, Value>(
     run.result = encodeResult(given)
     return run.result
   }
+  const changes = children.begin()
   const committed = turn.commit(attempt, {
+    events,
     within: (tx) => {
+      events.length = before
+      changes.restart()
       const given = work(tx as Tx)
-      return isPromise(given) ? whileWanted(run, given).then(take) : take(given)
+      if (isPromise(given)) return whileWanted(run, given).then((value) => changes.ended().then(() => take(value)))
+      changes.check()
+      return take(given)
     },
+    changes: () => changes,
     recorded: (result) => {
       run.result = result
       value = decodePayload(result) as Value
@@ -49,9 +56,17 @@ export async function transaction<Tx, Value>(
     () => {},
   )
   try {
-    if ((await committed) !== 'ok') throw new Aborted('lost')
+    const answer = await committed
+    if (answer === 'refused') await current.stopped()
+    if (answer !== 'ok') throw new Aborted('lost')
+    events.length = 0
+    await env.work.port?.committed(changes)
     return value
+  } catch (error) {
+    events.length = Math.min(events.length, before)
+    throw error
   } finally {
+    children.end()
     run.committing = null
   }
 }

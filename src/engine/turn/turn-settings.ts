@@ -27,7 +27,8 @@ export class TurnSettingsLookup {
   }
 
   of(member: ClaimMember): TurnSettings {
-    const { definition, settings: own } = member.record
+    const { definition } = member.record
+    const own = member.record.settings && forTurn(member.record.settings)
     const frozen = frozenSettings(member)
     if (frozen !== null) return resolve(this.#runnable(definition), [frozen], own)
     if (own !== null) return this.#resolve(member, own)
@@ -63,6 +64,14 @@ function resolve(runnable: Runnable, levels: readonly (SettingsDiff | null)[], o
     graph,
     after: [...graph.values()].map((after) => after.map((name) => names.indexOf(name))),
   }
+}
+
+/** Settings that the door has applied: a turn needs none of them, and rows that differ in nothing else share the rest. */
+const doorSettings: readonly string[] = ['concurrency', 'rate', 'startWithinMs'] satisfies (keyof SettingsDiff)[]
+
+function forTurn(own: SettingsDiff): SettingsDiff | null {
+  for (const name in own) if (!doorSettings.includes(name)) return own
+  return null
 }
 
 /** The settings of the first start, which later turns keep; null before it. */

@@ -1,8 +1,9 @@
 import type { AbortReason, Logger } from '../../model/context.ts'
-import { errorText } from '../../model/error-record.ts'
+import { errorRecord, errorText } from '../../model/error-record.ts'
 import type { TurnEnd } from '../../model/lifecycle.ts'
-import type { AttemptRecord, OccurrenceRecord, TurnRecord } from '../../model/occurrence.ts'
+import type { AttemptLog, AttemptRecord, OccurrenceRecord, TurnRecord } from '../../model/occurrence.ts'
 import { decodePayload } from '../../model/payload.ts'
+import { Redactor } from '../../model/redaction.ts'
 import type { ErrorRecord } from '../../model/report.ts'
 import type { Settings } from '../../model/settings.ts'
 import type { CheckpointItem, ClaimMember, ClaimRef, MemberWrite, SettleItem, WriteAnswer } from '../../store/store.ts'
@@ -12,6 +13,7 @@ import type { Recorder } from '../record/recorder.ts'
 import { announceStart } from './announce.ts'
 import type { Attempt } from './attempt.ts'
 import { finish, refuse, settle, settled } from './ending.ts'
+import type { LogNotes } from './log-notes.ts'
 import { needsPreparation, prepare } from './prepare.ts'
 import { ProgressNotes } from './progress-notes.ts'
 import { begin, pump, takeIn } from './pump.ts'
@@ -40,7 +42,7 @@ export interface Batch {
   readonly queuedAt: number
   /** Until when work with a rate may start. */
   readonly startBy: number
-  /** Taken in the hope of a slot, not by a pass by hand, which waits for this node to run it. */
+  /** Claimed ahead of a free slot. False for `runDue`, which waits for this node to run it. */
   readonly isAhead: boolean
   readonly last: ClaimMember | undefined
 }
@@ -75,7 +77,9 @@ export class Turn implements SettleItem, Asker<WriteAnswer> {
   cancelDeadline: (() => void) | null = null
   cancelHook: (() => void) | null = null
   #payload: { readonly value: unknown } | null = null
+  #redactor: Redactor | null = null
   #progress: ProgressNotes | null = null
+  #logs: readonly LogNotes[] = none
 
   // The settle item.
   readonly claim: ClaimRef
@@ -85,6 +89,7 @@ export class Turn implements SettleItem, Asker<WriteAnswer> {
   attempts: readonly AttemptRecord[] = none
   /** Attempts of this turn that are in the store. */
   saved: readonly AttemptRecord[] = none
+  logs: readonly AttemptLog[] = none
   delayMs = 0
   hookMs = 0
 
@@ -118,6 +123,25 @@ export class Turn implements SettleItem, Asker<WriteAnswer> {
 
   set payload(value: unknown) {
     this.#payload = { value }
+    this.#redactor = null
+  }
+
+  /** Null for a job without `redact`. */
+  get redactor(): Redactor | null {
+    const { redact } = this.shared.runnable.definition.settings
+    if (!redact) return null
+    this.#redactor ??= new Redactor(redact, [decodePayload(this.record.payload), this.payload])
+    return this.#redactor
+  }
+
+  /** The text without the hidden values of the payload. */
+  redacted(text: string): string {
+    return this.redactor?.text(text) ?? text
+  }
+
+  /** The record of a failure of this turn. */
+  errorOf(thrown: unknown): ErrorRecord {
+    return errorRecord(thrown, (text) => this.redacted(text))
   }
 
   get progress(): ProgressNotes {
@@ -130,12 +154,30 @@ export class Turn implements SettleItem, Asker<WriteAnswer> {
     return this.#progress?.writing ?? null
   }
 
+  /** Lines of an attempt of this turn. */
+  addLog(notes: LogNotes): void {
+    this.#logs = [...this.#logs, notes]
+  }
+
+  /** Lines that its end has to carry. */
+  endLogs(): void {
+    if (this.#logs.length > 0) this.logs = this.#logs.flatMap((notes) => notes.end() ?? [])
+  }
+
   get log(): Logger {
+    return this.logger()
+  }
+
+  /** @param keep Gets each line, too, without the hidden values of the payload. */
+  logger(keep?: (level: keyof Logger, message: string, fields: object) => void): Logger {
     const { id, tenant, job } = this.record
-    const fields = { tenant, job, occurrence: id, turn: this.n }
-    const { log } = this.env
-    const line = (level: keyof Logger) => (message: string, more?: object) =>
-      log[level](message, { ...fields, ...readable(more) })
+    const ids = { tenant, job, occurrence: id, turn: this.n }
+    const line = (level: keyof Logger) => (given: string, more?: object) => {
+      const message = this.redacted(String(given))
+      const fields = readable(more, this.redactor)
+      this.env.log[level](message, { ...ids, ...fields })
+      keep?.(level, message, fields)
+    }
     return { debug: line('debug'), info: line('info'), warn: line('warn'), error: line('error') }
   }
 
@@ -161,7 +203,10 @@ export class Turn implements SettleItem, Asker<WriteAnswer> {
   }
 
   /** Records the end of an attempt in one commit with the handler's own writes. */
-  commit(attempt: AttemptRecord, work: Required<Pick<CheckpointItem, 'within' | 'recorded'>>): Promise<WriteAnswer> {
+  commit(
+    attempt: AttemptRecord,
+    work: Required<Pick<CheckpointItem, 'within' | 'recorded' | 'changes' | 'events'>>,
+  ): Promise<WriteAnswer> {
     const { claim, member } = this
     return this.host.recorder.commit({ claim, member, attempts: [attempt], ...work })
   }
@@ -227,9 +272,9 @@ export class Turn implements SettleItem, Asker<WriteAnswer> {
 }
 
 /** Fields of a line of the user's. One that throws when it is read costs the fields, not the attempt. */
-function readable(fields: object | undefined): object {
+function readable(fields: object | undefined, redactor: Redactor | null): object {
   try {
-    return { ...fields }
+    return { ...((redactor?.value(fields) ?? fields) as object | undefined) }
   } catch (error) {
     return { unreadable: errorText(error) }
   }

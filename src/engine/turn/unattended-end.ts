@@ -14,11 +14,13 @@ import type { Env } from '../env.ts'
 import { attemptReports } from './attempt-reports.ts'
 import { runHook } from './hooks.ts'
 
+type EndEnv = Pick<Env, 'store' | 'events' | 'registry' | 'options'>
+
 /**
  * Emits the event for an occurrence that has ended as canceled, failed or dead; false when it has not. The end of hooked work is left
  * to the node that runs its hook. `unlessRun`: leaves out what a node has ended, since that node has announced it.
  */
-export async function announceUnattendedEnd(env: Env, which: Which, { unlessRun = false } = {}): Promise<boolean> {
+export async function announceUnattendedEnd(env: EndEnv, which: Which, { unlessRun = false } = {}): Promise<boolean> {
   const history = await env.store.get(which)
   const end = history?.turns.at(-1)
   if (!history || !end || !isEnded(history) || history.state === 'completed' || (unlessRun && end.node !== null)) return false
@@ -42,7 +44,7 @@ export async function hearEnd(env: Env, id: string, until: AbortSignal): Promise
 }
 
 /** Whether an event of an unattended end has a listener, so the store is not read in vain. */
-export function isEndNoticed({ events }: Env): boolean {
+export function isEndNoticed({ events }: Pick<Env, 'events'>): boolean {
   return events.has('occurrence.canceled')
 }
 
@@ -50,7 +52,7 @@ function isEnded({ state }: OccurrenceHistory): boolean {
   return state === 'completed' || state === 'failed' || state === 'dead' || state === 'canceled'
 }
 
-function emitEnd(env: Env, history: OccurrenceHistory, end: TurnRecord): void {
+function emitEnd(env: EndEnv, history: OccurrenceHistory, end: TurnRecord): void {
   const { id, tenant, job, key, source, definition: name } = history.record
   const event: OccurrenceEvent = { id, tenant, job, key, source, turn: end.turn }
   const definition = env.registry.definition(name)
@@ -61,7 +63,7 @@ function emitEnd(env: Env, history: OccurrenceHistory, end: TurnRecord): void {
   }
 }
 
-function reportOf(env: Env, history: OccurrenceHistory, end: TurnRecord, definition: AnyDefinition): ExecutionReport {
+function reportOf(env: EndEnv, history: OccurrenceHistory, end: TurnRecord, definition: AnyDefinition): ExecutionReport {
   const { record, turns, attempts, state } = history
   const settings = settingsOf(env, history, definition)
   const tasks = tasksOf(definition)
@@ -102,7 +104,11 @@ function taskReport({ task, state, attempts }: TaskHistory, end: TurnRecord): Ta
 }
 
 /** The settings of the first start, or those that would hold. */
-function settingsOf({ options }: Env, { record, turns }: OccurrenceHistory, definition: AnyDefinition): Settings {
+function settingsOf(
+  { options }: Pick<Env, 'options'>,
+  { record, turns }: OccurrenceHistory,
+  definition: AnyDefinition,
+): Settings {
   const frozen = turns.find((turn) => turn.attempt !== null || turn.tasks !== null)
   return frozen ? cascade(frozen.settings) : cascade(options.settings, definition.settings, record.settings)
 }
