@@ -1,0 +1,2 @@
+export { nats } from './nats.ts'
+export type { NatsOptions } from './options.ts'

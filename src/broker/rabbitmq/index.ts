@@ -1,0 +1,2 @@
+export type { RabbitmqOptions } from './options.ts'
+export { rabbitmq } from './rabbitmq.ts'

@@ -1,0 +1,128 @@
+import { type AsyncMessage, type Consumer as ClientConsumer, ConsumerStatus } from 'rabbitmq-client'
+import { PunctualError } from '../../errors.ts'
+import { sleep, systemClock } from '../../time/clock.ts'
+import { type ConsumeOptions, type Delivery, type DeliveryHandler, reasonHeader } from '../broker.ts'
+import { headerText } from '../check.ts'
+import { handleDelivery } from '../handle-delivery.ts'
+import type { RemoteConsumer } from '../remote-broker.ts'
+import type { RabbitmqBroker } from './rabbitmq.ts'
+import { deadExchange, type Topology } from './topology.ts'
+
+/** Counts the deliveries of a message that was retried: it waits in another queue, which starts the server's own count anew. */
+const attemptHeader = 'x-punctual-attempt'
+
+const restMs = 250
+
+/** Consumes a queue. The message is acknowledged when its handler has ended, once a retry or a dead letter of it is confirmed. */
+export class RabbitmqConsumer implements RemoteConsumer {
+  readonly #broker: RabbitmqBroker
+  readonly #options: ConsumeOptions
+  readonly #handler: DeliveryHandler
+  readonly #stop = new AbortController()
+  #isMaking = false
+  #queue = ''
+  #consumer: ClientConsumer | null = null
+
+  constructor(broker: RabbitmqBroker, options: ConsumeOptions, handler: DeliveryHandler) {
+    this.#broker = broker
+    this.#options = options
+    this.#handler = handler
+  }
+
+  async close(): Promise<void> {
+    this.#stop.abort()
+    await this.#consumer?.close()
+  }
+
+  /** Makes the queue again until that succeeds; the client tries its own part again and again. */
+  async #makeAgain(topology: Topology): Promise<void> {
+    if (this.#isMaking) return
+    this.#isMaking = true
+    const { channel, group } = this.#options
+    const { signal } = this.#stop
+    for (let isMade = false; !isMade && !signal.aborted; ) {
+      isMade = await topology.source(channel, group).then(
+        () => true,
+        () => false,
+      )
+      if (!isMade) await sleep(systemClock, restMs, signal)
+    }
+    this.#isMaking = false
+  }
+
+  async start(): Promise<void> {
+    const { channel, group, maxInFlight } = this.#options
+    const { connection, topology } = await this.#broker.link()
+    this.#queue = await topology.source(channel, group)
+    const make = () => void this.#makeAgain(topology)
+    const consumer = connection.createConsumer(
+      // It may be a queue of the user's, with other settings.
+      { queue: this.#queue, queueOptions: { passive: true }, qos: { prefetchCount: maxInFlight }, concurrency: maxInFlight },
+      (message) => this.#handle(message),
+    )
+    this.#consumer = consumer
+    // The server is back, perhaps without its data.
+    connection.on('connection', make)
+    consumer.on('error', make)
+    await new Promise<void>((resolve) => consumer.once('ready', resolve))
+  }
+
+  async #handle(message: AsyncMessage): Promise<ConsumerStatus> {
+    const answer: { status: ConsumerStatus | null } = { status: null }
+    await handleDelivery(this.#delivery(message, answer), this.#handler)
+    // Neither the handler nor a retry has answered: the broker was away meanwhile.
+    return answer.status ?? ConsumerStatus.REQUEUE
+  }
+
+  #delivery(message: AsyncMessage, answer: { status: ConsumerStatus | null }): Delivery {
+    const given = (message.headers ?? {}) as Record<string, unknown>
+    const attempt = Number(given[attemptHeader] ?? 1) + Number(given['x-delivery-count'] ?? 0)
+    const headers = Object.fromEntries(
+      Object.entries(given).flatMap(([name, value]) => (name.startsWith('x-') ? [] : [[name.toLowerCase(), String(value)]])),
+    )
+    const settle = async (status: ConsumerStatus | Promise<ConsumerStatus>) => {
+      answer.status = await status
+    }
+    return {
+      id: message.messageId ?? null,
+      headers,
+      body: message.body as Uint8Array,
+      attempt,
+      ack: () => settle(ConsumerStatus.ACK),
+      retry: (afterMs) => settle(afterMs <= 0 ? ConsumerStatus.REQUEUE : this.#delay(message, headers, attempt, afterMs)),
+      terminate: (reason) => settle(this.#bury(message, headers, reason)),
+    }
+  }
+
+  async #delay(
+    message: AsyncMessage,
+    headers: Readonly<Record<string, string>>,
+    attempt: number,
+    afterMs: number,
+  ): Promise<ConsumerStatus> {
+    const { topology } = await this.#broker.link()
+    const routingKey = await topology.delay(this.#queue, afterMs)
+    return this.#send({ routingKey }, message, { ...headers, [attemptHeader]: String(attempt + 1) })
+  }
+
+  async #bury(message: AsyncMessage, headers: Readonly<Record<string, string>>, reason: string): Promise<ConsumerStatus> {
+    const { channel } = this.#options
+    const { topology } = await this.#broker.link()
+    await topology.dead(channel)
+    const address = { exchange: deadExchange, routingKey: channel.name }
+    return this.#send(address, message, { ...headers, [reasonHeader]: headerText(reason) })
+  }
+
+  /** Puts a copy of the message elsewhere, after which it is acknowledged here. */
+  async #send(
+    address: { exchange?: string; routingKey: string },
+    { messageId, body }: AsyncMessage,
+    headers: Readonly<Record<string, string>>,
+  ): Promise<ConsumerStatus> {
+    const { send } = await this.#broker.link()
+    const { channel } = this.#options
+    const result = await send(address, { channel, id: messageId ?? '', headers, body: body as Buffer })
+    if (!result.ok) throw new PunctualError('broker.unreachable', `The message was not kept: ${result.message}`)
+    return ConsumerStatus.ACK
+  }
+}

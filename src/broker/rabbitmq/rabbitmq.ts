@@ -1,0 +1,203 @@
+import { Connection, type Publisher } from 'rabbitmq-client'
+import { PunctualError } from '../../errors.ts'
+import { sleep, systemClock } from '../../time/clock.ts'
+import type {
+  Broker,
+  BrokerHealth,
+  ConsumeOptions,
+  Consumer,
+  DeliveryHandler,
+  OutMessage,
+  PublishFailure,
+  PublishResult,
+} from '../broker.ts'
+import { checkMessage } from '../check.ts'
+import { connectError, RemoteBroker } from '../remote-broker.ts'
+import { type ParsedRabbitmqOptions, parseRabbitmqOptions, type RabbitmqOptions } from './options.ts'
+import { RabbitmqConsumer } from './rabbitmq-consumer.ts'
+import { Topology } from './topology.ts'
+
+/**
+ * RabbitMQ 3.10 or later. Topics become fanout exchanges with a queue for each group; a message that no
+ * queue takes is not published. Needs `rabbitmq-client`.
+ * @example const broker = rabbitmq('amqp://user:password@127.0.0.1:5672')
+ */
+export function rabbitmq(options: string | RabbitmqOptions = {}): Broker {
+  return new RabbitmqBroker(parseRabbitmqOptions(options))
+}
+
+const answerMs = 5000
+
+/** A connection, and all that belongs to it. */
+export interface Link {
+  readonly connection: Connection
+  readonly publisher: Publisher
+  readonly topology: Topology
+  /** Sends to an exchange and a key, and resolves with the broker's confirmation that a queue has it. */
+  readonly send: (address: Address, message: OutMessage) => Promise<PublishResult>
+}
+
+interface Address {
+  readonly exchange?: string
+  readonly routingKey: string
+}
+
+export class RabbitmqBroker extends RemoteBroker<Link> {
+  readonly name = 'rabbitmq'
+  readonly #options: ParsedRabbitmqOptions
+
+  constructor(options: ParsedRabbitmqOptions) {
+    super()
+    this.#options = options
+  }
+
+  async respond(subject: string, _group: string, answer: (body: string) => Promise<string>): Promise<Consumer> {
+    const { connection } = await this.link()
+    const consumer = connection.createConsumer(
+      { queue: subject, queueOptions: { durable: false, autoDelete: true }, qos: { prefetchCount: 100 }, noAck: true },
+      async ({ body }, reply) => {
+        // Without an answer the request ends by its timeout.
+        await answer(textOf(body))
+          .then((answered) => reply(Buffer.from(answered)))
+          .catch(() => {})
+      },
+    )
+    consumer.on('error', () => {})
+    await new Promise<void>((resolve) => consumer.once('ready', resolve))
+    return { close: () => consumer.close() }
+  }
+
+  protected async connect(): Promise<Link> {
+    const connection = await this.#dial()
+    const publisher = connection.createPublisher({ confirm: true })
+    return { connection, publisher, topology: new Topology(connection, this.#options.queueType), send: sender(publisher) }
+  }
+
+  protected async tryToConnect(): Promise<void> {
+    ;(await this.#dial()).unsafeDestroy()
+  }
+
+  protected async disconnect({ connection, publisher }: Link, closeConsumers: () => Promise<unknown>): Promise<void> {
+    const closed = new AbortController()
+    const close = async () => {
+      await closeConsumers()
+      await publisher.close()
+      await connection.close()
+    }
+    // It waits for channels that a server which is away never closes.
+    await Promise.race([close().catch(() => {}), sleep(systemClock, answerMs, closed.signal)])
+    closed.abort()
+    connection.unsafeDestroy()
+  }
+
+  protected isUp({ connection }: Link): boolean {
+    return connection.ready
+  }
+
+  protected async publishOne({ topology, send }: Link, message: OutMessage): Promise<PublishResult> {
+    try {
+      checkMessage(message)
+      const size = Buffer.byteLength(message.body)
+      if (size > this.#options.maxBytes)
+        return { ok: false, reason: 'too-large', message: `${size} bytes, of at most ${this.#options.maxBytes}` }
+      const { name, kind } = message.channel
+      await within(topology.target(message.channel), 'no answer')
+      const result = await send(kind === 'queue' ? { routingKey: name } : { exchange: name, routingKey: '' }, message)
+      // The queue may have been deleted.
+      if (!result.ok) topology.forget()
+      return result
+    } catch (error) {
+      topology.forget()
+      return publishFailure(error)
+    }
+  }
+
+  protected consumer(options: ConsumeOptions, handler: DeliveryHandler): RabbitmqConsumer {
+    return new RabbitmqConsumer(this, options, handler)
+  }
+
+  protected async ask({ connection }: Link, subject: string, body: string, timeoutMs: number): Promise<string> {
+    const client = connection.createRPCClient({ timeout: timeoutMs })
+    try {
+      return textOf((await client.send({ routingKey: subject }, Buffer.from(body))).body)
+    } finally {
+      await client.close()
+    }
+  }
+
+  protected async probe({ connection }: Link): Promise<Pick<BrokerHealth, 'version' | 'warnings'>> {
+    const channel = await within(connection.acquire(), 'no channel was opened')
+    await within(channel.close(), 'a channel was not closed')
+    return { version: null, warnings: [] }
+  }
+
+  async #dial(): Promise<Connection> {
+    const connection = new Connection(this.#options.connection)
+    const { promise: failed, reject } = Promise.withResolvers<never>()
+    // The first error ends this attempt; later ones are followed by a reconnect.
+    connection.on('error', reject)
+    failed.catch(() => {})
+    try {
+      await Promise.race([within(connection.onConnect(0, true), 'no answer'), failed])
+      return connection
+    } catch (error) {
+      connection.unsafeDestroy()
+      const { code, message } = error as Error & { code?: string }
+      const isRefused = /ACCESS_REFUSED|NOT_ALLOWED|auth/i.test(`${code} ${message}`)
+      throw connectError('RabbitMQ', this.#options.shownUrl, isRefused, error as Error)
+    }
+  }
+}
+
+function textOf(body: unknown): string {
+  return Buffer.isBuffer(body) ? body.toString() : String(body)
+}
+
+/** A confirmation alone does not say that a queue has the message: one that none takes is returned first. */
+function sender(publisher: Publisher): Link['send'] {
+  const returned = new Set<string>()
+  publisher.on('basic.return', ({ headers }) => void returned.add(String(headers?.['x-send'])))
+  let sends = 0
+  return async ({ exchange = '', routingKey }, { id, headers = {}, body }) => {
+    const send = String(++sends)
+    const envelope = {
+      exchange,
+      routingKey,
+      messageId: id,
+      headers: { ...headers, 'x-send': send },
+      durable: true,
+      mandatory: true,
+    }
+    try {
+      await within(publisher.send(envelope, Buffer.from(body)), 'no confirmation')
+    } catch (error) {
+      return publishFailure(error)
+    }
+    // The client emits a return one turn of the event loop late, and so perhaps after the confirmation that follows it.
+    await new Promise<void>((resolve) => systemClock.soon(resolve))
+    if (returned.delete(send))
+      return { ok: false, reason: 'unroutable', message: `no queue takes messages of ${exchange || routingKey}` }
+    return { ok: true, isDuplicate: false }
+  }
+}
+
+function publishFailure(error: unknown): PublishResult {
+  const { code, message } = error as { code?: string; message: string }
+  const reasons: Readonly<Record<string, PublishFailure>> = { NACK: 'full', ACCESS_REFUSED: 'refused' }
+  if (error instanceof PunctualError)
+    return { ok: false, reason: error.code === 'broker.unreachable' ? 'unreachable' : 'refused', message }
+  return { ok: false, reason: reasons[code ?? ''] ?? 'unreachable', message }
+}
+
+async function within<Value>(work: Promise<Value>, otherwise: string): Promise<Value> {
+  const { promise, reject } = Promise.withResolvers<never>()
+  const cancel = systemClock.timer(answerMs, () =>
+    reject(new PunctualError('broker.unreachable', `${otherwise} within ${answerMs} ms`)),
+  )
+  try {
+    return await Promise.race([work, promise])
+  } finally {
+    cancel()
+    promise.catch(() => {})
+  }
+}
