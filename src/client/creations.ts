@@ -1,7 +1,7 @@
-import type { Env } from '../engine/env.ts'
 import { Batcher } from '../engine/record/batcher.ts'
 import { PunctualError } from '../errors.ts'
-import type { CreatedRow, NewOccurrence } from '../store/store.ts'
+import type { AuditNote, CreatedRow, NewOccurrence } from '../store/store.ts'
+import type { ClientEnv } from './client-env.ts'
 
 /** The longest wait for an open transaction that blocks a creation. */
 const patienceMs = 10_000
@@ -13,11 +13,11 @@ const callsAtOnce = 2
  * calls and are tried alone, one after the other, so no caller waits for the locks of another.
  */
 export class Creations {
-  readonly #env: Env
+  readonly #env: ClientEnv
   readonly #calls: Batcher<NewOccurrence, CreatedRow | null>
   #lane: Promise<unknown> = Promise.resolve()
 
-  constructor(env: Env) {
+  constructor(env: ClientEnv) {
     this.#env = env
     this.#calls = new Batcher(
       env.clock,
@@ -28,6 +28,12 @@ export class Creations {
 
   async add(row: NewOccurrence): Promise<CreatedRow> {
     return (await this.#calls.add(row)) ?? this.#alone(row)
+  }
+
+  /** Creates one row in a separate call, with its audit row. */
+  async addAudited(row: NewOccurrence, audit: AuditNote): Promise<CreatedRow> {
+    const [answer] = await this.#insist(() => this.#tried([row], audit))
+    return answer as CreatedRow
   }
 
   /** Those of one caller, in as few calls as the store's limit allows, and in the caller's transaction when there is one. */
@@ -83,11 +89,12 @@ export class Creations {
   }
 
   /** Null when another transaction has blocked the store for too long. */
-  async #tried(rows: readonly NewOccurrence[]): Promise<readonly CreatedRow[] | null> {
+  async #tried(rows: readonly NewOccurrence[], audit?: AuditNote): Promise<readonly CreatedRow[] | null> {
     const { store, rides } = this.#env
-    const ride = rides.rideWith(rows)
+    // Locks are taken in one order: the node of a claim before the claims of makers.
+    const ride = audit || rows.some(({ maker }) => maker) ? null : rides.rideWith(rows)
     try {
-      const { rows: answers, claimed } = await store.create(rows, ride ? { claim: ride.request } : {})
+      const { rows: answers, claimed } = await store.create(rows, ride ? { claim: ride.request } : audit ? { audit } : {})
       ride?.taken(claimed)
       this.#announce(rows, answers)
       return answers

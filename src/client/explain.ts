@@ -1,7 +1,6 @@
 // Why something has not run, or will not.
 
 import { Timeline } from '../engine/loops/timeline.ts'
-import type { Engine } from '../engine/node/engine.ts'
 import { isTransient } from '../engine/node/transient.ts'
 import { PunctualError } from '../errors.ts'
 import { type AnyDefinition, Definition } from '../model/definition.ts'
@@ -13,7 +12,8 @@ import { bind } from '../schedule/interval.ts'
 import { restoreSchedule } from '../schedule/restore.ts'
 import { neverFires, nextMs } from '../schedule/schedule.ts'
 import { isoText } from '../time/instant.ts'
-import { nameOf } from './job-name.ts'
+import type { ClientEnv } from './client-env.ts'
+import { type Job, nameOf } from './job-name.ts'
 import { isKeyed, type OccurrenceTarget, unknownOccurrence, whichOf } from './occurrence-target.ts'
 import { type Reason, reason } from './reason.ts'
 import { loopReasons, runningReason } from './running-reasons.ts'
@@ -27,35 +27,34 @@ export interface Explanation {
 }
 
 /** A job or an occurrence that `explain` is about. */
-export type ExplainTarget = AnyDefinition | OccurrenceTarget | { tenant?: string; job: AnyDefinition | string }
+export type ExplainTarget = AnyDefinition | OccurrenceTarget | { tenant?: string; job: Job }
 
 const rankedStates = ['pending', 'retrying'] as const
 const rankedAtMost = 500
 
 export class Explainer {
-  readonly #engine: Engine
+  readonly #env: ClientEnv
 
-  constructor(engine: Engine) {
-    this.#engine = engine
+  constructor(env: ClientEnv) {
+    this.#env = env
   }
 
   /** Asks the store about a job (by name, definition or `{ tenant, job }`) or an occurrence (by id, `{ job, key }` or `{ job, idempotencyKey }`). */
   async explain(target: ExplainTarget): Promise<Explanation> {
     try {
-      await this.#engine.open()
       return await this.#explain(target)
     } catch (error) {
       if (!isTransient(error)) throw error
       return {
         subject: 'store',
-        id: this.#engine.env.store.name,
+        id: this.#env.store.name,
         reasons: [reason('store-unreachable', `The store does not answer: ${(error as Error).message}`)],
       }
     }
   }
 
   async #explain(target: ExplainTarget): Promise<Explanation> {
-    const { store } = this.#engine.env
+    const { store } = this.#env
     if (typeof target !== 'string') checkObject(target, 'the target of explain')
     if (typeof target === 'string' || (!(target instanceof Definition) && isKeyed(target))) {
       const history = await store.get(whichOf(target))
@@ -76,7 +75,7 @@ export class Explainer {
 
   async #ofOccurrence(history: OccurrenceHistory): Promise<Reason[]> {
     const { record, state, dueAt, turns } = history
-    const now = this.#engine.env.time.now()
+    const now = this.#env.time.now()
     const last = turns.at(-1)
     if (state === 'running') return [...loopReasons(history), runningReason(history, now)]
     if (state === 'waiting') return this.#ofWait(history)
@@ -109,7 +108,7 @@ export class Explainer {
   async #ofWait(history: OccurrenceHistory): Promise<Reason[]> {
     const own = await this.#waitReason(history)
     const [blocker] = history.blockers
-    const holder = blocker === undefined ? null : await this.#engine.env.store.get({ id: blocker })
+    const holder = blocker === undefined ? null : await this.#env.store.get({ id: blocker })
     if (!holder || (holder.state !== 'pending' && holder.state !== 'retrying')) return [own]
     const [theirs] = await this.#ofOccurrence(holder)
     if (!theirs) return [own]
@@ -137,7 +136,7 @@ export class Explainer {
       case 'catch-up-total':
         return reason('catch-up', `It waits for other work that is caught up${by}`, details)
       case 'pause': {
-        const [pause] = await this.#pausesOf(record.tenant, record.job, this.#engine.env.time.now())
+        const [pause] = await this.#pausesOf(record.tenant, record.job, this.#env.time.now())
         return pause ? pausedReason(pause) : reason('paused', 'It was paused and is looked at again at once', details)
       }
       default:
@@ -151,11 +150,11 @@ export class Explainer {
 
   /** It is due, may run and a node could run it: all slots are taken by others. */
   async #queued({ record, dueAt }: OccurrenceHistory): Promise<Reason> {
-    const { items } = await this.#engine.env.store.list({ states: rankedStates, limit: rankedAtMost })
+    const { items } = await this.#env.store.list({ states: rankedStates, limit: rankedAtMost })
     const ahead = items.filter((other) => other.id !== record.id && other.dueAt <= dueAt).length
     const position = ahead + 1
-    const { nodes } = await this.#engine.env.store.nodes()
-    const serving = nodes.filter(({ kinds }) => kinds.includes(record.kind))
+    const { nodes } = await this.#env.store.nodes()
+    const serving = nodes.filter(({ kinds, isDraining }) => !isDraining && kinds.includes(record.kind))
     const slots = serving.map(({ name, running, concurrency }) => ({ node: name, running, concurrency }))
     const text = slots.map(({ node, running, concurrency }) => `${node} ${running}/${concurrency}`).join(', ')
     return reason('slots-full', `It is due and waits for a free slot, at about position ${position}; slots in use: ${text}`, {
@@ -166,7 +165,7 @@ export class Explainer {
   }
 
   async #ofJob(job: JobRecord): Promise<Reason[]> {
-    const { time, store } = this.#engine.env
+    const { time, store } = this.#env
     const now = time.now()
     const reasons: Reason[] = []
     if (job.spec.isRetired) reasons.push(reason('retired', 'Nobody declares it any more'))
@@ -195,17 +194,20 @@ export class Explainer {
   }
 
   async #pausesOf(tenant: string, job: string, now: number): Promise<PauseRecord[]> {
-    const pauses = await this.#engine.env.store.readPauses({ since: now + 1 })
+    const pauses = await this.#env.store.readPauses({ since: now + 1 })
     return pauses.filter((pause) => covers(pause, tenant, job))
   }
 
   async #withoutNode({ definition, kind }: { definition: string; kind: string }): Promise<Reason | null> {
-    const { nodes } = await this.#engine.env.store.nodes()
-    if (nodes.length === 0) return reason('no-node', 'No node is running')
-    if (nodes.some(({ kinds }) => kinds.includes(kind))) return null
-    return reason('no-handler', `No node has all handlers of ${JSON.stringify(definition)}`, {
+    const { nodes } = await this.#env.store.nodes()
+    const open = nodes.filter(({ isDraining }) => !isDraining)
+    if (open.length === 0)
+      return reason('no-node', nodes.length === 0 ? 'No node is running' : 'Every node drains: none takes new work')
+    if (open.some(({ kinds }) => kinds.includes(kind))) return null
+    const which = open.length < nodes.length ? 'No node that takes new work' : 'No node'
+    return reason('no-handler', `${which} has all handlers of ${JSON.stringify(definition)}`, {
       definition,
-      nodes: nodes.map(({ name }) => name),
+      nodes: open.map(({ name }) => name),
     })
   }
 }

@@ -14,7 +14,7 @@ export class Handle<Result = unknown> {
   /** The id of the occurrence. */
   readonly id: string
   /** `created`, or what the call found and did: `existing`, `moved`, `replaced`, or `tombstoned` for a key whose record is gone. */
-  readonly outcome: CreatedRow['outcome']
+  readonly outcome: Exclude<CreatedRow['outcome'], 'refused'>
   /** The state at the time of the call; null for a key whose record is gone. */
   readonly state: CreatedRow['state']
   /** The key was taken by work with another payload. */
@@ -23,7 +23,8 @@ export class Handle<Result = unknown> {
 
   constructor({ id, outcome, state, differs }: CreatedRow, wait: (id: string, options?: ResultOptions) => Promise<unknown>) {
     this.id = id
-    this.outcome = outcome
+    // Only the work of handlers is refused.
+    this.outcome = outcome as Handle['outcome']
     this.state = state
     this.payloadDiffers = differs
     this.#wait = wait

@@ -1,9 +1,9 @@
 // The calls that change jobs: code declares, a person overrides, pauses and rolls back.
 import { announceVersion, declareJob, effectiveInstant } from '../engine/loops/declaration.ts'
 import { Timeline } from '../engine/loops/timeline.ts'
-import type { Engine } from '../engine/node/engine.ts'
 import { PunctualError } from '../errors.ts'
-import { type AnyDefinition, checkSchedule, Definition } from '../model/definition.ts'
+import type { AuditAction } from '../model/audit.ts'
+import { type AnyDefinition, checkSchedule } from '../model/definition.ts'
 import { jobId } from '../model/ids.ts'
 import {
   defaultTenant,
@@ -14,10 +14,8 @@ import {
   type VersionRecord,
   withOverride,
 } from '../model/job.ts'
-import { hasLimitKeys, limitsOf } from '../model/limit-keys.ts'
 import { checkKey, checkName, checkObject, checkOneOf, checkOptions, checkWhole } from '../model/limits.ts'
-import { decodePayload } from '../model/payload.ts'
-import { cascade, parseSettings, type Settings, type SettingsDiff, type SettingsOptions } from '../model/settings.ts'
+import { parseSettings, type SettingsOptions } from '../model/settings.ts'
 import {
   type NextInstant,
   type ParsedUpdatePolicy,
@@ -26,17 +24,27 @@ import {
   scheduleDifference,
   type UpdatePolicy,
 } from '../model/update.ts'
-import { inZone } from '../schedule/default-zone.ts'
 import { bind } from '../schedule/interval.ts'
 import { nextMs, type Schedule } from '../schedule/schedule.ts'
-import { zoneNamed } from '../time/zone.ts'
-import { nameOf } from './job-name.ts'
+import { auditNote, type By, byNames } from './act.ts'
+import type { ClientEnv } from './client-env.ts'
+import { type Job, nameOf } from './job-name.ts'
+import {
+  type JobPatch,
+  merged,
+  type OverridableField,
+  overrideOf,
+  settingsAsIn,
+  withOwnLimits,
+  without,
+  zoned,
+} from './job-override.ts'
 import { acceptedPayload } from './new-occurrence.ts'
 import { storable } from './storable.ts'
 import { unknownJob } from './unknown-job.ts'
 
 /** The options of `schedule`. */
-export interface ScheduleOptions<Input = unknown> extends SettingsOptions, UpdateOptions {
+export interface ScheduleOptions<Input = unknown> extends SettingsOptions, UpdateOptions, By {
   /** The job's name. Default: the definition's. */
   name?: string
   payload?: Input
@@ -72,35 +80,26 @@ export interface UpdateResult {
   readonly difference: ScheduleDifference | null
 }
 
-/** The fields of a job that a person may change. */
-export interface JobPatch<Input = unknown> extends SettingsOptions {
-  schedule?: Schedule | null
-  payload?: Input
-  enabled?: boolean
-}
-
-/** A field of a job that a person may change. */
-export type OverridableField = 'schedule' | 'payload' | 'settings' | 'enabled'
-
 export interface JobTarget {
   tenant?: string
 }
 
 export class JobCommands {
-  readonly #engine: Engine
+  readonly #env: ClientEnv
 
-  constructor(engine: Engine) {
-    this.#engine = engine
+  constructor(env: ClientEnv) {
+    this.#env = env
   }
 
   async schedule(definition: AnyDefinition, given: Schedule, options: ScheduleOptions = {}): Promise<ScheduleResult> {
     checkObject(options, 'options of schedule')
-    const { name = definition.name, payload, tenant = defaultTenant, timezone, update, expectedVersion, ...settings } = options
+    const { name = definition.name, payload, tenant = defaultTenant, timezone, update, expectedVersion, ...rest } = options
+    const { by, reason, ...settings } = rest
     const where = `job ${JSON.stringify(name)}`
     checkName(name, 'name')
     checkName(tenant, 'tenant')
     checkSchedule(given, where)
-    const schedule = this.#zoned(given, definition, timezone)
+    const schedule = zoned(this.#env, given, definition, timezone)
     const policy = this.#policy(update)
     let before: Timeline | null = null
     const spec = jobSpec(definition, {
@@ -108,23 +107,24 @@ export class JobCommands {
       payload: await acceptedPayload(definition, payload),
       settings: parseSettings(storable(settings, where), where),
     })
-    await this.#engine.open()
-    const answer = await declareJob(this.#engine.env, {
+    const answer = await declareJob(this.#env, {
+      // Code that schedules at its start is no act of a person.
+      ...(by !== undefined && { audit: auditNote(this.#env, 'schedule', { by, ...(reason !== undefined && { reason }) }) }),
       tenant,
       name,
       declared: () => spec,
       effectiveAt: async (known) => {
         if (policy.window) before = await this.#timeline(known)
-        return effectiveInstant(this.#engine.env, known, policy)
+        return effectiveInstant(this.#env, known, policy)
       },
       ...(expectedVersion !== undefined && {
         expectedVersion: checkWhole(expectedVersion, 'expectedVersion', 0, Number.MAX_SAFE_INTEGER),
       }),
     })
     if (answer.outcome === 'conflict') throw conflict(tenant, name, expectedVersion, answer.job)
-    this.#engine.wakePlanner()
+    this.#env.events.emit('signal.jobs', null)
     const { version, createdAt } = answer.job as JobRecord
-    const next = nextMs(bind(schedule, createdAt), this.#engine.env.time.now())
+    const next = nextMs(bind(schedule, createdAt), this.#env.time.now())
     return {
       id: jobId(tenant, name),
       job: name,
@@ -136,35 +136,27 @@ export class JobCommands {
   }
 
   /** A person's change: it wins over what code declares until it is reset. */
-  async update(
-    job: AnyDefinition | string,
-    patch: JobPatch,
-    options: UpdateOptions & JobTarget & { by?: string } = {},
-  ): Promise<UpdateResult> {
-    checkOptions(options, ['update', 'expectedVersion', 'tenant', 'by'], 'options of update')
+  async update(job: Job, patch: JobPatch, options: UpdateOptions & JobTarget & By = {}): Promise<UpdateResult> {
+    checkOptions(options, ['update', 'expectedVersion', 'tenant', ...byNames], 'options of update')
     checkObject(patch, 'the change of update')
-    const override = await this.#override(patch, job)
-    return this.#change(job, options, (known) => merged(known.override, this.#withLimits(known, override)))
+    const override = await overrideOf(this.#env, patch, job)
+    return this.#change('update', job, options, (known) => merged(known.override, withOwnLimits(this.#env, known, override)))
   }
 
   /** Takes a person's changes back, all or some: what code declares holds again. */
   async reset(
-    job: AnyDefinition | string,
-    options: UpdateOptions & JobTarget & { fields?: readonly OverridableField[]; by?: string } = {},
+    job: Job,
+    options: UpdateOptions & JobTarget & { fields?: readonly OverridableField[] } & By = {},
   ): Promise<UpdateResult> {
-    checkOptions(options, ['update', 'expectedVersion', 'tenant', 'by', 'fields'], 'options of reset')
+    checkOptions(options, ['update', 'expectedVersion', 'tenant', 'fields', ...byNames], 'options of reset')
     const { fields } = options
     for (const field of fields ?? []) checkOneOf(field, 'fields', ['schedule', 'payload', 'settings', 'enabled'])
-    return this.#change(job, options, ({ override }) => (fields && override ? without(override, fields) : null))
+    return this.#change('reset', job, options, ({ override }) => (fields && override ? without(override, fields) : null))
   }
 
   /** Makes an older version hold again, as a new version and a person's change. */
-  async rollback(
-    job: AnyDefinition | string,
-    version: number,
-    options: UpdateOptions & JobTarget & { by?: string } = {},
-  ): Promise<UpdateResult> {
-    checkOptions(options, ['update', 'expectedVersion', 'tenant', 'by'], 'options of rollback')
+  async rollback(job: Job, version: number, options: UpdateOptions & JobTarget & By = {}): Promise<UpdateResult> {
+    checkOptions(options, ['update', 'expectedVersion', 'tenant', ...byNames], 'options of rollback')
     const old = (await this.versions(job, options)).find((one) => one.version === version)
     if (!old)
       throw new PunctualError('job.unknown', `Job ${JSON.stringify(nameOf(job))} has no version ${version}`, {
@@ -172,29 +164,29 @@ export class JobCommands {
         version,
       })
     const { schedule, payload, isEnabled } = old.spec
-    return this.#change(job, options, ({ declared, spec }) => ({
+    return this.#change('rollback', job, options, ({ declared, spec }) => ({
       schedule,
       payload,
       isEnabled,
-      settings: this.#settingsAsIn(old.spec, declared ?? spec),
+      settings: settingsAsIn(this.#env.options.settings, old.spec, declared ?? spec),
     }))
   }
 
   /** Ends a job that no code declares any more: its history stays, and declaring it again continues its versions. */
-  async retire(job: AnyDefinition | string, options: JobTarget & { by?: string } = {}): Promise<UpdateResult> {
-    checkOptions(options, ['tenant', 'by'], 'options of retire')
+  async retire(job: Job, options: JobTarget & By = {}): Promise<UpdateResult> {
+    checkOptions(options, ['tenant', ...byNames], 'options of retire')
     const known = await this.#known(job, options.tenant)
-    return this.#put(known, { ...known.spec, isRetired: true }, known.override, options)
+    return this.#put('retire', known, { spec: { ...known.spec, isRetired: true }, override: known.override }, options)
   }
 
-  async versions(job: AnyDefinition | string, { tenant = defaultTenant }: JobTarget = {}): Promise<readonly VersionRecord[]> {
-    await this.#engine.open()
-    return this.#engine.env.store.readVersions({ tenant, name: nameOf(job) })
+  async versions(job: Job, { tenant = defaultTenant }: JobTarget = {}): Promise<readonly VersionRecord[]> {
+    return this.#env.store.readVersions({ tenant, name: nameOf(job) })
   }
 
   async #change(
-    job: AnyDefinition | string,
-    options: UpdateOptions & JobTarget & { by?: string },
+    action: AuditAction,
+    job: Job,
+    options: UpdateOptions & JobTarget & By,
     override: (known: JobRecord) => JobOverride | null,
   ): Promise<UpdateResult> {
     for (;;) {
@@ -202,7 +194,12 @@ export class JobCommands {
       const wanted = override(known)
       try {
         const changed = withOverride(known.declared ?? known.spec, wanted)
-        return await this.#put(known, { ...changed, isRetired: known.spec.isRetired }, wanted, options)
+        return await this.#put(
+          action,
+          known,
+          { spec: { ...changed, isRetired: known.spec.isRetired }, override: wanted },
+          options,
+        )
       } catch (error) {
         // Another change came first: unless the caller asked for a certain version, this one is made on top of it.
         const isRace = error instanceof PunctualError && error.code === 'job.conflict' && options.expectedVersion === undefined
@@ -212,41 +209,40 @@ export class JobCommands {
   }
 
   async #put(
+    action: AuditAction,
     known: JobRecord,
-    spec: JobSpec,
-    override: JobOverride | null,
-    { update, expectedVersion, by }: UpdateOptions & { by?: string },
+    { spec, override }: { spec: JobSpec; override: JobOverride | null },
+    { update, expectedVersion, ...act }: UpdateOptions & By,
   ): Promise<UpdateResult> {
+    const by = text(act.by, 'by')
+    const audit = auditNote(this.#env, action, act)
     const { tenant, name, declared, version } = known
     const policy = this.#policy(update)
     const before = policy.window && (await this.#timeline(known))
-    const answer = await this.#engine.env.store.putJob({
+    const answer = await this.#env.store.putJob({
       tenant,
       name,
       spec,
       declared,
       override,
-      effectiveAt: await effectiveInstant(this.#engine.env, known, policy),
-      by: text(by, 'by'),
+      effectiveAt: await effectiveInstant(this.#env, known, policy),
+      by,
+      audit,
       expectedVersion: expectedVersion ?? version,
     })
     if (answer.outcome === 'conflict') throw conflict(tenant, name, expectedVersion ?? version, answer.job)
-    announceVersion(this.#engine.env, answer, text(by, 'by'))
-    this.#engine.wakePlanner()
+    announceVersion(this.#env, answer, by)
+    this.#env.events.emit('signal.jobs', null)
     const changed = answer.job as JobRecord
     return { version: changed.version, difference: await this.#difference(policy, before, changed) }
   }
 
-  #zoned(schedule: Schedule, definition: AnyDefinition | undefined, timezone = definition?.options.timezone): Schedule {
-    return inZone(schedule, timezone === undefined ? this.#engine.env.options.timezone : zoneNamed(timezone).name)
-  }
-
   #policy(update: UpdatePolicy | undefined): ParsedUpdatePolicy {
-    return parseUpdatePolicy(update ?? this.#engine.env.options.update)
+    return parseUpdatePolicy(update ?? this.#env.options.update)
   }
 
   async #timeline(job: JobRecord): Promise<Timeline> {
-    return new Timeline(job, await this.#engine.env.store.readVersions(job))
+    return new Timeline(job, await this.#env.store.readVersions(job))
   }
 
   /** The difference that a windowed change makes; null for other changes. */
@@ -254,56 +250,15 @@ export class JobCommands {
     if (window === null || before === null) return null
     const after = await this.#timeline(job)
     const [old, fresh] = [before, after].map((timeline) => (at: number) => timeline.next(at)?.at ?? null)
-    return scheduleDifference(window, this.#engine.env.time.now(), old as NextInstant, fresh as NextInstant)
+    return scheduleDifference(window, this.#env.time.now(), old as NextInstant, fresh as NextInstant)
   }
 
-  /** An override that makes the settings of an older version hold: what has been set since is named with its value of then. */
-  #settingsAsIn({ defaults, settings }: JobSpec, since: JobSpec): SettingsDiff {
-    const before = cascade(this.#engine.env.options.settings, defaults)
-    const undone = Object.keys(since.settings).map((name) => [name, before[name as keyof Settings]])
-    return { ...Object.fromEntries(undone), ...settings }
-  }
-
-  /** A payload that a person gives makes other limit keys, where this process has the definition. */
-  #withLimits({ spec }: JobRecord, override: JobOverride): JobOverride {
-    const definition = this.#engine.env.registry.definition(spec.definition)
-    if (override.payload === undefined || !definition || !hasLimitKeys(definition)) return override
-    return { ...override, settings: { ...limitsOf(definition, decodePayload(override.payload)), ...override.settings } }
-  }
-
-  async #override({ schedule, payload, enabled, ...settings }: JobPatch, job: AnyDefinition | string): Promise<JobOverride> {
+  async #known(job: Job, tenant = defaultTenant): Promise<JobRecord> {
     const name = nameOf(job)
-    const where = `update of job ${JSON.stringify(name)}`
-    const definition = job instanceof Definition ? job : this.#engine.env.registry.definition(name)
-    if (schedule) checkSchedule(schedule, where)
-    const given = parseSettings(storable(settings, where), where)
-    return {
-      ...(schedule !== undefined && { schedule: schedule ? this.#zoned(schedule, definition).toJSON() : null }),
-      ...(payload !== undefined && { payload: await acceptedPayload(definition, payload) }),
-      ...(enabled !== undefined && { isEnabled: checkOneOf(String(enabled), 'enabled', ['true', 'false']) === 'true' }),
-      ...(Object.keys(given).length > 0 && { settings: given }),
-    }
-  }
-
-  async #known(job: AnyDefinition | string, tenant = defaultTenant): Promise<JobRecord> {
-    const name = nameOf(job)
-    await this.#engine.open()
-    const [known] = await this.#engine.env.store.readJobs({ tenant, name, limit: 1 })
+    const [known] = await this.#env.store.readJobs({ tenant, name, limit: 1 })
     if (known) return known
     throw unknownJob(tenant, name)
   }
-}
-
-function merged(before: JobOverride | null, patch: JobOverride): JobOverride {
-  const settings = { ...before?.settings, ...patch.settings }
-  return { ...before, ...patch, ...(Object.keys(settings).length > 0 && { settings }) }
-}
-
-function without(override: JobOverride, fields: readonly OverridableField[]): JobOverride | null {
-  const left = Object.fromEntries(
-    Object.entries(override).filter(([name]) => !fields.includes(name === 'isEnabled' ? 'enabled' : (name as OverridableField))),
-  )
-  return Object.keys(left).length === 0 ? null : left
 }
 
 function text(value: string | undefined, field: string): string | null {

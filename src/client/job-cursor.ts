@@ -14,7 +14,7 @@ export function encodePlace({ name, tenant }: Place): string {
 export function decodePlace(text: string): Place {
   try {
     const [name, tenant] = JSON.parse(Buffer.from(text, 'base64url').toString()) as [string, string]
-    if (encodePlace({ name, tenant }) === text) return { name, tenant }
+    if (typeof name === 'string' && typeof tenant === 'string' && encodePlace({ name, tenant }) === text) return { name, tenant }
   } catch {}
   throw new PunctualError('option.invalid', 'cursor must be that of the page before', { field: 'cursor' })
 }

@@ -9,7 +9,7 @@ import type { TaskNode } from '../model/task-graph.ts'
 import { restoreSchedule } from '../schedule/restore.ts'
 import type { Schedule, ScheduleJson } from '../schedule/schedule.ts'
 import type { NodeRecord } from '../store/store.ts'
-import type { OverridableField } from './job-commands.ts'
+import type { OverridableField } from './job-override.ts'
 
 /** A job as lists show it. */
 export interface JobView {

@@ -7,7 +7,7 @@ import { isoText } from '../time/instant.ts'
 export const stderrLogger: Logger = lineLogger((line) => process.stderr.write(line))
 
 /** Writes each warning and error as one line of JSON, with the time and the level in front. */
-export function lineLogger(write: (line: string) => unknown): Logger {
+function lineLogger(write: (line: string) => unknown): Logger {
   const line = (level: 'warn' | 'error') => (message: string, fields?: object) =>
     void write(`${lineText(level, message, fields)}\n`)
   return { debug: () => {}, info: () => {}, warn: line('warn'), error: line('error') }

@@ -1,6 +1,5 @@
 // Turns requests into new occurrences. Everything is checked here, before anything is written.
 
-import type { Env } from '../engine/env.ts'
 import { PunctualError } from '../errors.ts'
 import type { Refs } from '../model/context.ts'
 import { type AnyDefinition, Definition, type InputOf } from '../model/definition.ts'
@@ -12,7 +11,8 @@ import { limitsFor } from '../model/limit.ts'
 import { hasLimitKeys, limitsOf, withLimits } from '../model/limit-keys.ts'
 import { checkKey, checkName, checkObject, checkOneOf, checkOptions, checkWhole } from '../model/limits.ts'
 import type { Replay } from '../model/occurrence.ts'
-import { encodePayload, validatePayload } from '../model/payload.ts'
+import { checkedPayload, encodePayload, validatePayload } from '../model/payload.ts'
+import { markedPath, redactedMark } from '../model/redaction.ts'
 import {
   cascade,
   parseSettings,
@@ -21,9 +21,11 @@ import {
   type SettingsOptions,
   type TaskSettingsOptions,
 } from '../model/settings.ts'
-import type { NewOccurrence, OnConflict, Queryable } from '../store/store.ts'
-import { nameOf } from './job-name.ts'
+import type { CallerTransaction, NewOccurrence, OnConflict } from '../store/store.ts'
+import type { ClientEnv } from './client-env.ts'
+import { type Job, nameOf } from './job-name.ts'
 import { type KeyOptions, storedKey } from './keys.ts'
+import { type PaceOptions, paceOf } from './pace.ts'
 import { storable } from './storable.ts'
 import { parseWhen, type When } from './when.ts'
 
@@ -32,6 +34,7 @@ export interface EnqueueOptions
   extends TaskSettingsOptions,
     When,
     KeyOptions,
+    PaceOptions,
     Pick<SettingsOptions, 'executionTimeout' | 'deadLetter' | 'concurrency' | 'rate' | 'startWithin'> {
   tenant?: string
   /** The record that the work is about; `cancel({ job, entity })` finds it. The same as `refs.entity`. */
@@ -42,17 +45,19 @@ export interface EnqueueOptions
   priority?: number
   /** For a taken key: `keep` the existing work (default), `reschedule` it, or `replace` its payload too. */
   onConflict?: OnConflict
+  /** Orders the calls for a key: one whose version is not higher than that of the call before it changes nothing. */
+  keyVersion?: number
   /** Your transaction: the work exists when it commits. Needs a store with the ability `join`; see also `wake`. */
-  tx?: Queryable | undefined
+  tx?: CallerTransaction | undefined
 }
 
 /** One of several for `enqueueMany`. */
-export type EnqueueRequest<Job extends AnyDefinition | string = AnyDefinition | string> = Omit<EnqueueOptions, 'tx'> & {
-  job: Job
-} & (undefined extends InputOf<Job> ? { payload?: InputOf<Job> } : { payload: InputOf<Job> })
+export type EnqueueRequest<J extends Job = Job> = Omit<EnqueueOptions, 'tx'> & {
+  job: J
+} & (undefined extends InputOf<J> ? { payload?: InputOf<J> } : { payload: InputOf<J> })
 
 /** A request as it is worked on: whatever its payload is. */
-export type Request = Omit<EnqueueOptions, 'tx'> & { job: AnyDefinition | string; payload?: unknown }
+export type Request = Omit<EnqueueOptions, 'tx'> & { job: Job; payload?: unknown }
 
 /** Where an occurrence comes from, beside its request. */
 export interface Origin {
@@ -62,16 +67,18 @@ export interface Origin {
   readonly replay?: Replay
   readonly version?: number
   readonly id?: string
+  /** The id of the occurrence whose handler creates it. */
+  readonly parent?: string
 }
 
-export async function newOccurrence(env: Env, request: Request, origin?: Origin): Promise<NewOccurrence> {
+export async function newOccurrence(env: ClientEnv, request: Request, origin?: Origin): Promise<NewOccurrence> {
   const common = commonOf(env, request, origin)
   const payload = await acceptedPayload(common.definition, request.payload)
   return rowOf(env, common, request, payload, origin?.id)
 }
 
 /** All or none are valid. The common part of successive requests is checked once. */
-export async function newOccurrences(env: Env, requests: readonly Request[]): Promise<NewOccurrence[]> {
+export async function newOccurrences(env: ClientEnv, requests: readonly Request[]): Promise<NewOccurrence[]> {
   const rows: NewOccurrence[] = []
   let common: Common | null = null
   let before: Request | null = null
@@ -87,9 +94,26 @@ export async function newOccurrences(env: Env, requests: readonly Request[]): Pr
   return rows
 }
 
+/** The same for a caller that cannot wait: a promise only where the schema of the payload is asynchronous. */
+export function newChild(env: ClientEnv, request: Request, origin: Origin): NewOccurrence | Promise<NewOccurrence> {
+  const common = commonOf(env, request, origin)
+  const text = encodePayload(request.payload)
+  const schema = common.definition?.options.payload
+  const checked = schema && checkedPayload(schema, request.payload, origin.definition)
+  const row = () => rowOf(env, common, request, text)
+  return checked instanceof Promise ? checked.then(row) : row()
+}
+
 /** The payload as it is stored: what was given, once the schema has accepted it. Handlers get what the schema makes of it. */
 export async function acceptedPayload(definition: AnyDefinition | undefined, payload: unknown): Promise<string | null> {
   const text = encodePayload(payload)
+  const marked = markedPath(payload, definition?.settings.redact ?? [])
+  if (definition && marked !== undefined)
+    throw new PunctualError(
+      'payload.rejected',
+      `The payload of job ${JSON.stringify(definition.name)} has the mark ${redactedMark} at ${marked}; give the value itself`,
+      { job: definition.name, field: marked },
+    )
   const schema = definition?.options.payload
   if (schema) await validatePayload(schema, payload, definition.name)
   return text
@@ -104,7 +128,7 @@ interface Common {
 }
 
 function commonOf(
-  { registry, options: { settings: defaults } }: Env,
+  { registry, trace, options: { settings: defaults } }: ClientEnv,
   { job, payload: _, ...options }: Request,
   from: Origin = { source: 'deferred', definition: nameOf(job) },
 ): Common {
@@ -126,36 +150,54 @@ function commonOf(
     definition: from.definition,
     source: from.source,
     entity: entity === undefined ? null : checkKey(entity, 'entity'),
-    refs: checkRefs(refs),
+    parent: from.parent ?? null,
+    refs: trace.port ? { ...checkRefs(refs), ...trace.port.carry(name) } : checkRefs(refs),
     settings: own,
     priority: options.priority === undefined ? settings.priority : checkWhole(options.priority, 'priority', 0, 9),
     limits: isKnown ? (open ? null : limitsFor({ tenant, job: name, source: from.source, settings })) : ('declared' as const),
     replay: from.replay ?? null,
     startWithinMs: settings.startWithinMs,
     isHooked: definition?.options.onComplete !== undefined,
+    ...(definition?.outlet !== undefined && { publish: definition.outlet }),
     scheduledAt: null,
     version: from.version ?? null,
-    onConflict,
+    onConflict: paceOf(options, isKnown ? settings.retention : null) ?? onConflict,
   }
   return { definition, open, row }
 }
 
 function rowOf(
-  { clock, randomBytes }: Env,
+  { clock, randomBytes }: ClientEnv,
   { row, definition, open }: Common,
-  { key, idempotencyKey, delay, runAt, payload: given }: Request,
+  { key, idempotencyKey, keyVersion, delay, runAt, payload: given }: Request,
   payload: string | null,
   id?: string,
 ): NewOccurrence {
   const stored = storedKey({ key, idempotencyKey } as KeyOptions)
   const ownId = () =>
     idempotencyKey === undefined ? uuidV7(Math.floor(clock.wall()), randomBytes) : keyedId(row.tenant, row.job, idempotencyKey)
-  const created = { ...row, ...stored, id: id ?? ownId(), payload, due: parseWhen({ delay, runAt } as When) }
+  const pace = row.onConflict
+  const wait = typeof pace === 'object' && 'debounce' in pace ? { in: pace.debounce.waitMs } : null
+  const versioned = keyVersion === undefined ? {} : { keyVersion: checkKeyVersion(keyVersion, stored.key) }
+  const created = {
+    ...row,
+    ...stored,
+    ...versioned,
+    id: id ?? ownId(),
+    payload,
+    due: wait ?? parseWhen({ delay, runAt } as When),
+  }
   if (!open || !definition) return created
   return { ...created, limits: limitsFor({ ...row, settings: withLimits(open, limitsOf(definition, given)) }) }
 }
 
-const ownNames: readonly (keyof Request)[] = ['payload', 'key', 'idempotencyKey', 'delay', 'runAt']
+function checkKeyVersion(version: number, key: string | null): number {
+  if (key === null)
+    throw new PunctualError('option.invalid', 'keyVersion needs a key or an idempotencyKey', { field: 'keyVersion' })
+  return checkWhole(version, 'keyVersion', 0, Number.MAX_SAFE_INTEGER)
+}
+
+const ownNames: readonly (keyof Request)[] = ['payload', 'key', 'idempotencyKey', 'keyVersion', 'delay', 'runAt']
 
 /** Whether two requests have the same options in the same order, each with the same value but for those of a row's own. */
 function isAlike(one: Request, other: Request): boolean {
@@ -190,6 +232,9 @@ const enqueueNames = [
   'refs',
   'priority',
   'onConflict',
+  'keyVersion',
+  'debounce',
+  'throttle',
   ...occurrenceSettingNames,
 ]
 

@@ -1,13 +1,10 @@
 // How a call names the occurrence it is about.
 import { PunctualError } from '../errors.ts'
-import type { AnyDefinition } from '../model/definition.ts'
 import { defaultTenant } from '../model/job.ts'
 import { checkKey, checkName, checkObject, checkOptions } from '../model/limits.ts'
 import type { CancelRequest, Which } from '../store/store.ts'
-import { nameOf } from './job-name.ts'
+import { type Job, nameOf } from './job-name.ts'
 import { type KeyOptions, storedKey } from './keys.ts'
-
-type Job = AnyDefinition | string
 
 /** One occurrence by its job and key: the live one that has the key, else the newest. */
 export type KeyedTarget<J extends Job = Job> =

@@ -1,7 +1,7 @@
 // The public form of what the store knows: dates instead of numbers, values instead of JSON text.
 
 import type { Refs } from '../model/context.ts'
-import type { AnyDefinition, InputOf, ResultOf } from '../model/definition.ts'
+import type { InputOf, ResultOf } from '../model/definition.ts'
 import { type AttemptHistory, type TaskHistory, taskHistories } from '../model/history.ts'
 import { attemptId, taskRunId } from '../model/ids.ts'
 import type { JobSpec } from '../model/job.ts'
@@ -18,12 +18,14 @@ import { decodePayload } from '../model/payload.ts'
 import type { ErrorRecord } from '../model/report.ts'
 import { cascade, type Settings, type SettingsDiff } from '../model/settings.ts'
 import { endsOf, type TaskGraph, taskGraph } from '../model/task-graph.ts'
+import type { Job } from './job-name.ts'
 import { type KeyView, keyView } from './keys.ts'
+import { type LogView, logView } from './log-view.ts'
 
 /** An occurrence of a job that is known to the compiler. */
-export type OccurrenceOf<Job extends AnyDefinition | string> = Occurrence<ResultOf<Job>, InputOf<Job>>
+export type OccurrenceOf<J extends Job> = Occurrence<ResultOf<J>, InputOf<J>>
 
-/** One intended run of a job, with all that became of it. */
+/** One intended run of a job, with its history. */
 export interface Occurrence<Result = unknown, Payload = unknown> extends KeyView {
   readonly id: string
   readonly tenant: string
@@ -31,14 +33,18 @@ export interface Occurrence<Result = unknown, Payload = unknown> extends KeyView
   readonly definition: string
   readonly version: number
   readonly entity: string | null
+  /** The id of the occurrence whose handler created it. */
+  readonly parent: string | null
   readonly refs: Refs
   readonly state: OccurrenceState
   readonly source: Source
   readonly priority: number
-  /** When it was first due. */
+  /** The instant it stands for: when it was first due, or where it was moved to before it began. */
   readonly scheduledAt: Date
   /** When it is due next, or was last. */
   readonly dueAt: Date
+  /** The highest version that its key was given, where there is one. */
+  readonly keyVersion: number | null
   readonly createdAt: Date
   /** When it first began. During its first turn it is known once a heartbeat or a finished task has recorded it. */
   readonly startedAt: Date | null
@@ -47,6 +53,8 @@ export interface Occurrence<Result = unknown, Payload = unknown> extends KeyView
   readonly updatedAt: Date
   /** As it was given. */
   readonly payload: Payload
+  /** The paths of the payload that the job's `redact` names; the values are there. */
+  readonly redact: readonly string[]
   /** The value of its last task, or where it has several last ones the values of all by name; undefined unless it has completed. */
   readonly result: Result | undefined
   readonly error: ErrorRecord | null
@@ -61,6 +69,8 @@ export interface Occurrence<Result = unknown, Payload = unknown> extends KeyView
   readonly span: { readonly from: Date; readonly to: Date; readonly count: number } | null
   readonly failedTasks: number
   readonly progress: { readonly task: string; readonly done: number; readonly message: string | null; readonly at: Date } | null
+  /** The stored lines of `ctx.log`, by turn, task and try. */
+  readonly log: readonly LogView[]
   /** Those of its first start; null before it. During its first turn they are computed with the settings of this scheduler. */
   readonly settings: Settings | null
   readonly tasks: readonly TaskView[]
@@ -91,6 +101,8 @@ export interface TaskView {
   /** The end of its last attempt, once no other follows. */
   readonly endedAt: Date | null
   readonly attempts: readonly AttemptView[]
+  /** The job does not have this task any more. */
+  readonly retired?: true
 }
 
 /** One try of a task. */
@@ -124,6 +136,8 @@ export interface OccurrenceLine extends KeyView {
   readonly tenant: string
   readonly job: string
   readonly entity: string | null
+  /** The id of the occurrence whose handler created it. */
+  readonly parent: string | null
   readonly state: OccurrenceState
   readonly source: Source
   readonly turn: number
@@ -133,27 +147,31 @@ export interface OccurrenceLine extends KeyView {
   readonly startedAt: Date | null
   readonly endedAt: Date | null
   readonly error: ErrorRecord | null
+  /** Of dead work: the cause by which `deadLetters` groups it. */
+  readonly cause: string | null
 }
 
 /** The parts of a view that the history does not hold. */
 export interface ViewFacts {
   readonly spec: Pick<JobSpec, 'tasks' | 'defaults' | 'settings'> | null
+  /** The paths that the job hides. */
+  readonly redact: readonly string[]
   /** The settings of this scheduler. */
   readonly scheduler: SettingsDiff
   /** The runs from which a replay has taken over results, the nearest first. */
   readonly origins: readonly OccurrenceHistory[]
 }
 
-export function occurrenceView(history: OccurrenceHistory, { spec, scheduler, origins }: ViewFacts): Occurrence {
+export function occurrenceView(history: OccurrenceHistory, { spec, redact, scheduler, origins }: ViewFacts): Occurrence {
   const { record, state, dueAt, node, turns, attempts, progress } = history
-  const { id, tenant, job, definition, version, entity, refs, source, priority, replay } = record
+  const { id, tenant, job, definition, version, entity, parent, refs, source, priority, replay } = record
   const last = turns.at(-1)
   const starts = [...turns, ...attempts].flatMap(({ startedAt }) => startedAt ?? []).concat(history.runningSince ?? [])
   const ends = [...turns, ...attempts].map(({ endedAt }) => endedAt)
   const frozen = turns.find((turn) => turn.attempt !== null || turn.tasks !== null)
   const isFirst = state === 'running' && !frozen
   const settings = frozen
-    ? cascade(frozen.settings)
+    ? cascade(frozen.settings, record.settings)
     : isFirst
       ? cascade(scheduler, spec?.defaults, spec?.settings, record.settings)
       : null
@@ -171,7 +189,9 @@ export function occurrenceView(history: OccurrenceHistory, { spec, scheduler, or
     definition,
     version,
     ...keyView(record),
+    keyVersion: record.keyVersion ?? null,
     entity,
+    parent,
     refs,
     source,
     priority,
@@ -183,6 +203,7 @@ export function occurrenceView(history: OccurrenceHistory, { spec, scheduler, or
     endedAt: hasEnded ? date(last?.endedAt) : null,
     updatedAt: new Date(Math.max(record.createdAt, ...starts, ...ends, progress?.at ?? 0)),
     payload: decodePayload(record.payload),
+    redact,
     result: state === 'completed' ? resultOf(graph, history, origins) : undefined,
     error: state === 'completed' ? null : (last?.error ?? null),
     node: node ?? last?.node ?? null,
@@ -192,8 +213,9 @@ export function occurrenceView(history: OccurrenceHistory, { spec, scheduler, or
     span: record.span && { from: new Date(record.span.from), to: new Date(record.span.to), count: record.span.count },
     failedTasks: tasks.filter((task) => task.state === 'failed' || task.state === 'timeout').length,
     progress: progress && { ...progress, at: new Date(progress.at) },
+    log: history.logs.map(logView),
     settings,
-    tasks: tasks.map((task) => taskView(id, task)),
+    tasks: [...tasks.map((task) => taskView(id, task)), ...retiredTasks(history, graph)],
     turns: turns.map(turnView),
   }
 }
@@ -205,6 +227,17 @@ function resultOf(graph: TaskGraph, history: OccurrenceHistory, origins: readonl
   const resultIn = (task: string) =>
     runs.map((tasks) => tasks.find((one) => one.task === task)?.result ?? null).find((result) => result !== null)
   return Object.fromEntries([...graph.keys()].map((task) => [task, decodePayload(resultIn(task) ?? null)]))
+}
+
+/** Tasks that have records here, and that the job has lost since. */
+function retiredTasks({ record, turns, attempts }: OccurrenceHistory, graph: TaskGraph): TaskView[] {
+  const names = [...attempts, ...turns.flatMap(({ tasks }) => tasks ?? [])].map(({ task }) => task)
+  const retired = [...new Set(names)].filter((name) => !graph.has(name)).map((name) => ({ name }))
+  if (retired.length === 0) return []
+  // An attempt that is noted in its turn alone is one of the task that the job still has.
+  const bare = turns.map((turn) => ({ ...turn, attempt: null }))
+  const histories = taskHistories(taskGraph(retired, 'parallel'), bare, attempts)
+  return histories.map((task) => ({ ...taskView(record.id, task), retired: true }))
 }
 
 function waitView({ state, wait, blockers }: OccurrenceHistory): WaitView | null {

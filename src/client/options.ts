@@ -2,6 +2,7 @@ import { hostname } from 'node:os'
 import { defaultOptions, type EngineOptions } from '../engine/env.ts'
 import type { HandlerMap } from '../engine/node/registry.ts'
 import { PunctualError, shown } from '../errors.ts'
+import type { Codec } from '../model/codec.ts'
 import type { Logger } from '../model/context.ts'
 import type { AnyDefinition } from '../model/definition.ts'
 import { checkName, checkObject, checkOneOf, checkOptions, checkWhole } from '../model/limits.ts'
@@ -46,10 +47,20 @@ export interface PunctualOptions extends Omit<SettingsOptions, 'concurrency'> {
   node?: NodeOptions
   /** How long `stop` waits for running handlers. Default 30 s. */
   grace?: DurationInput
-  /** How long ended occurrences are kept. Default 30 days. */
-  retention?: DurationInput
   /** How long the ids of pruned occurrences stay taken: an `idempotencyKey` is remembered for so long. Default 90 days. */
   keyRetention?: DurationInput
+  /** How long rows of the audit are kept; whole sealed segments are dropped, their seals stay. Default `'forever'`. */
+  auditRetention?: DurationInput | 'forever'
+  /** How long pauses that are over are kept. Default 365 days. */
+  pauseRetention?: DurationInput | 'forever'
+  /** How long ranges of passed-over instants are kept. Default 365 days. */
+  rangeRetention?: DurationInput | 'forever'
+  /** How long versions of jobs are kept that a later one has replaced. Default `'forever'`. */
+  versionRetention?: DurationInput | 'forever'
+  /** How long the outcome of an effect of `once` is remembered. Default 90 days. */
+  gateRetention?: DurationInput
+  /** Seals payloads, results, errors and progress before they reach the store: see `aesCodec`. Keys, entities and refs stay readable. */
+  codec?: Codec
   log?: Logger
   /** For tests: see `manualClock` of `punctual/testing`. */
   clock?: Clock
@@ -71,12 +82,12 @@ export interface NodeOptions {
 
 const nodeNames = ['heartbeat', 'timeout', 'checkInterval', 'abandonAfter'] as const
 
+/** Beside the names of settings, of which `concurrency` is one. */
 const ownNames = [
   'store',
   'jobs',
   'handlers',
   'name',
-  'concurrency',
   'clusterConcurrency',
   'pick',
   'retireOrphans',
@@ -87,8 +98,13 @@ const ownNames = [
   'poll',
   'node',
   'grace',
-  'retention',
   'keyRetention',
+  'auditRetention',
+  'pauseRetention',
+  'rangeRetention',
+  'versionRetention',
+  'gateRetention',
+  'codec',
   'log',
   'clock',
   'random',
@@ -108,6 +124,7 @@ export function parseOptions(given: PunctualOptions): { options: PunctualOptions
       { field: 'store' },
     )
   }
+  checkMethods(options.codec, 'codec', ['seal', 'open'])
   checkMethods(options.log, 'log', ['debug', 'info', 'warn', 'error'])
   checkMethods(options.clock, 'clock', ['wall', 'mono', 'timer', 'poll', 'soon'])
   if (options.random !== undefined && typeof options.random !== 'function')
@@ -142,8 +159,12 @@ export function parseOptions(given: PunctualOptions): { options: PunctualOptions
     watchMs: duration(node.checkInterval, 'node.checkInterval', defaultOptions.watchMs, 10),
     graceMs: duration(options.grace, 'grace', defaultOptions.graceMs, 0),
     writeOffMs: duration(node.abandonAfter, 'node.abandonAfter', defaultOptions.writeOffMs, 0),
-    retentionMs: duration(options.retention, 'retention', defaultOptions.retentionMs, 0),
+    auditRetentionMs: lasting(options.auditRetention, 'auditRetention', defaultOptions.auditRetentionMs),
+    pauseRetentionMs: lasting(options.pauseRetention, 'pauseRetention', defaultOptions.pauseRetentionMs),
+    rangeRetentionMs: lasting(options.rangeRetention, 'rangeRetention', defaultOptions.rangeRetentionMs),
+    versionRetentionMs: lasting(options.versionRetention, 'versionRetention', defaultOptions.versionRetentionMs),
     keyRetentionMs: duration(options.keyRetention, 'keyRetention', defaultOptions.keyRetentionMs, 0),
+    gateRetentionMs: duration(options.gateRetention, 'gateRetention', defaultOptions.gateRetentionMs, 0),
     mostRecoveries: defaultOptions.mostRecoveries,
   }
   if (engine.beatMs * 2 > engine.ttlMs) {
@@ -170,6 +191,11 @@ function checkMethods(value: unknown, field: string, names: readonly string[]): 
       `${field} must be an object with the functions ${names.join(', ')}; it lacks ${missing.join(', ')}`,
       { field, missing },
     )
+}
+
+function lasting(given: DurationInput | 'forever' | undefined, name: string, otherwise: number | null): number | null {
+  if (given === 'forever') return null
+  return given === undefined ? otherwise : parseDuration(given, name)
 }
 
 function duration(given: DurationInput | undefined, name: string, otherwise: number, min: number): number {

@@ -1,17 +1,18 @@
-import type { Engine } from '../engine/node/engine.ts'
 import { PunctualError } from '../errors.ts'
-import { type AnyDefinition, Definition } from '../model/definition.ts'
+import { Definition } from '../model/definition.ts'
 import { defaultTenant } from '../model/job.ts'
 import { checkKey, checkName, checkObject, checkOptions } from '../model/limits.ts'
 import type { PauseRecord, PauseScope } from '../model/pause.ts'
 import type { Due } from '../store/store.ts'
 import { type DurationInput, parseDuration } from '../time/duration.ts'
 import { type InstantInput, parseInstant } from '../time/instant.ts'
-import { nameOf } from './job-name.ts'
+import { auditNote, type By, byNames } from './act.ts'
+import type { ClientEnv } from './client-env.ts'
+import { type Job, nameOf } from './job-name.ts'
 import { unknownJob } from './unknown-job.ts'
 
 /** The target of a pause: a job, a tenant or everything. */
-export type PauseTarget = AnyDefinition | string | { tenant?: string; job?: AnyDefinition | string }
+export type PauseTarget = Job | { tenant?: string; job?: Job }
 
 /** The end of a pause, its reason and its author. */
 export interface PauseOptions {
@@ -36,10 +37,10 @@ export interface PauseView {
 
 /** Pauses of a job, a tenant or everything. */
 export class Pauses {
-  readonly #engine: Engine
+  readonly #env: ClientEnv
 
-  constructor(engine: Engine) {
-    this.#engine = engine
+  constructor(env: ClientEnv) {
+    this.#env = env
   }
 
   async pause(target: PauseTarget | undefined, options: PauseOptions = {}): Promise<'paused' | 'unchanged'> {
@@ -47,27 +48,28 @@ export class Pauses {
     checkOptions(options, ['reason', 'until', 'for', 'by'], 'options of pause')
     const open = { until: endOf(options), reason: text(options.reason, 'reason'), by: text(options.by, 'by') }
     const scope = await this.#knownScope(target)
-    const { outcome } = await this.#engine.env.store.pause({ ...scope, open })
-    if (outcome === 'paused') this.#engine.env.events.emit('job.paused', { ...scope, reason: open.reason })
+    const { outcome } = await this.#env.store.pause({ ...scope, open, audit: auditNote(this.#env, 'pause', options) })
+    if (outcome === 'paused') this.#env.events.emit('job.paused', { ...scope, reason: open.reason })
     return outcome === 'paused' ? 'paused' : 'unchanged'
   }
 
-  async resume(target: PauseTarget | undefined): Promise<'resumed' | 'unchanged'> {
+  async resume(target: PauseTarget | undefined, options: By = {}): Promise<'resumed' | 'unchanged'> {
+    checkObject(options, 'options of resume')
+    checkOptions(options, byNames, 'options of resume')
+    const audit = auditNote(this.#env, 'resume', options)
     const scope = await this.#knownScope(target)
-    const { outcome } = await this.#engine.env.store.pause({ ...scope, open: null })
-    if (outcome === 'resumed') this.#engine.env.events.emit('job.resumed', scope)
+    const { outcome } = await this.#env.store.pause({ ...scope, open: null, audit })
+    if (outcome === 'resumed') this.#env.events.emit('job.resumed', scope)
     return outcome === 'resumed' ? 'resumed' : 'unchanged'
   }
 
   async pauses({ all = false }: { all?: boolean } = {}): Promise<readonly PauseView[]> {
-    await this.#engine.open()
-    const { store, time } = this.#engine.env
+    const { store, time } = this.#env
     return (await store.readPauses(all ? {} : { since: time.now() })).map(pauseView)
   }
 
   async #knownScope(target: PauseTarget | undefined): Promise<PauseScope> {
     const scope = scopeOf(target)
-    await this.#engine.open()
     const { tenant, job } = scope
     if (tenant !== null && job !== null && !isDefinition(target) && !(await this.#isKnown(tenant, job)))
       throw unknownJob(tenant, job)
@@ -76,7 +78,7 @@ export class Pauses {
 
   /** A job of the tenant, or a definition: its work can be enqueued in every tenant. */
   async #isKnown(tenant: string, name: string): Promise<boolean> {
-    const { store, registry } = this.#engine.env
+    const { store, registry } = this.#env
     if (registry.definition(name)) return true
     for (const one of new Set([tenant, defaultTenant]))
       if ((await store.readJobs({ tenant: one, name, limit: 1 })).length > 0) return true
@@ -100,8 +102,7 @@ function endOf({ until, for: length }: PauseOptions): Due | null {
 
 function scopeOf(target: PauseTarget | undefined): PauseScope {
   if (target === undefined) return { tenant: null, job: null }
-  if (typeof target === 'string' || 'tasks' in target)
-    return { tenant: defaultTenant, job: nameOf(target as AnyDefinition | string) }
+  if (typeof target === 'string' || 'tasks' in target) return { tenant: defaultTenant, job: nameOf(target as Job) }
   checkOptions(target, ['tenant', 'job'], 'a pause is of a job, of { tenant }, of { tenant, job }, or of everything; the target')
   const { tenant, job } = target
   if (job !== undefined) return { tenant: checkName(tenant ?? defaultTenant, 'tenant'), job: nameOf(job) }

@@ -1,8 +1,6 @@
 // The calls that only read. Lists are the truth; events are hints.
-import type { Engine } from '../engine/node/engine.ts'
 import { builtInPrefix } from '../engine/node/registry.ts'
 import { PunctualError } from '../errors.ts'
-import type { AnyDefinition } from '../model/definition.ts'
 import { defaultTenant, definitionOf, isPlannable, type JobRecord, type JobSpec } from '../model/job.ts'
 import type { OccurrenceState } from '../model/lifecycle.ts'
 import { checkName, checkOptions, checkWhole } from '../model/limits.ts'
@@ -12,22 +10,23 @@ import type { ErrorRecord } from '../model/report.ts'
 import { cascade, type Settings } from '../model/settings.ts'
 import type { Page } from '../store/query.ts'
 import type { JobQuery, NodeRecord } from '../store/store.ts'
+import type { ClientEnv } from './client-env.ts'
 import { decodePlace, encodePlace } from './job-cursor.ts'
-import { nameOf } from './job-name.ts'
+import { type Job, nameOf } from './job-name.ts'
 import { changes, type FieldChange, type JobView, jobView, nextRun, type VersionView, versionView } from './job-view.ts'
 import { type ListFilter, parseFilter } from './list-filter.ts'
 import { type OccurrenceTarget, tenantOf, whichOf } from './occurrence-target.ts'
 import { type Occurrence, type OccurrenceLine, occurrenceLine, occurrenceView } from './occurrence-view.ts'
 import { unknownJob } from './unknown-job.ts'
 
-/** Where a job stands. */
+/** The status of a job. */
 export interface JobStatus {
   /** Now lies within the window of its schedule, which has instants left, and the job is neither disabled nor retired. */
   readonly active: boolean
   /** Active and not paused. */
   readonly enabled: boolean
   readonly paused: boolean
-  /** An occurrence of it is running on some node. */
+  /** An occurrence of it is claimed by a node, where it runs or waits for a slot. */
   readonly running: boolean
   readonly nextRun: Date | null
   readonly lastRun: Date | null
@@ -74,31 +73,31 @@ export interface JobFilter {
 export type Counts = Readonly<Record<OccurrenceState, number>>
 
 export class Reads {
-  readonly #engine: Engine
+  readonly #env: ClientEnv
 
-  constructor(engine: Engine) {
-    this.#engine = engine
+  constructor(env: ClientEnv) {
+    this.#env = env
   }
 
   async get(target: OccurrenceTarget): Promise<Occurrence | null> {
     const which = whichOf(target)
-    await this.#engine.open()
-    const history = await this.#engine.env.store.get(which)
+    const history = await this.#env.store.get(which)
     return history && this.view(history)
   }
 
   async view(history: OccurrenceHistory): Promise<Occurrence> {
     const { tenant, job, definition } = history.record
     const spec = (await this.#find(tenant, job))?.spec ?? (await this.#find(defaultTenant, definition))?.spec ?? null
-    const { settings: scheduler } = this.#engine.env.options
-    return occurrenceView(history, { spec, scheduler, origins: await this.#origins(history) })
+    const { settings: scheduler } = this.#env.options
+    const redact = (spec?.defaults ?? this.#env.registry.definition(definition)?.settings)?.redact ?? []
+    return occurrenceView(history, { spec, redact, scheduler, origins: await this.#origins(history) })
   }
 
   /** The runs from which a replay of single tasks has taken over the results of the others, the nearest first. */
   async #origins({ record, state }: OccurrenceHistory): Promise<readonly OccurrenceHistory[]> {
     const origins: OccurrenceHistory[] = []
     for (let { replay } = record; state === 'completed' && replay?.tasks; ) {
-      const origin: OccurrenceHistory | null = await this.#engine.env.store.get({ id: replay.origin })
+      const origin: OccurrenceHistory | null = await this.#env.store.get({ id: replay.origin })
       if (!origin) break
       origins.push(origin)
       replay = origin.record.replay
@@ -108,28 +107,25 @@ export class Reads {
 
   async list(filter: ListFilter = {}): Promise<Page<OccurrenceLine>> {
     const parsed = parseFilter(filter)
-    await this.#engine.open()
-    const { items, cursor } = await this.#engine.env.store.list(parsed)
+    const { items, cursor } = await this.#env.store.list(parsed)
     return { items: items.map(occurrenceLine), cursor }
   }
 
-  async counts(filter: { tenant?: string; job?: AnyDefinition | string } = {}): Promise<Counts> {
+  async counts(filter: { tenant?: string; job?: Job } = {}): Promise<Counts> {
     checkOptions(filter, ['tenant', 'job'], 'counts')
     const { tenant, job } = filter
     const query = {
       ...(tenant !== undefined && { tenant: checkName(tenant, 'tenant') }),
       ...(job !== undefined && { job: nameOf(job) }),
     }
-    await this.#engine.open()
-    return (await this.#engine.env.store.counts(query)).states
+    return (await this.#env.store.counts(query)).states
   }
 
-  async status(job: AnyDefinition | string, options: { tenant?: string } = {}): Promise<JobStatus> {
+  async status(job: Job, options: { tenant?: string } = {}): Promise<JobStatus> {
     checkOptions(options, ['tenant'], 'status')
     const name = nameOf(job)
     const tenant = tenantOf(options)
-    await this.#engine.open()
-    const { store, time } = this.#engine.env
+    const { store, time } = this.#env
     const record = await this.#find(tenant, name)
     if (!record) throw unknownJob(tenant, name)
     const { lastRunAt } = await store.counts({ tenant, job: name })
@@ -151,16 +147,15 @@ export class Reads {
   }
 
   async #lastResult(tenant: string, job: string): Promise<LastResult | null> {
-    const { items } = await this.#engine.env.store.list({ tenant, job, states: ranStates, limit: 1 })
+    const { items } = await this.#env.store.list({ tenant, job, states: ranStates, limit: 1 })
     const found = items[0] && (await this.get(items[0].id))
     return found ? { id: found.id, state: found.state, result: found.result, error: found.error } : null
   }
 
-  async settings(job: AnyDefinition | string, task?: string, options: { tenant?: string } = {}): Promise<EffectiveSettings> {
+  async settings(job: Job, task?: string, options: { tenant?: string } = {}): Promise<EffectiveSettings> {
     checkOptions(options, ['tenant'], 'settings')
     const name = nameOf(job)
     const tenant = tenantOf(options)
-    await this.#engine.open()
     const { spec } = (await this.#find(tenant, name)) ?? fail(unknownJob(tenant, name))
     const own = task === undefined ? undefined : spec.tasks.find((one) => one.name === task)
     if (task !== undefined && !own)
@@ -169,13 +164,12 @@ export class Reads {
         task,
         allowed: spec.tasks.map((one) => one.name),
       })
-    return cascade(this.#engine.env.options.settings, spec.defaults, spec.settings, own?.settings)
+    return cascade(this.#env.options.settings, spec.defaults, spec.settings, own?.settings)
   }
 
   async jobs(filter: JobFilter = {}): Promise<Page<JobView>> {
     const query = parseJobFilter(filter)
-    await this.#engine.open()
-    const { store, time, options } = this.#engine.env
+    const { store, time, options } = this.#env
     const records = await store.readJobs(query)
     const now = time.now()
     const facts = { scheduler: options.settings, pauses: await this.#pauses(now), nodes: (await store.nodes()).nodes }
@@ -186,23 +180,14 @@ export class Reads {
     return { items, cursor: last && records.length === query.limit ? encodePlace(last) : null }
   }
 
-  async versions(
-    job: AnyDefinition | string,
-    { tenant = defaultTenant }: { tenant?: string } = {},
-  ): Promise<readonly VersionView[]> {
+  async versions(job: Job, { tenant = defaultTenant }: { tenant?: string } = {}): Promise<readonly VersionView[]> {
     const name = nameOf(job)
-    await this.#engine.open()
-    const versions = await this.#engine.env.store.readVersions({ tenant, name })
+    const versions = await this.#env.store.readVersions({ tenant, name })
     if (versions.length === 0) throw unknownJob(tenant, name)
     return versions.map(versionView)
   }
 
-  async diff(
-    job: AnyDefinition | string,
-    from: number,
-    to: number,
-    options: { tenant?: string } = {},
-  ): Promise<readonly FieldChange[]> {
+  async diff(job: Job, from: number, to: number, options: { tenant?: string } = {}): Promise<readonly FieldChange[]> {
     const versions = await this.versions(job, options)
     const specOf = (version: number) => {
       const known = versions.find((one) => one.version === version)
@@ -216,23 +201,14 @@ export class Reads {
     return changes(specOf(from), specOf(to))
   }
 
-  async ranges({
-    tenant,
-    job,
-    limit = 100,
-  }: {
-    tenant?: string
-    job?: AnyDefinition | string
-    limit?: number
-  } = {}): Promise<readonly RangeView[]> {
+  async ranges({ tenant, job, limit = 100 }: { tenant?: string; job?: Job; limit?: number } = {}): Promise<readonly RangeView[]> {
     checkWhole(limit, 'limit', 1, 1000)
-    await this.#engine.open()
     const query = {
       limit,
       ...(tenant !== undefined && { tenant: checkName(tenant, 'tenant') }),
       ...(job !== undefined && { job: nameOf(job) }),
     }
-    const ranges = await this.#engine.env.store.listRanges(query)
+    const ranges = await this.#env.store.listRanges(query)
     return ranges.map(({ from, to, tenant: of, job: name, state, reason, count }) => ({
       tenant: of,
       job: name,
@@ -245,25 +221,24 @@ export class Reads {
   }
 
   async nodes(): Promise<readonly NodeRecord[]> {
-    await this.#engine.open()
-    const { nodes } = await this.#engine.env.store.nodes()
+    const { nodes } = await this.#env.store.nodes()
     return nodes.map((node) => ({ ...node, kinds: definitionsIn(node.kinds) }))
   }
 
   async #find(tenant: string, name: string): Promise<JobRecord | undefined> {
-    return (await this.#engine.env.store.readJobs({ tenant, name, limit: 1 }))[0]
+    return (await this.#env.store.readJobs({ tenant, name, limit: 1 }))[0]
   }
 
   /** The pauses in force. A pause begins by the store's clock, which may be a moment ahead of this process; so may its end. */
   #pauses(now: number): Promise<readonly PauseRecord[]> {
-    return this.#engine.env.store.readPauses({ since: now + 1 })
+    return this.#env.store.readPauses({ since: now + 1 })
   }
 
   /** An update may hold only from a later instant on; until then the version before it has the say. */
   async #nextRun(record: JobRecord, now: number): Promise<Date | null> {
     const { spec, createdAt, updatedAt, version } = record
     const only = { version, spec, effectiveAt: createdAt, createdAt: updatedAt, by: null }
-    return nextRun(record, version === 1 ? [only] : await this.#engine.env.store.readVersions(record), now)
+    return nextRun(record, version === 1 ? [only] : await this.#env.store.readVersions(record), now)
   }
 }
 

@@ -1,4 +1,3 @@
-import type { Engine } from '../engine/node/engine.ts'
 import { isTransient } from '../engine/node/transient.ts'
 import { type ErrorCode, PunctualError, shown } from '../errors.ts'
 import { restoredError } from '../model/error-record.ts'
@@ -9,6 +8,7 @@ import type { OccurrenceHistory } from '../model/occurrence.ts'
 import type { Which } from '../store/store.ts'
 import type { Clock } from '../time/clock.ts'
 import { parseDuration } from '../time/duration.ts'
+import type { ClientEnv } from './client-env.ts'
 import type { ResultOptions } from './handle.ts'
 import { type OccurrenceTarget, shownTarget, unknownOccurrence, whichOf } from './occurrence-target.ts'
 import type { Occurrence } from './occurrence-view.ts'
@@ -27,13 +27,13 @@ const endEvents = [
 
 /** Waits for ends of occurrences: by the events of this process, else by reading the store again and again. */
 export class Results {
-  readonly #engine: Engine
+  readonly #env: ClientEnv
   readonly #reads: Reads
   readonly #waiting = new Set<Waiter>()
   #unwatch: (() => void)[] = []
 
-  constructor(engine: Engine, reads: Reads) {
-    this.#engine = engine
+  constructor(env: ClientEnv, reads: Reads) {
+    this.#env = env
     this.#reads = reads
   }
 
@@ -46,8 +46,7 @@ export class Results {
       throw new PunctualError('option.invalid', `signal must be an AbortSignal; got ${shown(signal)}`, { field: 'signal' })
     signal?.throwIfAborted()
     const waiter = new Waiter(typeof target === 'string' ? target : null)
-    const stopTimer =
-      timeoutMs === null ? null : this.#engine.env.clock.timer(timeoutMs, () => waiter.fail(timedOut(target, timeoutMs)))
+    const stopTimer = timeoutMs === null ? null : this.#env.clock.timer(timeoutMs, () => waiter.fail(timedOut(target, timeoutMs)))
     const abort = () => waiter.fail(signal?.reason)
     signal?.addEventListener('abort', abort, { once: true })
     this.#add(waiter)
@@ -79,7 +78,7 @@ export class Results {
         found = { id }
         waiter.id = id
       }
-      const stopPoll = this.#engine.env.clock.poll(waitMs, () => waiter.wake('poll'))
+      const stopPoll = this.#env.clock.poll(waitMs, () => waiter.wake('poll'))
       // Doubled below.
       if ((await news) === 'hint') waitMs = shortestMs / 2
       stopPoll()
@@ -90,9 +89,9 @@ export class Results {
   /** Undefined while the store does not answer. */
   async #read(which: Which): Promise<OccurrenceHistory | null | undefined> {
     try {
-      await this.#engine.open()
+      await this.#env.store.open()
       this.#hear()
-      return await this.#engine.env.store.get(which)
+      return await this.#env.store.get(which)
     } catch (error) {
       if (isTransient(error)) return undefined
       throw error
@@ -103,7 +102,7 @@ export class Results {
   #add(waiter: Waiter): void {
     this.#waiting.add(waiter)
     if (this.#waiting.size > 1) return
-    const { events } = this.#engine.env
+    const { events } = this.#env
     const ended = ({ id }: { readonly id: string }) => {
       for (const one of this.#waiting) if (one.id === null || one.id === id) one.wake('event')
     }
@@ -113,7 +112,7 @@ export class Results {
   /** Hints need an open store. */
   #hear(): void {
     if (this.#unwatch.length !== endEvents.length || this.#waiting.size === 0) return
-    const { store, clock } = this.#engine.env
+    const { store, clock } = this.#env
     const hinted = () => {
       for (const one of this.#waiting) one.hint(clock)
     }

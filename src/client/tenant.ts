@@ -1,25 +1,34 @@
 import { PunctualError } from '../errors.ts'
 import type { AnyDefinition, InputOf, ResultOf } from '../model/definition.ts'
+import type { Effect, OnceInTransactionOptions, OnceOptions } from '../model/effect.ts'
 import type { ExecutionReport } from '../model/report.ts'
 import type { Schedule } from '../schedule/schedule.ts'
 import type { Page } from '../store/query.ts'
-import type { Queryable } from '../store/store.ts'
-import type { CancelOptions, CancelOutcome, TriggerOptions } from './commands.ts'
+import type { CallerTransaction } from '../store/store.ts'
+import type { By } from './act.ts'
+import type { AuditFilter, AuditView } from './audits.ts'
+import type { BackfillOptions, BackfillPreview, OperationResult } from './backfills.ts'
+import type { BulkFilter, BulkOptions, BulkResult, RetryAllOptions } from './bulk.ts'
+import type { CancelOptions, CancelOutcome, DeadRetryOptions, TriggerOptions } from './commands.ts'
+import type { DeadLetterFilter, DeadLetterGroup, DeadLetterGroups } from './dead-letters.ts'
 import type { Explanation } from './explain.ts'
+import type { GateFilter, GateResolution, GateTarget, GateView } from './gates.ts'
 import type { Handle, ResultOptions } from './handle.ts'
-import type { JobPatch, OverridableField, ScheduleOptions, ScheduleResult, UpdateOptions } from './job-commands.ts'
+import type { ScheduleOptions, ScheduleResult, UpdateOptions } from './job-commands.ts'
+import type { Job } from './job-name.ts'
+import type { JobPatch, OverridableField } from './job-override.ts'
 import type { FieldChange, JobView, VersionView } from './job-view.ts'
 import type { ListFilter } from './list-filter.ts'
+import type { OperationPreview } from './matching.ts'
 import type { EnqueueOptions, EnqueueRequest } from './new-occurrence.ts'
 import type { CancelTarget, KeyedTarget, OccurrenceTarget } from './occurrence-target.ts'
 import type { Occurrence, OccurrenceLine, OccurrenceOf } from './occurrence-view.ts'
-import type { BackfillOptions, BackfillPreview, OperationResult, ReplayOptions } from './operations.ts'
 import type { PauseOptions } from './pauses.ts'
 import type { Punctual } from './punctual.ts'
 import type { Counts, EffectiveSettings, JobFilter, JobStatus, RangeView } from './reads.ts'
+import type { ReplayAllOptions, ReplayOptions } from './replays.ts'
 import type { When } from './when.ts'
 
-type Job = AnyDefinition | string
 /** The options of a call without the tenant, which is given. */
 type Bound<Options> = Options extends unknown ? Omit<Options, 'tenant'> : never
 /** An occurrence by its id, or by its job and key. */
@@ -47,7 +56,7 @@ export class Tenant {
 
   async enqueueMany<const Jobs extends readonly Job[]>(
     requests: readonly [...{ [At in keyof Jobs]: Bound<EnqueueRequest<Jobs[At]>> }],
-    options?: { tx?: Queryable | undefined },
+    options?: { tx?: CallerTransaction | undefined },
   ): Promise<{ -readonly [At in keyof Jobs]: Handle<ResultOf<Jobs[At]>> }> {
     const own = (requests as readonly Bound<EnqueueRequest>[]).map((request) => this.#bound(request) as EnqueueRequest)
     return this.#punctual.enqueueMany(own, options) as never
@@ -63,19 +72,19 @@ export class Tenant {
     return this.#punctual.schedule<Job>(definition, schedule, this.#bound(options))
   }
 
-  async update<const J extends Job>(job: J, patch: JobPatch<InputOf<J>>, options?: UpdateOptions & { by?: string }) {
+  async update<const J extends Job>(job: J, patch: JobPatch<InputOf<J>>, options?: UpdateOptions & By) {
     return this.#punctual.update<J>(job, patch, this.#bound(options))
   }
 
-  async reset(job: Job, options?: UpdateOptions & { fields?: readonly OverridableField[]; by?: string }) {
+  async reset(job: Job, options?: UpdateOptions & { fields?: readonly OverridableField[] } & By) {
     return this.#punctual.reset(job, this.#bound(options))
   }
 
-  async rollback(job: Job, version: number, options?: UpdateOptions & { by?: string }) {
+  async rollback(job: Job, version: number, options?: UpdateOptions & By) {
     return this.#punctual.rollback(job, version, this.#bound(options))
   }
 
-  async retire(job: Job, options?: { by?: string }) {
+  async retire(job: Job, options?: By) {
     return this.#punctual.retire(job, this.#bound(options))
   }
 
@@ -84,8 +93,8 @@ export class Tenant {
     return this.#punctual.pause({ tenant: this.name, ...(job !== undefined && { job }) }, options)
   }
 
-  async resume(job?: Job): Promise<'resumed' | 'unchanged'> {
-    return this.#punctual.resume({ tenant: this.name, ...(job !== undefined && { job }) })
+  async resume(job?: Job, options?: By): Promise<'resumed' | 'unchanged'> {
+    return this.#punctual.resume({ tenant: this.name, ...(job !== undefined && { job }) }, options)
   }
 
   async trigger<const J extends Job>(job: J, options?: Bound<TriggerOptions<InputOf<J>>>): Promise<Handle<ResultOf<J>>> {
@@ -96,8 +105,36 @@ export class Tenant {
     return this.#punctual.replay(await this.#own(target), options)
   }
 
-  async replayAll(filter: Bound<ListFilter>, options: { reason: string }): Promise<Handle<OperationResult>> {
-    return this.#punctual.replayAll(this.#bound(filter), options)
+  async replayAll(filter: Bound<ListFilter>, options: ReplayAllOptions & { dryRun: true }): Promise<OperationPreview>
+  async replayAll(filter: Bound<ListFilter>, options: ReplayAllOptions & { dryRun?: false }): Promise<Handle<OperationResult>>
+  async replayAll(filter: Bound<ListFilter>, options: ReplayAllOptions): Promise<Handle<OperationResult> | OperationPreview> {
+    return this.#punctual.replayAll(this.#bound(filter), options as ReplayAllOptions & { dryRun?: false })
+  }
+
+  async retryAll(filter: Bound<BulkFilter>, options: RetryAllOptions & { dryRun: true }): Promise<OperationPreview>
+  async retryAll(filter: Bound<BulkFilter>, options?: RetryAllOptions & { dryRun?: false }): Promise<Handle<BulkResult>>
+  async retryAll(filter: Bound<BulkFilter>, options?: RetryAllOptions): Promise<Handle<BulkResult> | OperationPreview> {
+    return this.#punctual.retryAll(this.#bound(filter), options as RetryAllOptions & { dryRun?: false })
+  }
+
+  async discardAll(filter: Bound<BulkFilter>, options: BulkOptions & { dryRun: true }): Promise<OperationPreview>
+  async discardAll(filter: Bound<BulkFilter>, options?: BulkOptions & { dryRun?: false }): Promise<Handle<BulkResult>>
+  async discardAll(filter: Bound<BulkFilter>, options?: BulkOptions): Promise<Handle<BulkResult> | OperationPreview> {
+    return this.#punctual.discardAll(this.#bound(filter), options as BulkOptions & { dryRun?: false })
+  }
+
+  async cancelAll(filter: Bound<BulkFilter>, options: BulkOptions & { dryRun: true }): Promise<OperationPreview>
+  async cancelAll(filter: Bound<BulkFilter>, options?: BulkOptions & { dryRun?: false }): Promise<Handle<BulkResult>>
+  async cancelAll(filter: Bound<BulkFilter>, options?: BulkOptions): Promise<Handle<BulkResult> | OperationPreview> {
+    return this.#punctual.cancelAll(this.#bound(filter), options as BulkOptions & { dryRun?: false })
+  }
+
+  async deadLetters(options: Bound<DeadLetterGroups>): Promise<readonly DeadLetterGroup[]>
+  async deadLetters(filter?: Bound<DeadLetterFilter>): Promise<Page<OccurrenceLine>>
+  async deadLetters(
+    options: Bound<DeadLetterFilter> | Bound<DeadLetterGroups> = {},
+  ): Promise<readonly DeadLetterGroup[] | Page<OccurrenceLine>> {
+    return this.#punctual.deadLetters(this.#bound(options) as DeadLetterGroups)
   }
 
   async previewBackfill(job: Job, options: Bound<BackfillOptions>): Promise<BackfillPreview> {
@@ -113,16 +150,51 @@ export class Tenant {
     return (await this.get(target)) ? this.#punctual.cancel(target, options) : 'unknown'
   }
 
-  async reschedule(target: Target, when: When): Promise<void> {
+  async reschedule(target: Target, when: When & By): Promise<void> {
     return this.#punctual.reschedule(await this.#own(target), when)
   }
 
-  async retry(target: Target, options?: When): Promise<void> {
+  async retry(target: Target, options?: DeadRetryOptions): Promise<void> {
     return this.#punctual.retry(await this.#own(target), options)
   }
 
-  async discard(target: Target, options?: { reason?: string }): Promise<void> {
+  async discard(target: Target, options?: By): Promise<void> {
     return this.#punctual.discard(await this.#own(target), options)
+  }
+
+  async release(target: Target, options?: By): Promise<void> {
+    return this.#punctual.release(await this.#own(target), options)
+  }
+
+  async once<Value>(scope: string, key: string, effect: Effect<Value>, options?: OnceOptions<Value>): Promise<Value>
+  async once<Tx, Value>(
+    scope: string,
+    key: string,
+    effect: (tx: Tx) => Value | Promise<Value>,
+    options: OnceInTransactionOptions,
+  ): Promise<Value>
+  async once(scope: string, key: string, effect: Effect<unknown>, options?: OnceOptions): Promise<unknown> {
+    return this.#punctual.once(scope, key, effect, this.#bound(options))
+  }
+
+  async delete(target: Target, options?: By): Promise<void> {
+    return this.#punctual.delete(await this.#own(target), options)
+  }
+
+  async deleteJob(job: Job, options?: By): Promise<number> {
+    return this.#punctual.deleteJob(job, this.#bound(options))
+  }
+
+  async audit(filter?: Bound<AuditFilter>): Promise<Page<AuditView>> {
+    return this.#punctual.audit(this.#bound(filter))
+  }
+
+  async gates(filter?: Bound<GateFilter>): Promise<Page<GateView>> {
+    return this.#punctual.gates(this.#bound(filter))
+  }
+
+  async resolveGate(target: Bound<GateTarget>, resolution: GateResolution): Promise<void> {
+    return this.#punctual.resolveGate(this.#bound(target), resolution)
   }
 
   async get<const J extends AnyDefinition>(job: J, id: string): Promise<OccurrenceOf<J> | null>

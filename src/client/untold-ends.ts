@@ -1,16 +1,16 @@
-import type { Env } from '../engine/env.ts'
 import { announceUnattendedEnd, isEndNoticed } from '../engine/turn/unattended-end.ts'
+import type { ClientEnv } from './client-env.ts'
 
 /** A transaction that is open for longer, or was rolled back, is not looked for any more. */
 const keptMs = 60_000
 
 /** Pending work that was canceled in a caller's transaction. Its end is visible after the commit. */
 export class UntoldEnds {
-  readonly #env: Env
+  readonly #env: ClientEnv
   /** When each was canceled, by its id, the oldest first. */
   readonly #canceledAt = new Map<string, number>()
 
-  constructor(env: Env) {
+  constructor(env: ClientEnv) {
     this.#env = env
   }
 

@@ -1,25 +1,24 @@
-// Replays and backfills of many occurrences. Each is an occurrence of a built-in job: it shows its progress, can be canceled, and another
-// node continues it after a crash, since what it creates has ids that come out the same every time.
+// Backfills: the runs of a range of a job's schedule. Each is an occurrence of a built-in job: it shows its progress, can be canceled,
+// and another node continues it after a crash, since the runs it creates have ids that come out the same every time.
 
 import { type Tick, Timeline } from '../engine/loops/timeline.ts'
-import type { Engine } from '../engine/node/engine.ts'
 import { builtInPrefix } from '../engine/node/registry.ts'
 import { PunctualError } from '../errors.ts'
 import type { Context } from '../model/context.ts'
-import { type AnyDefinition, defineJob } from '../model/definition.ts'
-import { fillId, replayId, scheduledId, uuidV7 } from '../model/ids.ts'
+import { defineJob } from '../model/definition.ts'
+import { fillId, scheduledId } from '../model/ids.ts'
 import { defaultTenant, type JobRecord, type VersionRecord } from '../model/job.ts'
 import type { OccurrenceState } from '../model/lifecycle.ts'
-import { checkKey, checkObject, checkOneOf, checkOptions, checkWhole } from '../model/limits.ts'
-import type { OccurrenceSummary } from '../model/occurrence.ts'
-import type { OccurrenceFilter } from '../store/query.ts'
-import type { CreatedRow } from '../store/store.ts'
+import { checkObject, checkOneOf, checkOptions, checkWhole } from '../model/limits.ts'
+import { decodePayload } from '../model/payload.ts'
+import type { CreatedRow, NewOccurrence } from '../store/store.ts'
 import { type InstantInput, parseInstant } from '../time/instant.ts'
-import type { Commands } from './commands.ts'
-import { hasSucceededSince, type InstantRun, instantRuns } from './instant-runs.ts'
-import { nameOf } from './job-name.ts'
-import { type ListFilter, parseFilter } from './list-filter.ts'
-import { type OccurrenceTarget, unknownOccurrence, whichOf } from './occurrence-target.ts'
+import { auditNote, type By, byNames } from './act.ts'
+import type { ClientEnv } from './client-env.ts'
+import type { Creations } from './creations.ts'
+import { type InstantRun, instantRuns } from './instant-runs.ts'
+import { type Job, nameOf } from './job-name.ts'
+import { newOccurrence } from './new-occurrence.ts'
 import { unknownJob } from './unknown-job.ts'
 
 export const backfillModes = ['missing', 'failed', 'all'] as const
@@ -27,7 +26,7 @@ export const backfillModes = ['missing', 'failed', 'all'] as const
 export type BackfillMode = (typeof backfillModes)[number]
 
 /** The range of a backfill, and how it runs. */
-export interface BackfillOptions {
+export interface BackfillOptions extends By {
   /** Inclusive. */
   from: InstantInput
   /** Exclusive; what lies ahead of now is left to the schedule. */
@@ -50,16 +49,6 @@ export interface BackfillPreview {
   readonly existing: Readonly<Partial<Record<OccurrenceState, number>>>
 }
 
-/** The options of `replay`. */
-export interface ReplayOptions {
-  /** Why: kept with the replay. */
-  reason: string
-  /** Runs only these tasks; what the others came to stands. */
-  tasks?: readonly string[]
-  /** Saying the same again under the same request creates nothing more. */
-  request?: string
-}
-
 /** The result of a backfill or of `replayAll`. */
 export interface OperationResult {
   /** How many runs it has created. */
@@ -80,65 +69,18 @@ interface BackfillPayload {
   readonly concurrency: number
 }
 
-interface ReplayPayload {
-  readonly filter: OccurrenceFilter
-  readonly reason: string
-}
+export class Backfills {
+  readonly #env: ClientEnv
+  readonly #creations: Creations
 
-export class Operations {
-  readonly #engine: Engine
-  readonly #commands: Commands
-
-  constructor(engine: Engine, commands: Commands) {
-    this.#engine = engine
-    this.#commands = commands
-    const { registry } = engine.env
-    registry.defineBuiltIn(defineJob<BackfillPayload>(`${builtInPrefix}backfill`).task('create', (ctx) => this.#runBackfill(ctx)))
-    registry.defineBuiltIn(defineJob<ReplayPayload>(`${builtInPrefix}replay`).task('create', (ctx) => this.#runReplay(ctx)))
+  constructor(env: ClientEnv, creations: Creations) {
+    this.#env = env
+    this.#creations = creations
+    env.registry.defineBuiltIn(defineJob<BackfillPayload>(`${builtInPrefix}backfill`).task('create', (ctx) => this.#run(ctx)))
   }
 
-  /** Runs an ended occurrence again, as a new one that is linked to it. */
-  async replay(target: OccurrenceTarget, options: ReplayOptions): Promise<CreatedRow> {
-    checkOptions(options, ['reason', 'tasks', 'request'], 'options of replay')
-    const reason = checkKey(options?.reason, 'reason')
-    const which = whichOf(target)
-    await this.#engine.open()
-    const history = await this.#engine.env.store.get(which)
-    if (!history) throw unknownOccurrence(target)
-    const { record, state } = history
-    if (['pending', 'waiting', 'running', 'retrying'].includes(state)) {
-      throw new PunctualError(
-        'occurrence.conflict',
-        `Occurrence ${record.id} is ${state}; only one that has ended can be replayed`,
-        { id: record.id, state },
-      )
-    }
-    const request =
-      options.request === undefined
-        ? uuidV7(this.#engine.env.time.now(), this.#engine.env.randomBytes)
-        : checkKey(options.request, 'request')
-    const [known] = await this.#engine.env.store.readJobs({ tenant: record.tenant, name: record.job, limit: 1 })
-    const tasks = options.tasks ? checkTasks(options.tasks, known, record.job) : null
-    return this.#commands.replay(record, {
-      id: replayId(record.id, request),
-      replay: { origin: record.id, reason, tasks },
-      spec: known?.spec,
-    })
-  }
-
-  /** Runs again whatever a filter finds, under one reason. */
-  async replayAll(filter: ListFilter, { reason }: { reason: string }): Promise<CreatedRow> {
-    const parsed = parseFilter({ ...filter, limit: pageSize })
-    return this.#commands.enqueue({
-      job: `${builtInPrefix}replay`,
-      ...(parsed.tenant !== undefined && { tenant: parsed.tenant }),
-      payload: { filter: parsed, reason: checkKey(reason, 'reason') },
-    })
-  }
-
-  async previewBackfill(job: AnyDefinition | string, options: BackfillOptions): Promise<BackfillPreview> {
-    await this.#engine.open()
-    const request = parseBackfill(job, options, this.#engine.env.time.now())
+  async preview(job: Job, options: BackfillOptions): Promise<BackfillPreview> {
+    const request = parseBackfill(job, options, this.#env.time.now())
     const { ticks, existing } = await this.#survey(request)
     const wanted = ticks.filter(({ at }) => isWanted(request.mode, existing.get(at)))
     const states: Partial<Record<OccurrenceState, number>> = {}
@@ -152,15 +94,15 @@ export class Operations {
   }
 
   /** Creates the runs of a range, under a separate limit. The id is that of the operation. */
-  async backfill(job: AnyDefinition | string, options: BackfillOptions): Promise<CreatedRow & { count: number }> {
-    await this.#engine.open()
-    const request = parseBackfill(job, options, this.#engine.env.time.now())
-    const { count } = await this.previewBackfill(job, options)
-    const created = await this.#commands.enqueue({ job: `${builtInPrefix}backfill`, tenant: request.tenant, payload: request })
+  async start(job: Job, options: BackfillOptions): Promise<CreatedRow & { count: number }> {
+    const request = parseBackfill(job, options, this.#env.time.now())
+    const { count } = await this.preview(job, options)
+    const row = await newOccurrence(this.#env, { job: `${builtInPrefix}backfill`, tenant: request.tenant, payload: request })
+    const created = await this.#creations.addAudited(row, auditNote(this.#env, 'backfill', options))
     return { ...created, count }
   }
 
-  async #runBackfill({ payload, occurrenceId, signal, progress }: Context<BackfillPayload>): Promise<OperationResult> {
+  async #run({ payload, occurrenceId, signal, progress }: Context<BackfillPayload>): Promise<OperationResult> {
     const { job, ticks, existing } = await this.#survey(payload)
     // Runs that an earlier turn of this operation has created are left out.
     const isOwn = ({ at }: Tick) => existing.get(at)?.entity === occurrenceId
@@ -169,7 +111,7 @@ export class Operations {
     for (let at = 0; at < wanted.length; at += pageSize) {
       signal.throwIfAborted()
       const page = wanted.slice(at, at + pageSize)
-      const answers = await this.#commands.fill(
+      const answers = await this.#fill(
         job,
         page.map((tick) => fillRow(payload, occurrenceId, tick, existing.get(tick.at))),
         {
@@ -183,24 +125,39 @@ export class Operations {
     return { created }
   }
 
-  async #runReplay({ payload, occurrenceId, signal, progress }: Context<ReplayPayload>): Promise<OperationResult> {
-    let created = 0
-    for (let cursor: string | null = null; ; ) {
-      signal.throwIfAborted()
-      const page = await this.#engine.env.store.list({ ...payload.filter, limit: pageSize, ...(cursor !== null && { cursor }) })
-      for (const line of page.items) if (await this.#replayLine(line, occurrenceId, payload.reason)) created++
-      progress(page.cursor === null ? 1 : 0.5, `${created} replays`)
-      cursor = page.cursor
-      if (cursor === null || created >= mostInstants) return { created }
+  /** Creates the runs of a backfill, under a separate limit. Each stands for its instant, by the version in force at it. */
+  async #fill(
+    job: JobRecord,
+    rows: readonly FillRow[],
+    { operation, limit }: { operation: string; limit: number },
+  ): Promise<readonly CreatedRow[]> {
+    const { store } = this.#env
+    const versions = await store.readVersions(job)
+    const created: NewOccurrence[] = []
+    for (const { id, at, version, origin } of rows) {
+      const spec = versions.find((one) => one.version === version)?.spec ?? job.spec
+      const request = { job: job.name, tenant: job.tenant, payload: decodePayload(spec.payload), entity: operation }
+      const replay = origin === null ? {} : { replay: { origin, reason: `backfill ${operation}`, tasks: null } }
+      const row = await newOccurrence(this.#env, request, {
+        source: 'backfill',
+        definition: spec.definition,
+        id,
+        version,
+        spec,
+        ...replay,
+      })
+      // Its instant is long past: how late it may start says nothing about it.
+      created.push({
+        ...row,
+        due: at,
+        startWithinMs: null,
+        limits: [
+          { kind: 'concurrency', key: JSON.stringify(['backfill', operation]), limit },
+          ...(row.limits === 'declared' ? [] : (row.limits ?? [])),
+        ],
+      })
     }
-  }
-
-  async #replayLine(line: OccurrenceSummary, operation: string, reason: string): Promise<boolean> {
-    const { id, job, state, source } = line
-    if (['pending', 'waiting', 'running', 'retrying'].includes(state) || source === 'replay' || job.startsWith(builtInPrefix))
-      return false
-    if (await hasSucceededSince(this.#engine.env.store, line)) return false
-    return (await this.replay(id, { reason, request: operation })).outcome === 'created'
+    return this.#creations.addAll(created)
   }
 
   /** The instants of the range with what is recorded of each: the newest, be it the scheduled run or one that a backfill made. */
@@ -210,8 +167,7 @@ export class Operations {
     from,
     to,
   }: BackfillPayload): Promise<{ job: JobRecord; ticks: readonly Tick[]; existing: ReadonlyMap<number, InstantRun> }> {
-    await this.#engine.open()
-    const { store } = this.#engine.env
+    const { store } = this.#env
     const [job] = await store.readJobs({ tenant, name, limit: 1 })
     if (!job) throw unknownJob(tenant, name)
     const ticks = ticksBetween(new Timeline(job, fromFirstSchedule(await store.readVersions(job))), from, to)
@@ -251,7 +207,7 @@ function isWanted(mode: BackfillMode, existing: InstantRun | undefined): boolean
   return mode === 'all' || failedStates.includes(existing.state)
 }
 
-export interface FillRow {
+interface FillRow {
   readonly id: string
   readonly at: number
   readonly version: number
@@ -274,9 +230,9 @@ function fillRow(
 }
 
 /** The range ends with the present: the schedule runs what follows. */
-function parseBackfill(job: AnyDefinition | string, options: BackfillOptions, now: number): BackfillPayload {
+function parseBackfill(job: Job, options: BackfillOptions, now: number): BackfillPayload {
   checkObject(options, 'options of backfill')
-  checkOptions(options, ['from', 'to', 'mode', 'concurrency', 'tenant'], 'options of backfill')
+  checkOptions(options, ['from', 'to', 'mode', 'concurrency', 'tenant', ...byNames], 'options of backfill')
   const { mode = 'missing', concurrency = 1, tenant = defaultTenant } = options
   const [from, to] = [parseInstant(options.from, 'from'), parseInstant(options.to, 'to')]
   if (from >= to) throw new PunctualError('option.invalid', 'from must be before to', { field: 'from' })
@@ -288,18 +244,4 @@ function parseBackfill(job: AnyDefinition | string, options: BackfillOptions, no
     mode: checkOneOf(mode, 'mode', backfillModes),
     concurrency: checkWhole(concurrency, 'concurrency', 1, 1000),
   }
-}
-
-/** Each task that is run again must have what it builds on: succeeded before, or run again too. */
-function checkTasks(tasks: readonly string[], known: JobRecord | undefined, job: string): readonly string[] {
-  const allowed = known?.spec.tasks.map(({ name }) => name) ?? []
-  for (const task of tasks) {
-    if (!allowed.includes(task))
-      throw new PunctualError(
-        'task.unknown',
-        `Job ${JSON.stringify(job)} has no task ${JSON.stringify(task)}; it has ${allowed.join(', ')}`,
-        { field: 'tasks', job, task, allowed },
-      )
-  }
-  return tasks
 }

@@ -1,0 +1,20 @@
+import type { Env } from '../engine/env.ts'
+
+/** The part of the environment that the client shares with the node. The store opens on first use. */
+export type ClientEnv = Pick<
+  Env,
+  | 'clock'
+  | 'randomBytes'
+  | 'store'
+  | 'events'
+  | 'log'
+  | 'registry'
+  | 'time'
+  | 'rides'
+  | 'declared'
+  | 'unopposedSince'
+  | 'parts'
+  | 'work'
+  | 'trace'
+  | 'options'
+>
