@@ -1,0 +1,110 @@
+// Commands in: each is acknowledged after the store's commit, put back while the store is away, and terminated when it is poison.
+import type { Broker, Channel, Consumer, Delivery } from '../broker/broker.ts'
+import { PunctualError } from '../errors.ts'
+import type { Logger } from '../model/context.ts'
+import { errorText } from '../model/error-record.ts'
+import { type Clock, sleep } from '../time/clock.ts'
+import { Poison, type Unwrapped, unwrap } from './command.ts'
+import type { PoisonBook } from './poison-job.ts'
+
+const firstWaitMs = 250
+const longestWaitMs = 5000
+
+export interface IntakeOptions {
+  readonly broker: Broker
+  readonly channel: Channel
+  readonly group: string
+  readonly maxInFlight: number
+  /** The type of a message that names none. */
+  readonly defaultType: string
+  readonly clock: Clock
+  readonly log: Logger
+  readonly poison: PoisonBook
+  /** Carries a command out. Throws `Poison`, or what the store threw. */
+  readonly carryOut: (command: Unwrapped, delivery: Delivery) => Promise<void>
+  /** Starts what else needs the connection. */
+  readonly also?: () => Promise<Consumer>
+  readonly onCritical: (error: PunctualError) => void
+  readonly count: { received(): void; poison(): void; retried(): void }
+}
+
+/** Consumes commands until it is stopped, over outages of the broker. */
+export class CommandIntake {
+  readonly #options: IntakeOptions
+  readonly #stop = new AbortController()
+  #consumers: Consumer[] = []
+  #starting: Promise<void> = Promise.resolve()
+  #down: string | null = 'it has not connected yet'
+
+  constructor(options: IntakeOptions) {
+    this.#options = options
+  }
+
+  /** Why no commands arrive at present; null while they do. */
+  get down(): string | null {
+    return this.#down
+  }
+
+  /** Returns at once: without a broker it waits for one. */
+  start(): void {
+    this.#starting = this.#start()
+  }
+
+  async stop(): Promise<void> {
+    this.#stop.abort()
+    await this.#starting
+    await Promise.all(this.#consumers.map((consumer) => consumer.close()))
+    this.#down = 'it was stopped'
+  }
+
+  async #start(): Promise<void> {
+    const { broker, channel, group, maxInFlight, clock, log, also, onCritical } = this.#options
+    const { signal } = this.#stop
+    for (let waitMs = firstWaitMs; !signal.aborted; waitMs = Math.min(waitMs * 2, longestWaitMs)) {
+      try {
+        await broker.open()
+        if (also && this.#consumers.length === 0) this.#consumers.push(await also())
+        this.#consumers.push(await broker.consume({ channel, group, maxInFlight }, (delivery) => this.#handle(delivery)))
+        this.#down = null
+        return
+      } catch (error) {
+        this.#down = errorText(error)
+        log.warn('Commands cannot be consumed; trying again', { channel: channel.name, error: errorText(error) })
+        const isCritical = error instanceof PunctualError && (error.code === 'broker.refused' || error.code === 'broker.invalid')
+        if (isCritical) onCritical(error)
+        await sleep(clock, waitMs, signal)
+      }
+    }
+  }
+
+  async #handle(delivery: Delivery): Promise<void> {
+    const { defaultType, carryOut, count } = this.#options
+    count.received()
+    try {
+      await carryOut(unwrap(delivery.body, delivery.headers, defaultType), delivery)
+    } catch (error) {
+      return error instanceof Poison ? this.#terminate(delivery, error.message) : this.#putBack(delivery, error)
+    }
+    await delivery.ack()
+  }
+
+  async #terminate(delivery: Delivery, reason: string): Promise<void> {
+    const { poison, channel, log, count } = this.#options
+    try {
+      await poison.keep(delivery, channel.name, reason)
+    } catch (error) {
+      return this.#putBack(delivery, error)
+    }
+    await delivery.terminate(reason)
+    count.poison()
+    log.error('A command was terminated', { channel: channel.name, message: delivery.id, reason })
+  }
+
+  /** The store is away, or something else that may pass: the command comes again. */
+  async #putBack(delivery: Delivery, error: unknown): Promise<void> {
+    const { channel, log, count } = this.#options
+    count.retried()
+    log.warn('A command could not be stored and comes again', { channel: channel.name, error: errorText(error) })
+    await delivery.retry(Math.min(1000 * 2 ** (delivery.attempt - 1), 30_000))
+  }
+}

@@ -1,0 +1,125 @@
+import type { Broker, Delivery } from '../broker/broker.ts'
+import { checkChannel } from '../broker/check.ts'
+import { type BuiltIn, builtIn } from '../client/built-in.ts'
+import type { Punctual } from '../client/punctual.ts'
+import { PunctualError, shown } from '../errors.ts'
+import { defineJob } from '../model/definition.ts'
+import { checkName, checkOptions, checkWhole } from '../model/limits.ts'
+import { Poison, type Unwrapped } from './command.ts'
+import { CommandIntake } from './command-intake.ts'
+import { PoisonBook } from './poison-job.ts'
+
+/** The options of `createJobCommands`. */
+export interface JobCommandsOptions {
+  punctual: Punctual
+  broker: Broker
+  /** The queue of commands. Default `jobs.commands`. */
+  commands?: string
+  /** The jobs that may be enqueued and canceled. Default: all but the built-in ones. */
+  jobs?: readonly string[]
+  /** Commands that are handled at once. Default 500. */
+  maxInFlight?: number
+}
+
+/** The consumer of `EnqueueJob` and `CancelJob`, made by `createJobCommands`. */
+export interface JobCommandIntake {
+  /** Why no commands arrive at present; null while they do. */
+  readonly down: string | null
+  /** Starts consuming. Returns at once; without a broker it waits for one. */
+  start(): void
+  stop(): Promise<void>
+}
+
+const enqueueFields = [
+  'type',
+  'tenantId',
+  'job',
+  'payload',
+  'key',
+  'idempotencyKey',
+  'delay',
+  'runAt',
+  'priority',
+  'onConflict',
+  'version',
+  'correlationId',
+]
+const cancelFields = ['type', 'tenantId', 'job', 'key', 'idempotencyKey', 'reason', 'correlationId']
+
+/**
+ * Lets other systems enqueue and cancel work through a broker: `EnqueueJob { tenantId?, job, payload?, key?, idempotencyKey?, delay?, runAt? … }`
+ * and `CancelJob { tenantId?, job, key | idempotencyKey }`. A command is acknowledged after the store's commit.
+ * @example createJobCommands({ punctual, broker, jobs: ['invoice'] }).start()
+ */
+export function createJobCommands(options: JobCommandsOptions): JobCommandIntake {
+  checkOptions(options, ['punctual', 'broker', 'commands', 'jobs', 'maxInFlight'], 'createJobCommands')
+  const { punctual, broker, commands = 'jobs.commands', jobs = null, maxInFlight = 500 } = options
+  const channel = { name: commands, kind: 'queue' as const }
+  checkChannel(channel, 'commands')
+  const { clock, log }: BuiltIn = builtIn(punctual, defineJob('punctual/commands'), { canRun: false })
+  const none = () => {}
+  return new CommandIntake({
+    broker,
+    channel,
+    group: 'jobs',
+    maxInFlight: checkWhole(maxInFlight, 'maxInFlight', 1, 10_000),
+    defaultType: 'EnqueueJob',
+    clock,
+    log,
+    poison: new PoisonBook(punctual),
+    carryOut: (command, delivery) => carryOut(punctual, jobs, command, delivery),
+    onCritical: none,
+    count: { received: none, poison: none, retried: none },
+  })
+}
+
+async function carryOut(
+  punctual: Punctual,
+  jobs: readonly string[] | null,
+  { type, fields }: Unwrapped,
+  { id }: Delivery,
+): Promise<void> {
+  try {
+    checkOptions(fields, type === 'CancelJob' ? cancelFields : enqueueFields, type)
+    const job = checkName(fields.job, 'job')
+    if (jobs ? !jobs.includes(job) : job.startsWith('punctual/'))
+      throw new Poison(`Job ${shown(job)} may not be used by commands`)
+    if (type === 'EnqueueJob') await enqueue(punctual, job, fields, id)
+    else if (type === 'CancelJob') await cancel(punctual, job, fields)
+    else throw new Poison(`type must be EnqueueJob or CancelJob; got ${shown(type)}`)
+  } catch (error) {
+    throw isPermanent(error) ? new Poison(error.message) : error
+  }
+}
+
+/** A command without a key has the id of its message, so one that comes again creates nothing more. */
+async function enqueue(punctual: Punctual, job: string, fields: Unwrapped['fields'], id: string | null): Promise<void> {
+  const { tenantId: tenant, type: _, job: __, payload, version: keyVersion, correlationId, ...rest } = fields
+  const hasKey = rest.key !== undefined || rest.idempotencyKey !== undefined
+  const options = {
+    ...rest,
+    ...(tenant !== undefined && { tenant }),
+    ...(keyVersion !== undefined && { keyVersion }),
+    ...(correlationId !== undefined && { refs: { correlation: correlationId } }),
+    ...(!hasKey && id !== null && { idempotencyKey: `message ${id}`.slice(0, 200) }),
+  }
+  await punctual.enqueue(job, payload, options as never)
+}
+
+async function cancel(
+  punctual: Punctual,
+  job: string,
+  { tenantId, key, idempotencyKey, reason }: Unwrapped['fields'],
+): Promise<void> {
+  const target = {
+    job,
+    ...(tenantId !== undefined && { tenant: tenantId }),
+    ...(key === undefined ? { idempotencyKey } : { key }),
+  }
+  await punctual.cancel(target as never, reason === undefined ? {} : { reason: reason as string })
+}
+
+/** Whether the same call would fail later too: its input is invalid, and the store is not the reason. */
+function isPermanent(error: unknown): error is PunctualError {
+  return error instanceof PunctualError && !/^(store|punctual|claim)\./.test(error.code)
+}

@@ -1,0 +1,325 @@
+import type { Broker, BrokerHealth, Delivery } from '../broker/broker.ts'
+import { checkChannel } from '../broker/check.ts'
+import { unhealthy } from '../broker/remote-broker.ts'
+import { type BuiltIn, builtIn } from '../client/built-in.ts'
+import type { Punctual } from '../client/punctual.ts'
+import {
+  type TimersOverview,
+  type TimersReport,
+  type TimersSide,
+  timerJob,
+  timersOverview,
+  timersPart,
+} from '../client/timers-overview.ts'
+import { PunctualError } from '../errors.ts'
+import type { Context } from '../model/context.ts'
+import { defineJob } from '../model/definition.ts'
+import { errorText } from '../model/error-record.ts'
+import type { OccurrenceState } from '../model/lifecycle.ts'
+import { checkKey, checkName, checkOneOf, checkOptions, checkWhole } from '../model/limits.ts'
+import { Untried } from '../model/untried.ts'
+import { Outlet } from '../outbound/outlet.ts'
+import { type CancelTimer, type ScheduleTimer, timerCommand, type Unwrapped } from './command.ts'
+import { CommandIntake } from './command-intake.ts'
+import { dueTimeReached, type EnvelopeFormat } from './envelope.ts'
+import { TimerCounters, type TimerMetrics } from './metrics.ts'
+import { PoisonBook } from './poison-job.ts'
+
+/** The options of `createTimers`. */
+export interface TimersOptions {
+  punctual: Punctual
+  broker: Broker
+  /** The queue of commands. Default `timers.commands`. */
+  commands?: string
+  /** The topic of events. Default `timers.events`. */
+  events?: string
+  /** How events are wrapped. Default `plain`. */
+  envelope?: EnvelopeFormat
+  /** `commands` only stores timers, `firing` only fires them. Default `both`. */
+  side?: 'both' | 'commands' | 'firing'
+  /** Commands that are handled at once. Default 500. */
+  maxInFlight?: number
+  /** Called with errors that waiting does not mend, such as refused credentials. The service goes on trying. */
+  onCritical?: (error: PunctualError) => void
+}
+
+/** A timer, as the store has it. */
+export interface TimerView {
+  readonly tenantId: string
+  readonly serviceCallId: string
+  readonly state: 'scheduled' | 'reached' | 'canceled' | 'failed'
+  readonly dueAt: Date
+  readonly registeredAt: Date
+  readonly reachedAt: Date | null
+  readonly correlationId: string | null
+  readonly version: number | null
+}
+
+/** The state of a timer service; a side that does not run here is null. */
+export interface TimersHealth {
+  readonly isOk: boolean
+  readonly broker: BrokerHealth
+  readonly store: { readonly isOk: boolean; readonly reasons: readonly string[] }
+  readonly commands: TimersSide | null
+  readonly firing: TimersSide | null
+}
+
+interface TimerPayload {
+  readonly registeredAt: number
+  readonly correlationId?: string
+}
+
+const optionNames = ['punctual', 'broker', 'commands', 'events', 'envelope', 'side', 'maxInFlight', 'onCritical'] as const
+
+/**
+ * Durable timers behind a broker: consumes `ScheduleTimer` and `CancelTimer`, and publishes `DueTimeReached` at the due instant, at least
+ * once. Timers are occurrences of `punctual/timer` in the scheduler's store; the broker keeps none of them.
+ * @example const timers = createTimers({ punctual, broker: nats() }); await punctual.start(); timers.start()
+ */
+export function createTimers(options: TimersOptions): Timers {
+  return new Timers(options)
+}
+
+/** A timer service, made by `createTimers`. */
+export class Timers {
+  readonly #punctual: Punctual
+  readonly #broker: Broker
+  readonly #options: Required<Pick<TimersOptions, 'events' | 'envelope' | 'side' | 'onCritical'>>
+  readonly #job: BuiltIn
+  readonly #outlet: Outlet
+  readonly #intake: CommandIntake
+  readonly #counters = new TimerCounters()
+  #endPollWatch: () => void = () => {}
+  #lastHealth = unhealthy('it has not answered yet')
+  #asking: Promise<BrokerHealth> | null = null
+
+  constructor(options: TimersOptions) {
+    checkOptions(options, optionNames, 'createTimers')
+    const { punctual, broker, commands = 'timers.commands', events = 'timers.events', onCritical = () => {} } = options
+    checkChannel({ name: commands, kind: 'queue' }, 'commands')
+    checkChannel({ name: events, kind: 'topic' }, 'events')
+    const envelope = checkOneOf<EnvelopeFormat>(options.envelope ?? 'plain', 'envelope', ['plain', 'cloudevents'])
+    const side = checkOneOf<'both' | 'commands' | 'firing'>(options.side ?? 'both', 'side', ['both', 'commands', 'firing'])
+    this.#punctual = punctual
+    this.#broker = broker
+    this.#options = { events, envelope, side, onCritical }
+    this.#outlet = new Outlet(broker, () => this.#job, { closesOn: ['unreachable', 'unroutable', 'full'] })
+    const definition = defineJob<TimerPayload>(timerJob, { timeout: '1m' }, (ctx) => this.#fire(ctx))
+    this.#job = builtIn(punctual, definition, { source: 'timer', canRun: side !== 'commands' })
+    this.#intake = new CommandIntake({
+      broker,
+      channel: { name: commands, kind: 'queue' },
+      group: 'timers',
+      maxInFlight: checkWhole(options.maxInFlight ?? 500, 'maxInFlight', 1, 10_000),
+      defaultType: 'ScheduleTimer',
+      clock: this.#job.clock,
+      log: this.#job.log,
+      poison: new PoisonBook(punctual),
+      carryOut: (command, delivery) => this.#carryOut(command, delivery),
+      also: () => broker.respond(`${commands}.when`, 'timers', (body) => this.#answer(body)),
+      onCritical,
+      count: {
+        received: () => void this.#counters.received++,
+        poison: () => void this.#counters.poison++,
+        retried: () => void this.#counters.retried++,
+      },
+    })
+  }
+
+  /** Starts consuming commands, where this side runs here. Returns at once; without a broker it waits for one. Start the scheduler too: it fires. */
+  start(): this {
+    const { side } = this.#options
+    void this.#askBroker()
+    this.#job.report(timersPart, () => this.#report())
+    if (side !== 'firing') this.#intake.start()
+    if (side !== 'commands')
+      this.#endPollWatch = this.#punctual.onStoreCall(({ verb, durationMs, error }) => {
+        if ((verb !== 'peek' && verb !== 'claim') || error !== null) return
+        this.#counters.polling.add(durationMs)
+        this.#counters.lastPollAt = this.#job.clock.wall()
+      })
+    return this
+  }
+
+  /** Takes no further command, and ends those under way. Stop the scheduler and close the broker yourself. */
+  async stop(): Promise<void> {
+    this.#endPollWatch()
+    this.#job.report(timersPart, null)
+    this.#outlet.stop()
+    if (this.#options.side !== 'firing') await this.#intake.stop()
+  }
+
+  /** A timer; null when there is none, or its record was removed by retention. */
+  async when(tenantId: string, serviceCallId: string): Promise<TimerView | null> {
+    const target = {
+      tenant: checkName(tenantId, 'tenantId'),
+      job: timerJob,
+      idempotencyKey: checkKey(serviceCallId, 'serviceCallId'),
+    }
+    const found = await this.#punctual.get(target)
+    if (!found) return null
+    const { correlationId = null } = (found.payload ?? {}) as TimerPayload
+    const state = viewStates[found.state]
+    return {
+      tenantId,
+      serviceCallId,
+      state,
+      dueAt: found.dueAt,
+      registeredAt: found.createdAt,
+      reachedAt: state === 'reached' ? found.endedAt : null,
+      correlationId,
+      version: found.keyVersion,
+    }
+  }
+
+  /** Whether each side does its work. */
+  async health(): Promise<TimersHealth> {
+    const { state, reasons } = this.#punctual.health
+    const store = { isOk: state !== 'degraded', reasons }
+    const broker = await this.#askBroker()
+    const sides = this.#sides(broker)
+    const isOk = store.isOk && sides.commands?.isOk !== false && sides.firing?.isOk !== false
+    return { isOk, broker, store, ...sides }
+  }
+
+  #sides(broker: BrokerHealth): Pick<TimersHealth, 'commands' | 'firing'> {
+    const { side } = this.#options
+    const judge = (reason: string | null): TimersSide => ({
+      isOk: reason === null && broker.isOk,
+      reason: reason ?? broker.reason,
+    })
+    return {
+      commands: side === 'firing' ? null : judge(this.#intake.down),
+      firing: side === 'commands' ? null : judge(this.#outlet.away?.reason ?? null),
+    }
+  }
+
+  /** The state for a beat. A beat waits for nothing: of the broker it has the answer to the beat before. */
+  #report(): TimersReport {
+    const { isOk, reason, version, warnings } = this.#lastHealth
+    void this.#askBroker()
+    return { broker: { name: this.#broker.name, isOk, reason, version, warnings }, ...this.#sides(this.#lastHealth) }
+  }
+
+  /** Calls of the same time share one answer. */
+  #askBroker(): Promise<BrokerHealth> {
+    this.#asking ??= this.#brokerHealth().then((health) => {
+      this.#asking = null
+      this.#lastHealth = health
+      return health
+    })
+    return this.#asking
+  }
+
+  async #brokerHealth(): Promise<BrokerHealth> {
+    try {
+      await this.#broker.open()
+      return await this.#broker.health()
+    } catch (error) {
+      if (error instanceof PunctualError && error.code === 'broker.refused') this.#options.onCritical(error)
+      return unhealthy(errorText(error))
+    }
+  }
+
+  /** The numbers since the start, for an exporter. */
+  get metrics(): TimerMetrics {
+    return this.#counters.view()
+  }
+
+  /** Timers by state and the newest poison, from the store. */
+  async overview(): Promise<TimersOverview> {
+    return timersOverview(this.#punctual)
+  }
+
+  async #carryOut(command: Unwrapped, _delivery: Delivery): Promise<void> {
+    const timer = timerCommand(command)
+    const outcome = timer.type === 'ScheduleTimer' ? await this.#schedule(timer) : await this.#cancel(timer)
+    this.#counters.outcomes[outcome]++
+  }
+
+  async #schedule(timer: ScheduleTimer): Promise<'created' | 'moved' | 'ignored'> {
+    const { correlationId, dueAt } = timer
+    const { outcome } = await this.#put(timer, dueAt, correlationId)
+    return outcome === 'created' || outcome === 'moved' ? outcome : 'ignored'
+  }
+
+  /** With a version the cancel is stored, too: a command that it has overtaken must not bring the timer back. */
+  async #cancel(timer: CancelTimer): Promise<'canceled' | 'ignored'> {
+    if (timer.version !== null) {
+      const { state } = await this.#put(timer, farAway, null)
+      if (state !== 'pending' && state !== 'waiting') return 'ignored'
+      const known = await this.when(timer.tenantId, timer.serviceCallId)
+      if (known?.version !== null && known?.version !== undefined && known.version > timer.version) return 'ignored'
+    }
+    const target = { tenant: timer.tenantId, job: timerJob, idempotencyKey: timer.serviceCallId }
+    return (await this.#punctual.cancel(target, { reason: 'CancelTimer' })) === 'canceled' ? 'canceled' : 'ignored'
+  }
+
+  #put({ tenantId, serviceCallId, version }: ScheduleTimer | CancelTimer, runAt: Date, correlationId: string | null) {
+    const payload: TimerPayload = { registeredAt: this.#job.now(), ...(correlationId !== null && { correlationId }) }
+    return this.#job.enqueue(payload, {
+      tenant: tenantId,
+      idempotencyKey: serviceCallId,
+      runAt,
+      onConflict: 'reschedule',
+      ...(version !== null && { keyVersion: version }),
+    })
+  }
+
+  async #fire(ctx: Context<TimerPayload>): Promise<void> {
+    const dueAt = ctx.scheduledAt.getTime()
+    const reachedAt = Math.max(dueAt, ctx.startedAt.getTime())
+    const event = {
+      id: ctx.occurrenceId,
+      tenantId: ctx.tenant,
+      serviceCallId: ctx.key as string,
+      correlationId: ctx.payload.correlationId ?? null,
+      dueAt,
+      reachedAt,
+    }
+    const { events, envelope } = this.#options
+    const message = { channel: { name: events, kind: 'topic' as const }, id: event.id, ...dueTimeReached(envelope, event) }
+    try {
+      const { isDuplicate } = await this.#outlet.send(message)
+      this.#noteFired(ctx.payload, dueAt, isDuplicate)
+    } catch (error) {
+      if (!Untried.is(error)) this.#counters.refused++
+      throw error
+    }
+  }
+
+  #noteFired({ registeredAt }: TimerPayload, dueAt: number, isDuplicate: boolean): void {
+    const now = this.#job.now()
+    this.#counters.fired++
+    if (isDuplicate) this.#counters.duplicates++
+    this.#counters.lateness.add(now - dueAt)
+    this.#counters.delay.add(now - registeredAt)
+  }
+
+  /** Answers "when will this run?", as JSON. */
+  async #answer(body: string): Promise<string> {
+    try {
+      const { tenantId, serviceCallId } = JSON.parse(body) as Record<string, string>
+      return JSON.stringify(await this.when(tenantId as string, serviceCallId as string))
+    } catch (error) {
+      const code = error instanceof PunctualError ? error.code : 'option.invalid'
+      return JSON.stringify({ error: { code, message: errorText(error) } })
+    }
+  }
+}
+
+/** A canceled timer's due time, for the moment between the two steps of a cancel with a version. */
+const farAway = new Date(253_370_764_800_000)
+
+const viewStates: Readonly<Record<OccurrenceState, TimerView['state']>> = {
+  pending: 'scheduled',
+  waiting: 'scheduled',
+  running: 'scheduled',
+  retrying: 'scheduled',
+  completed: 'reached',
+  canceled: 'canceled',
+  dead: 'failed',
+  failed: 'failed',
+  skipped: 'failed',
+  missed: 'failed',
+}
