@@ -1,81 +1,115 @@
-import { Hono, type MiddlewareHandler } from 'hono'
-import { getPath } from 'hono/utils/url'
+import { Hono } from 'hono'
+import { insideOf } from '../client/inside.ts'
 import { stderrLogger } from '../client/logger.ts'
 import type { Punctual } from '../client/punctual.ts'
 import { PunctualError } from '../errors.ts'
 import type { Logger } from '../model/context.ts'
-import { checkOptions } from '../model/limits.ts'
-import { errorResponse, refusal } from './error-response.ts'
-import { explainRoutes } from './routes/explain.ts'
-import { healthRoutes } from './routes/health.ts'
-import { jobRoutes } from './routes/jobs.ts'
-import { nodeRoutes } from './routes/nodes.ts'
-import { occurrenceRoutes } from './routes/occurrences.ts'
-import { statusPageRoutes } from './routes/status-page.ts'
-import { securityHeaders } from './security-headers.ts'
+import { checkOneOf, checkOptions, checkWhole } from '../model/limits.ts'
+import { Access, type AccessOptions, checkAccess } from './access/access.ts'
+import { apiRoutes, callerOf, type Limits } from './api.ts'
+import { Board } from './board/board.ts'
+import { checkUnbounded, type Desk } from './call/call.ts'
+import { metricsPage } from './metrics/metrics-page.ts'
+import { openApi } from './openapi.ts'
+import { problemResponse, Refusal } from './problem.ts'
+import { dashboardRoutes } from './routes/dashboard.ts'
+import { secured } from './security-headers.ts'
+import { Changes } from './stream/changes.ts'
+import { eventStream } from './stream/event-stream.ts'
 
-/** The options of `createHandler`. */
-export interface HandlerOptions {
-  /** Decides whether a request may read: anything but true is answered with 401. `/healthz` and `/readyz` show their bare state to everyone. Default: all may read. */
-  authenticate?: (request: Request) => boolean | Promise<boolean>
+/** The options of `createHandler`. Without `authenticate`, `proxy` and `open` requests need a token of the store. */
+export interface HandlerOptions extends AccessOptions {
   /** Where the handler is mounted, such as `/punctual`. Default: the root. */
   basePath?: string
-  /** Hears of failures whose details no response may carry. Default: lines of JSON on standard error. */
+  /** Refuses everything that writes, whatever the role. Default false. */
+  readOnly?: boolean
+  /** A name of this installation, such as `production eu-1`, for people to read. */
+  label?: string
+  /** `open`: `/metrics` needs no token. Default `guarded`: a role, and no bounds of tenants. */
+  metrics?: 'guarded' | 'open'
+  /** Bounds on requests. */
+  limits?: Partial<Limits>
+  /** Gets failures whose details no response may carry. Default: lines of JSON on standard error. */
   log?: Logger
 }
 
+const optionNames = ['authenticate', 'proxy', 'open', 'origins', 'basePath', 'readOnly', 'label', 'metrics', 'limits', 'log']
+const defaultLimits: Limits = { bodyBytes: 512 * 1024, requestsPerSecond: 5000 }
+
 /**
- * A Fetch handler that shows what a scheduler knows: a status page at `/`, JSON under `/api/v1`, `/healthz` and `/readyz`.
- * It only reads.
- * @example export default { fetch: createHandler(punctual, { basePath: '/jobs', authenticate: isAdmin }) }
+ * A Fetch handler for a scheduler: the dashboard at `/`, the API under `/api/v1`, its description at `/api/openapi.json`, changes as a
+ * stream at `/api/v1/events`, `/healthz`, `/readyz` and `/metrics`.
+ * @example export default { fetch: createHandler(punctual, { basePath: '/jobs', authenticate: (request) => userOf(request) }) }
  */
 export function createHandler(punctual: Punctual, options: HandlerOptions = {}): (request: Request) => Promise<Response> {
-  checkOptions(options, ['authenticate', 'basePath', 'log'], 'createHandler')
+  checkOptions(options, optionNames, 'createHandler')
+  checkAccess(options)
   const basePath = checkBasePath(options.basePath ?? '')
-  const authenticate = checkAuthenticate(options.authenticate)
   const log = options.log ?? stderrLogger
-
-  // The base path itself answers with and without a slash at its end.
-  const app = new Hono({ getPath: (request) => pathOf(request, basePath) })
-    .basePath(basePath || '/')
-    .use(securityHeaders)
-    .use(onlyReads)
-    .route('/', healthRoutes(punctual, authenticate))
-    .use(onlyAuthenticated(authenticate))
-    .route('/', statusPageRoutes(punctual, basePath))
-    .route('/api/v1', jobRoutes(punctual))
-    .route('/api/v1', occurrenceRoutes(punctual))
-    .route('/api/v1', explainRoutes(punctual))
-    .route('/api/v1', nodeRoutes(punctual))
-  app.notFound((c) => refusal(c, 404, 'route.unknown', 'There is nothing at this address', {}))
-  app.onError((error, c) => errorResponse(c, error, log))
-  return async (request) => app.fetch(request)
-}
-
-function pathOf(request: Request, basePath: string): string {
-  const path = getPath(request)
-  return path === `${basePath}/` ? basePath || '/' : path
-}
-
-const onlyReads: MiddlewareHandler = async (c, next) => {
-  if (c.req.method === 'GET' || c.req.method === 'HEAD') return next()
-  c.header('Allow', 'GET, HEAD')
-  return refusal(c, 405, 'method.unsupported', 'This interface only reads: use GET', { allowed: ['GET', 'HEAD'] })
-}
-
-function onlyAuthenticated(authenticate: (request: Request) => boolean | Promise<boolean>): MiddlewareHandler {
-  return async (c, next) => {
-    if ((await authenticate(c.req.raw)) === true) return next()
-    return refusal(c, 401, 'access.refused', 'This request does not show that it may read here', {})
+  const env = insideOf(punctual)
+  const desk: Desk = {
+    punctual,
+    env,
+    access: new Access(env, options, { basePath, log }),
+    board: new Board(env),
+    label: options.label ?? null,
+    isReadOnly: options.readOnly === true,
+  }
+  const isMetricsOpen = checkOneOf(options.metrics ?? 'guarded', 'metrics', ['guarded', 'open']) === 'open'
+  const app = routes(desk, basePath, checkLimits(options.limits), isMetricsOpen)
+  app.onError((error, c) => problemResponse(error, c.req.raw, log))
+  return async (request) => {
+    try {
+      return secured(await app.fetch(request))
+    } catch (error) {
+      return secured(problemResponse(error, request, log))
+    }
   }
 }
 
-function checkAuthenticate(authenticate: HandlerOptions['authenticate']): (request: Request) => boolean | Promise<boolean> {
-  if (authenticate === undefined) return () => true
-  if (typeof authenticate === 'function') return authenticate
-  throw new PunctualError('option.invalid', `authenticate must be a function; got ${typeof authenticate}`, {
-    field: 'authenticate',
+function routes(desk: Desk, basePath: string, limits: Limits, isMetricsOpen: boolean): Hono {
+  const { punctual, env } = desk
+  const changes = new Changes(env)
+  const root = `${basePath}/api/v1`
+  const app = new Hono({ getPath: (request) => withoutSlash(request, basePath) })
+  app.get('/healthz', () => Response.json({ state: punctual.health.state }))
+  app.get('/readyz', () =>
+    Response.json({ state: punctual.health.state }, { status: punctual.health.state === 'ok' ? 200 : 503 }),
+  )
+  const page = metricsPage(punctual)
+  app.get('/metrics', async (c) => {
+    if (!isMetricsOpen) checkUnbounded({ caller: await callerOf(desk, c.req.raw) }, 'Metrics are of all tenants')
+    return page.response()
   })
+  app.get('/api/openapi.json', async (c) => {
+    await callerOf(desk, c.req.raw)
+    return Response.json(openApi(root))
+  })
+  app.get('/api/v1/events', async (c) => eventStream(await callerOf(desk, c.req.raw), c.req.raw, changes))
+  app.route('/api/v1', apiRoutes(desk, root, limits))
+  app.route('/', dashboardRoutes(basePath))
+  app.all('*', unknown)
+  return app
+}
+
+function unknown(): never {
+  throw new Refusal('route.unknown', 'There is nothing at this address')
+}
+
+/** The path beneath the mount, with and without a slash at its end. Paths outside the mount are unknown. */
+function withoutSlash(request: Request, basePath: string): string {
+  const { pathname } = new URL(request.url)
+  const isInside = basePath === '' || pathname === basePath || pathname.startsWith(`${basePath}/`)
+  const path = isInside ? pathname.slice(basePath.length) : '/api/outside'
+  return path.length > 1 && path.endsWith('/') ? path.slice(0, -1) : path || '/'
+}
+
+function checkLimits(given: Partial<Limits> = {}): Limits {
+  checkOptions(given, ['bodyBytes', 'requestsPerSecond'], 'limits')
+  const limits = { ...defaultLimits, ...given }
+  checkWhole(limits.bodyBytes, 'limits.bodyBytes', 1, 64 * 1024 * 1024)
+  checkWhole(limits.requestsPerSecond, 'limits.requestsPerSecond', 1, 1_000_000)
+  return limits
 }
 
 function checkBasePath(basePath: string): string {

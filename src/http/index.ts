@@ -1,1 +1,8 @@
+export type { Role } from '../client/operation/server.ts'
+export { type AcceptJobOptions, acceptJob } from './accept-job.ts'
+export type { AccessOptions } from './access/access.ts'
+export type { Identity } from './access/identity.ts'
+export type { ProxyOptions } from './access/proxy.ts'
+export type { Limits } from './api.ts'
 export { createHandler, type HandlerOptions } from './handler.ts'
+export { toNodeHandler } from './node-handler.ts'

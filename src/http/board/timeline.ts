@@ -1,0 +1,143 @@
+import type { JobRecord } from '../../model/job.ts'
+import type { OccurrenceSummary } from '../../model/occurrence.ts'
+import { covers } from '../../model/pause.ts'
+import type { WireLane, WireMark, WireTimeline } from '../wire.ts'
+import { type Board, type Facts, workOf } from './board.ts'
+import { comingInstants } from './coming.ts'
+import { inSteps, type Span } from './figures.ts'
+import { marksOf } from './job-line.ts'
+import { errorLine, isLate, iso, isoOrNull } from './line.ts'
+
+const mostMarks = 200
+const mostInstants = 2000
+const lanesShown = 20
+const binsPerSpan = 240
+const attentionOrder = ['failing', 'late', 'missed', 'orphaned', 'paused', 'disabled']
+
+export async function timeline(board: Board, span: Span, lanes = lanesShown): Promise<WireTimeline> {
+  const facts = await board.facts(span.tenant)
+  const { jobs } = await board.jobs(span.tenant)
+  const asked = span.job === undefined ? jobs : jobs.filter(({ name }) => name === span.job)
+  const sorted = asked.toSorted((a, b) => rank(a, facts) - rank(b, facts) || (a.nextAt ?? Infinity) - (b.nextAt ?? Infinity))
+  const stepMs = Math.max(60_000, Math.ceil((span.to - span.from) / binsPerSpan / 60_000) * 60_000)
+  return {
+    now: iso(facts.now),
+    from: iso(span.from),
+    to: iso(span.to),
+    stepMs,
+    lanes: await Promise.all(sorted.slice(0, lanes).map((job) => lane(board, job, facts, span, stepMs))),
+    more: Math.max(0, asked.length - lanes),
+    outages: await outages(board, span),
+  }
+}
+
+/** When no node ran, as far as instants were missed by it. */
+async function outages(board: Board, { tenant, from, to }: Span): Promise<WireTimeline['outages']> {
+  const ranges = await board.env.store.listRanges({ ...(tenant !== undefined && { tenant }), limit: 200 })
+  return ranges
+    .filter((range) => range.state === 'missed' && range.from < to && range.to > from)
+    .map((range) => ({ from: iso(range.from), to: iso(range.to) }))
+}
+
+function rank(job: JobRecord, facts: Facts): number {
+  const marks = marksOf(job, facts)
+  const at = attentionOrder.findIndex((mark) => marks.includes(mark as (typeof marks)[number]))
+  return at === -1 ? attentionOrder.length : at
+}
+
+async function lane(board: Board, record: JobRecord, facts: Facts, { from, to }: Span, stepMs: number): Promise<WireLane> {
+  const { tenant, name, override } = record
+  const { store } = board.env
+  const { now } = facts
+  const own = workOf(record, facts)
+  const until = Math.min(to, now)
+  const [past, open, dues, coming, next, { states }] = await Promise.all([
+    from < now ? store.list({ ...own, from, to: until, limit: mostMarks }) : { items: [], cursor: null },
+    store.list({ ...own, states: ['running', 'waiting'], limit: 20 }),
+    to > now ? store.dues({ ...own, to, limit: mostMarks + 1 }) : [],
+    to > now
+      ? comingInstants(board, record, { from: Math.max(now, from), to, most: mostInstants, pauses: facts.pauses })
+      : { instants: [], isCut: false },
+    board.nextRun(record, now),
+    store.counts(own),
+  ])
+  const isDense = past.cursor !== null
+  const bins = isDense ? await pastBins(board, own, { from, to: until }, stepMs) : null
+  const late = dues.filter((line) => isLate(line, now))
+  const enqueued = dues.filter(({ source, dueAt }) => source !== 'schedule' && dueAt >= now)
+  const instants = [
+    ...coming.instants.map((at) => ({ at, id: null })),
+    ...enqueued.map(({ dueAt, id }) => ({ at: dueAt, id })),
+  ].sort((a, b) => a.at - b.at)
+  const isFull = instants.length > mostMarks
+  const marks = marksOf(record, facts)
+  return {
+    tenant,
+    job: name,
+    marks: marks.length === 0 ? ['on-time'] : marks,
+    overridden: override !== null,
+    nextRun: isoOrNull(next),
+    pending: states.pending,
+    past: isDense ? null : past.items.filter(({ state }) => isOver(state)).map((line) => markOf(line, now)),
+    bins,
+    open: [
+      ...open.items.map((line) => markOf(line, now)),
+      ...late.slice(0, 20).map(({ id, dueAt, state, source }) => ({
+        ...{ id, at: iso(dueAt), startedAt: null, endedAt: null, state, late: true, source, note: null },
+      })),
+    ],
+    coming: isFull ? null : instants.map(({ at, id }) => ({ at: iso(at), id })),
+    comingBins: isFull ? comingBins(instants, { from: Math.max(now, from), to }, stepMs, coming.isCut) : null,
+    pauses: facts.pauses
+      .filter((pause) => covers(pause, tenant, name))
+      .map((pause) => ({ from: iso(pause.from), until: isoOrNull(pause.to) })),
+  }
+}
+
+function isOver(state: string): boolean {
+  return !['pending', 'waiting', 'running'].includes(state)
+}
+
+function markOf({ id, scheduledAt, startedAt, endedAt, state, source, error, dueAt }: OccurrenceSummary, now: number): WireMark {
+  return {
+    id,
+    at: iso(scheduledAt),
+    startedAt: isoOrNull(startedAt),
+    endedAt: isoOrNull(endedAt),
+    state,
+    late: isLate({ state, dueAt }, now),
+    source,
+    note: state === 'completed' ? null : errorLine(error),
+  }
+}
+
+async function pastBins(
+  board: Board,
+  own: { readonly tenant?: string; readonly job: string },
+  span: Span,
+  stepMs: number,
+): Promise<WireLane['bins']> {
+  const rows = await board.env.store.figures({ ...own, byJob: true, from: span.from, to: span.to, limit: 20_000 })
+  return [...inSteps(rows, span, stepMs)].flatMap(([at, { completed = 0, failed = 0, missed = 0, skipped = 0, canceled = 0 }]) =>
+    completed + failed + missed + skipped + canceled === 0 ? [] : [{ at: iso(at), completed, failed, missed, skipped, canceled }],
+  )
+}
+
+/** Counts by step. Where instants were too many to list, the rest is filled up at the rate of those that were. */
+function comingBins(
+  instants: readonly { readonly at: number }[],
+  span: Span,
+  stepMs: number,
+  isCut: boolean,
+): WireLane['comingBins'] {
+  const counts = new Map<number, number>()
+  for (const { at } of instants) {
+    const bin = Math.floor(at / stepMs) * stepMs
+    counts.set(bin, (counts.get(bin) ?? 0) + 1)
+  }
+  const [first, last] = [instants[0]?.at ?? span.from, instants.at(-1)?.at ?? span.from]
+  const perStep = isCut && last > first ? Math.round((instants.length / (last - first)) * stepMs) : 0
+  for (let at = Math.floor(last / stepMs) * stepMs + (isCut ? 0 : stepMs); perStep > 0 && at < span.to; at += stepMs)
+    counts.set(at, Math.max(counts.get(at) ?? 0, perStep))
+  return [...counts].sort((a, b) => a[0] - b[0]).map(([at, count]) => ({ at: iso(at), count }))
+}

@@ -1,0 +1,162 @@
+import type { ListFilter } from '../../client/list-filter.ts'
+import { unknownOccurrence } from '../../client/occurrence-target.ts'
+import type { Occurrence } from '../../client/occurrence-view.ts'
+import { builtInPrefix } from '../../engine/node/registry.ts'
+import { hasRole } from '../access/identity.ts'
+import { isoOrNull, wireError } from '../board/line.ts'
+import { Refusal } from '../problem.ts'
+import type { WireOperation, WireOperationPreview, WireOperationRequest } from '../wire.ts'
+import { by, type Call, type Calls, defined, maySee, scopeOf, tenantOf } from './call.ts'
+import { bodyTenant } from './jobs.ts'
+
+/** The built-in jobs whose occurrences are operations. */
+export const builtInJobs = ['backfill', 'replay', 'retry', 'discard', 'cancel'].map((name) => `${builtInPrefix}${name}`)
+
+const defaultPage = 50
+
+/** Things done over many occurrences. Each is an occurrence of a built-in job. */
+export const operationCalls: Calls<
+  'operations.list' | 'operations.get' | 'operations.preview' | 'operations.start' | 'operations.abort'
+> = {
+  'operations.list': async (call) => {
+    const { limit = defaultPage, cursor } = call.query
+    const tenant = scopeOf(call, call.query.tenant)
+    const { store } = call.desk.env
+    const pages = await Promise.all(
+      builtInJobs.map((job) =>
+        store.list({ job, limit, ...(tenant !== undefined && { tenant }), ...(cursor !== undefined && { cursor }) }),
+      ),
+    )
+    const lines = pages.flatMap(({ items }) => items).sort((a, b) => b.createdAt - a.createdAt)
+    const items = await Promise.all(lines.slice(0, limit).map(({ id }) => operation(call, id)))
+    return { items, cursor: lines.length > limit ? (pages.find((page) => page.cursor)?.cursor ?? null) : null }
+  },
+  'operations.get': async (call) => operation(call, call.params.id),
+  'operations.preview': async (call) => previewed(call, call.body),
+  'operations.start': async (call) => {
+    const { body, desk } = call
+    if (body.kind === 'backfill') {
+      const { job, tenant, from, to, mode, concurrency } = body
+      const options = defined({
+        tenant: tenant ? bodyTenant(call, tenant) : tenantOf(call, undefined),
+        from,
+        to,
+        mode,
+        concurrency,
+      })
+      const { id } = await desk.punctual.backfill(job, defined({ ...options, reason: body.reason, by: call.caller.name }))
+      return located(call, id)
+    }
+    const filter = listFilter(call, body.filter)
+    const { punctual } = desk
+    const { reason } = body
+    const author = call.caller.name
+    const started =
+      body.kind === 'replay'
+        ? punctual.replayAll(filter, { reason, by: author })
+        : body.kind === 'retry'
+          ? punctual.retryAll(filter, defined({ reason, by: author, spread: body.spread }))
+          : body.kind === 'discard'
+            ? punctual.discardAll(filter, { reason, by: author })
+            : punctual.cancelAll(filter, { reason, by: author })
+    return located(call, (await started).id)
+  },
+  'operations.abort': async (call) => {
+    await operation(call, call.params.id)
+    return { outcome: await call.desk.punctual.cancel(call.params.id, by(call)) }
+  },
+}
+
+function located(call: Pick<Call, 'headers' | 'root'>, id: string): { id: string } {
+  call.headers.set('Location', `${call.root}/operations/${id}`)
+  return { id }
+}
+
+function listFilter(
+  call: Pick<Call, 'caller'>,
+  filter: Extract<WireOperationRequest, { filter: unknown }>['filter'],
+): ListFilter {
+  const { tenant: _, source, ...rest } = filter
+  if (source !== undefined)
+    throw new Refusal('request.invalid', 'An operation cannot be kept to a source', { field: 'filter.source' })
+  const tenant = filter.tenant === undefined ? scopeOf(call, undefined) : bodyTenant(call, filter.tenant)
+  return defined({ ...rest, tenant }) as ListFilter
+}
+
+async function previewed(call: Call<'operations.preview'>, body: WireOperationRequest): Promise<WireOperationPreview> {
+  const { punctual } = call.desk
+  if (body.kind === 'backfill') {
+    const { job, tenant, from, to, mode, concurrency } = body
+    const options = defined({
+      tenant: tenant ? bodyTenant(call, tenant) : tenantOf(call, undefined),
+      from,
+      to,
+      mode,
+      concurrency,
+    })
+    const { instants, count, first, existing } = await punctual.previewBackfill(job, options)
+    const leftOut = Object.entries(existing).map(([state, number]) => ({ reason: `already ${state}`, count: number }))
+    return {
+      ...{ kind: body.kind, matches: instants, capped: false, acts: count },
+      leftOut: count === instants ? [] : leftOut,
+      first: first.slice(0, 100).map((at) => at.toISOString()),
+      warnings: [],
+    }
+  }
+  const filter = listFilter(call, body.filter)
+  const options = { reason: body.reason, dryRun: true } as const
+  const preview = await (body.kind === 'replay'
+    ? punctual.replayAll(filter, options)
+    : body.kind === 'retry'
+      ? punctual.retryAll(filter, options)
+      : body.kind === 'discard'
+        ? punctual.discardAll(filter, options)
+        : punctual.cancelAll(filter, options))
+  const { matches, capped, acts, first } = preview
+  return {
+    ...{ kind: body.kind, matches, capped, acts, first: [...first] },
+    leftOut: matches > acts ? [{ reason: 'of another kind', count: matches - acts }] : [],
+    warnings: body.kind === 'retry' ? await causePersists(call, body.filter) : [],
+  }
+}
+
+/** A cause that struck within the last minutes will strike again. */
+async function causePersists(
+  call: Call<'operations.preview'>,
+  filter: { cause?: string | undefined; tenant?: string | undefined },
+): Promise<string[]> {
+  if (filter.cause === undefined) return []
+  const { store, time } = call.desk.env
+  const tenant = scopeOf(call, filter.tenant)
+  const [newest] = (await store.list({ cause: filter.cause, limit: 1, ...(tenant !== undefined && { tenant }) })).items
+  const age = time.now() - (newest?.endedAt ?? 0)
+  return age < 5 * 60_000 ? [`The cause is still there: it last occurred ${Math.max(1, Math.round(age / 1000))} s ago`] : []
+}
+
+async function operation(call: Pick<Call, 'caller' | 'desk'>, id: string): Promise<WireOperation> {
+  const found = await call.desk.punctual.get(id)
+  if (!found || !maySee(call, found.tenant) || !builtInJobs.includes(found.job)) throw unknownOccurrence(id)
+  return wireOperation(found, hasRole(call.caller, 'operator'))
+}
+
+function wireOperation(one: Occurrence, mayRead: boolean): WireOperation {
+  const request = (one.payload ?? {}) as { job?: unknown; reason?: unknown; by?: unknown; filter?: { job?: unknown } }
+  const text = (value: unknown) => (typeof value === 'string' ? value : null)
+  return {
+    id: one.id,
+    kind: one.job.slice(builtInPrefix.length),
+    tenant: one.tenant,
+    job: text(request.job) ?? text(request.filter?.job),
+    state: one.state,
+    by: text(request.by),
+    reason: text(request.reason),
+    createdAt: one.createdAt.toISOString(),
+    startedAt: isoOrNull(one.startedAt),
+    endedAt: isoOrNull(one.endedAt),
+    done: one.state === 'completed' ? 1 : (one.progress?.done ?? null),
+    message: one.progress?.message ?? null,
+    request: mayRead ? request : null,
+    result: one.result ?? null,
+    error: wireError(one.error, mayRead),
+  }
+}
