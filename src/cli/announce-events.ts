@@ -17,6 +17,7 @@ export function announceEvents(punctual: Punctual, log: Logger): void {
   punctual.on('job.paused', ({ tenant, job, reason }) => log.warn('paused', { tenant, job, reason }))
   punctual.on('occurrence.lost', (event) => log.warn('lost', named(event)))
   punctual.on('node.gone', (event) => log.warn('a node is gone', event))
+  punctual.on('node.draining', (event) => log.warn('this node drains', event))
   punctual.on('health.changed', ({ state, reasons }) => {
     const say = state === 'degraded' ? log.warn : log.info
     say('health changed', { state, reasons })

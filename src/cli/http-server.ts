@@ -4,8 +4,6 @@ import type { AddressInfo } from 'node:net'
 import { createAdaptorServer } from '@hono/node-server'
 import { PunctualError } from '../errors.ts'
 
-const loopbackNames: readonly string[] = ['127.0.0.1', '::1', 'localhost']
-
 /** A running HTTP server. */
 export interface HttpServer {
   readonly url: string
@@ -13,26 +11,20 @@ export interface HttpServer {
   close(): Promise<void>
 }
 
-/** Serves a Fetch handler on this machine alone: what cannot be asked who it is must not be reachable from elsewhere. */
+/** Serves a Fetch handler. The handler checks access rights. Headers must arrive within `patienceMs`, the whole request in three times that. */
 export async function listen(
   handle: (request: Request) => Promise<Response>,
-  { host, port }: { host: string; port: number },
+  { host, port, patienceMs = 10_000 }: { host: string; port: number; patienceMs?: number },
 ): Promise<HttpServer> {
-  if (!loopbackNames.includes(host)) {
-    throw new PunctualError(
-      'config.invalid',
-      `The server has no authentication and listens only on ${loopbackNames.join(', ')}; got ${host}`,
-      {
-        field: 'host',
-        given: host,
-        allowed: loopbackNames,
-      },
-    )
-  }
   const server = createAdaptorServer({
-    fetch: (request) => (isForLoopback(request) ? handle(request) : misdirected()),
+    fetch: handle,
     overrideGlobalObjects: false,
-    serverOptions: { headersTimeout: 10_000, requestTimeout: 30_000, maxHeaderSize: 16_384 },
+    serverOptions: {
+      headersTimeout: patienceMs,
+      requestTimeout: 3 * patienceMs,
+      connectionsCheckingInterval: patienceMs / 4,
+      maxHeaderSize: 16_384,
+    },
   }) as Server
   server.maxConnections = 1000
   await bind(server, host, port)
@@ -55,16 +47,6 @@ async function bind(server: Server, host: string, port: number): Promise<void> {
       },
     )
   }
-}
-
-/** A page of another site whose name was pointed at this machine sends that name; a browser would let it read the answer. */
-function isForLoopback(request: Request): boolean {
-  return loopbackNames.includes(new URL(request.url).hostname.replace(/^\[|\]$/g, ''))
-}
-
-function misdirected(): Response {
-  const message = `This server answers only to the names ${loopbackNames.join(', ')}`
-  return Response.json({ error: { code: 'host.refused', message, details: {} } }, { status: 421 })
 }
 
 async function close(server: Server): Promise<void> {

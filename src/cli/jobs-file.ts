@@ -5,19 +5,23 @@ import type { Punctual } from '../client/punctual.ts'
 import { PunctualError } from '../errors.ts'
 import { type AnyDefinition, Definition } from '../model/definition.ts'
 
-/** What a jobs file gives: every exported definition, and what to do once the scheduler runs. */
+/** The exports of a jobs file: every definition, and a function to call once the scheduler runs. */
 export interface JobsFile {
   readonly definitions: readonly AnyDefinition[]
   readonly setup: ((punctual: Punctual) => unknown) | undefined
 }
 
-/** Loads a module whose exports are definitions and, where there is something to prepare, a function `setup`. */
+/** Loads a module. Its exported definitions are the jobs; a function `setup` prepares what they need; other exports are left alone. */
 export async function loadJobsFile(path: string): Promise<JobsFile> {
   const { setup, ...exports } = await importFile(path)
   if (setup !== undefined && typeof setup !== 'function') throw invalid(path, 'its export setup must be a function')
-  const definitions = new Set(Object.entries(exports).map(([name, value]) => checkDefinition(path, name, value)))
+  const definitions = new Set(
+    Object.entries(exports)
+      .filter(([name, value]) => isDefinition(path, name, value))
+      .map(([, value]) => value),
+  )
   if (definitions.size === 0) throw invalid(path, 'it exports no job; export what defineJob returns')
-  return { definitions: [...definitions], setup: setup as JobsFile['setup'] }
+  return { definitions: [...definitions] as AnyDefinition[], setup: setup as JobsFile['setup'] }
 }
 
 async function importFile(path: string): Promise<Record<string, unknown>> {
@@ -37,15 +41,16 @@ function place({ stack = '' }: Error, file: string): string {
   return position === undefined ? '' : ` (at ${position.slice(1)})`
 }
 
-function checkDefinition(path: string, name: string, value: unknown): AnyDefinition {
-  if (value instanceof Definition) return value
+/** Other exports are not for us. */
+function isDefinition(path: string, name: string, value: unknown): boolean {
+  if (value instanceof Definition) return true
   if (looksLikeDefinition(value)) {
     throw invalid(
       path,
       `its export ${name} was made by another copy of punctual than the one that runs; install the package once, where the file finds it`,
     )
   }
-  throw invalid(path, `its export ${name} is no job; a jobs file exports only what defineJob returns, and setup`)
+  return false
 }
 
 function looksLikeDefinition(value: unknown): boolean {

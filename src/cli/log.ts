@@ -6,13 +6,17 @@ interface LogStream {
   write(text: string): unknown
 }
 
-/** Log lines on standard error: for a person on a terminal, as lines of JSON for anything else. */
-export function lineLogger(stream: LogStream = process.stderr): Logger {
+export const logForms = ['lines', 'json', 'quiet'] as const
+/** `lines` for people, `json` for programs, `quiet`: only errors, for people. */
+export type LogForm = (typeof logForms)[number]
+
+/** Log lines on standard error: for a person on a terminal, as lines of JSON for anything else, unless a form is given. */
+export function lineLogger(stream: LogStream = process.stderr, form: LogForm = stream.isTTY ? 'lines' : 'json'): Logger {
   const write = (level: string, message: string, fields: object = {}) => {
+    if (form === 'quiet' && level !== 'error') return
     const time = new Date().toISOString()
-    stream.write(
-      `${stream.isTTY ? forPerson(time, level, message, fields) : JSON.stringify({ time, level, message, ...fields })}\n`,
-    )
+    const line = form === 'json' ? JSON.stringify({ time, level, message, ...fields }) : forPerson(time, level, message, fields)
+    stream.write(`${line}\n`)
   }
   return {
     debug: () => {},

@@ -5,8 +5,13 @@ try {
   console.error(`error: ${(error as Error).message}`)
   process.exit(1)
 }
+// A reader that closes the pipe early, such as head, is no failure.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code !== 'EPIPE') throw error
+  process.exit(0)
+})
 const { run } = await import('./program.ts')
 process.exitCode = await run(process.argv.slice(2))
 
-// What a jobs file leaves open, such as a timer, does not keep the process.
+// A timer or socket that a jobs file leaves open does not keep the process alive.
 setTimeout(() => process.exit(), 500).unref()

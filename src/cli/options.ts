@@ -10,8 +10,21 @@ export function storeOption(): Option {
     .makeOptionMandatory()
 }
 
+/** Where a command of an operation goes: to a store, or to a server with a token. */
+export function placeOptions(): readonly Option[] {
+  return [
+    storeOption().makeOptionMandatory(false),
+    new Option('--server <url>', 'instead of a store: a server, such as https://jobs.example/').env('PUNCTUAL_SERVER'),
+    new Option('--token <secret>', 'the token for the server; better given as PUNCTUAL_TOKEN').env('PUNCTUAL_TOKEN'),
+  ]
+}
+
 export function jsonOption(): Option {
   return new Option('--json', 'print JSON for programs')
+}
+
+export function yesOption(): Option {
+  return new Option('--yes', 'do it without a question')
 }
 
 export function tenantOption(): Option {
@@ -39,7 +52,7 @@ export function keyOptions(key: string, idempotencyKey: string): readonly [Optio
   return [new Option('--key <key>', key).conflicts('idempotencyKey'), new Option('--idempotency-key <key>', idempotencyKey)]
 }
 
-/** When work is to run. */
+/** Options for the due time of new work. */
 export function whenOptions(): readonly Option[] {
   return [
     new Option('--delay <duration>', "from now, such as '15m'"),

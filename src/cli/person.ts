@@ -1,6 +1,6 @@
 import { userInfo } from 'node:os'
 
-/** Who asks for a change: the name that was given, else that of the user of this machine. */
+/** The author of a change: the given name, else the user of this machine. */
 export function personOf(by: string | undefined): string {
   return by ?? userName()
 }

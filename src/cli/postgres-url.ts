@@ -1,5 +1,6 @@
 import { PunctualError } from '../errors.ts'
 import type { PostgresOptions } from '../store/postgres/index.ts'
+import { didYouMean } from './config/suggestion.ts'
 
 const flags = ['prepare', 'createTables'] as const
 const own: readonly string[] = ['schema', 'listenUrl', ...flags]
@@ -40,7 +41,7 @@ export function splitPostgresUrl(text: string): { readonly url: string; readonly
   const unknown = [...url.searchParams.keys()].find((name) => !own.includes(name) && !driverOwn.includes(name))
   if (unknown !== undefined)
     throw invalid(
-      `The store URL has no parameter ${JSON.stringify(unknown.slice(0, 80))}; the store takes ${own.join(', ')}, and the driver ${driverOwn.join(', ')}`,
+      `The store URL has no parameter ${JSON.stringify(unknown.slice(0, 80))}.${didYouMean(unknown, [...own, ...driverOwn])} The store takes ${own.join(', ')}, and the driver ${driverOwn.join(', ')}`,
     )
   const given = Object.fromEntries([...url.searchParams].filter(([name]) => own.includes(name)))
   for (const name of Object.keys(given)) url.searchParams.delete(name)

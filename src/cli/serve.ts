@@ -2,13 +2,16 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { createPunctual, type Punctual } from '../client/punctual.ts'
 import { isTransient } from '../engine/node/transient.ts'
 import { version } from '../engine/node/version.ts'
+import { firstToken } from '../http/access/first-token.ts'
+import { isLoopback } from '../http/access/origin.ts'
 import { createHandler } from '../http/handler.ts'
 import type { Logger } from '../model/context.ts'
 import { announceEvents } from './announce-events.ts'
 import { type HttpServer, listen } from './http-server.ts'
 import { type JobsFile, loadJobsFile } from './jobs-file.ts'
-import { lineLogger } from './log.ts'
+import { type LogForm, lineLogger } from './log.ts'
 import { bold, print } from './print.ts'
+import { aborted, stopSignal } from './stop-signal.ts'
 import { openStoreUrl, shownStoreUrl } from './store-url.ts'
 
 const setupRetryMs = 1000
@@ -19,12 +22,13 @@ export interface ServeOptions {
   readonly host: string
   readonly port: number
   readonly concurrency?: number
+  readonly log?: LogForm
 }
 
-/** Runs the jobs of a file until the process is told to stop. */
+/** Runs the jobs of a file until the process gets a signal to stop. */
 export async function serve(options: ServeOptions): Promise<void> {
   const { store, concurrency } = options
-  const log = lineLogger()
+  const log = lineLogger(process.stderr, options.log)
   const file = await loadJobsFile(options.jobs)
   const punctual = createPunctual({
     store: await openStoreUrl(store),
@@ -33,11 +37,13 @@ export async function serve(options: ServeOptions): Promise<void> {
     ...(concurrency !== undefined && { concurrency }),
   })
   announceEvents(punctual, log)
-  const server = await listen(createHandler(punctual, { log }), options)
-  const stop = stopSignal()
+  const isOpen = isLoopback(options.host)
+  const server = await listen(createHandler(punctual, { log, open: isOpen }), options)
+  const stop = stopSignal(punctual)
   try {
     await punctual.start()
     print(welcome(server, options, file))
+    if (!isOpen) await printFirstToken(punctual, log, stop)
     await Promise.race([runSetup(file, punctual, log, stop), aborted(stop)])
     await aborted(stop)
     log.info('Stopping: waiting for running work', { running: punctual.depth.running })
@@ -48,12 +54,19 @@ export async function serve(options: ServeOptions): Promise<void> {
   log.info('Stopped')
 }
 
-/** Aborts at the first SIGINT or SIGTERM; at the second the process ends at once. */
-function stopSignal(): AbortSignal {
-  const stop = new AbortController()
-  const hear = () => (stop.signal.aborted ? process.exit(130) : stop.abort())
-  process.on('SIGINT', hear).on('SIGTERM', hear)
-  return stop.signal
+/** Access from other machines needs a token: the first start makes one and shows it once. */
+async function printFirstToken(punctual: Punctual, log: Logger, stop: AbortSignal): Promise<void> {
+  while (!stop.aborted) {
+    try {
+      const secret = await firstToken(punctual)
+      if (secret) print(`\nAdmin token, shown only this once:\n  ${bold(secret)}`)
+      return
+    } catch (error) {
+      if (!isTransient(error)) throw error
+      log.warn('The first token waits for the store', { error: (error as Error).message, retryInMs: setupRetryMs })
+      await wait(setupRetryMs, undefined, { signal: stop }).catch(() => {})
+    }
+  }
 }
 
 /** A store that is away is waited for; any other failure of `setup` ends the command. */
@@ -68,12 +81,6 @@ async function runSetup({ setup }: JobsFile, punctual: Punctual, log: Logger, st
       await wait(setupRetryMs, undefined, { signal: stop }).catch(() => {})
     }
   }
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) =>
-    signal.aborted ? resolve() : signal.addEventListener('abort', () => resolve(), { once: true }),
-  )
 }
 
 function welcome({ url }: HttpServer, { store, jobs }: ServeOptions, { definitions }: JobsFile): string {

@@ -21,8 +21,18 @@ export async function openSharedStoreUrl(url: string): Promise<Store> {
   if (scheme === 'memory') {
     throw invalid('memory: lives and ends with its process, so that no other command can reach it; use sqlite:./file.db', scheme)
   }
-  if (!existsSync(rest)) throw invalid(`There is no file ${rest}; punctual serve --store sqlite:${rest} makes it`, scheme)
-  return sqlite(rest)
+  return sqlite(existing(rest))
+}
+
+/** The file of a SQLite store, which must be there; null for other stores. */
+export function sqlitePathOf(url: string): string | null {
+  const { scheme, rest } = split(url)
+  return scheme === 'sqlite' ? existing(rest) : null
+}
+
+function existing(path: string): string {
+  if (existsSync(path)) return path
+  throw invalid(`There is no file ${path}; punctual serve --store sqlite:${path} makes it`, 'sqlite')
 }
 
 /** A store URL as it may be shown. */
@@ -67,7 +77,7 @@ function split(url: string): { scheme: 'memory' | 'sqlite' | 'postgres'; rest: s
 
 /** A path as the system has it, without a host and without parameters. */
 function checkSqlitePath(rest: string): string {
-  // What was given is not repeated: before an @ it may hold a password.
+  // The message does not repeat the URL: it may hold a password before an @.
   if (rest.startsWith('//'))
     throw invalid(
       'A SQLite store has a path and no host: write sqlite:./file.db, or sqlite:/var/lib/app/file.db, without //. Allowed are ' +

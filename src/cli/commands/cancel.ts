@@ -1,57 +1,59 @@
 import { Argument, type Command, Option } from 'commander'
-import type { CancelTarget } from '../../client/occurrence-target.ts'
-import { PunctualError } from '../../errors.ts'
-import { withClient } from '../client.ts'
-import { example, jsonOption, keyOptions, storeOption, tenantOption } from '../options.ts'
+import { confirm } from '../confirm.ts'
+import { withDoor } from '../door.ts'
+import { filterFlags, filterOptions, startOperation } from '../many.ts'
+import { byOption, example, jsonOption, placeOptions, yesOption } from '../options.ts'
+import { placeOf } from '../place.ts'
 import { print, printJson } from '../print.ts'
 
-interface CancelFlags {
-  store: string
-  json?: true
-  job?: string
-  key?: string
-  idempotencyKey?: string
-  entity?: string
-  tenant?: string
-  reason?: string
-}
-
 export function addCancel(root: Command): void {
-  const [key, idempotencyKey] = keyOptions('the one with this key', 'the one with this idempotency key')
-  root
+  const command = root
     .command('cancel')
-    .description('Cancel pending work at once; running work is signaled.')
-    .addArgument(new Argument('[id]', 'the occurrence'))
-    .addOption(storeOption())
-    .addOption(new Option('--job <name>', 'instead of an id: the job, with a key or --entity'))
-    .addOption(key)
-    .addOption(idempotencyKey)
-    .addOption(new Option('--entity <id>', 'all that is about this entity').conflicts(['key', 'idempotencyKey']))
-    .addOption(tenantOption())
+    .description(
+      'Cancel pending work at once; running work is signaled. By id, by job and key or entity, or all that filters find.',
+    )
+    .addArgument(new Argument('[id]', 'the occurrence or operation'))
+  for (const option of placeOptions()) command.addOption(option)
+  for (const option of filterOptions()) command.addOption(option)
+  command
     .addOption(new Option('--reason <text>', 'kept with what was canceled'))
+    .addOption(new Option('--dry-run', 'with filters: only count what they find'))
+    .addOption(new Option('--wait', 'with filters: wait until it is done'))
+    .addOption(byOption())
+    .addOption(yesOption())
     .addOption(jsonOption())
     .addHelpText(
       'after',
       example('punctual cancel --job payment-timeout --idempotency-key order-42 --store sqlite:./punctual.db'),
     )
-    .action(async (id: string | undefined, { store, json, reason, ...flags }: CancelFlags, command: Command) => {
-      const target =
-        targetOf(id, flags) ??
-        command.error('error: name the work by its id, by --job and --key or --idempotency-key, or by --job and --entity')
-      const outcome = await withClient(store, (punctual) => punctual.cancel(target, reason === undefined ? {} : { reason }))
-      if (outcome === 'unknown') throw new PunctualError('occurrence.unknown', 'There is no such work', { target })
+    .action(async (id: string | undefined) => {
+      const filter = filterFlags(command)
+      const { job, tenant, key, idempotencyKey, entity, ...further } = filter
+      const { reason, json, dryRun, yes } = command.opts()
+      if (id !== undefined ? Object.keys(filter).length > 0 : job === undefined || Object.keys(filter).length === 1)
+        command.error(
+          'error: name the work by its id, by --job and --key or --idempotency-key, by --job and --entity, or by --job and further filters',
+        )
+      if ([key, idempotencyKey, entity].filter((one) => one !== undefined).length > 1)
+        command.error('error: --key cannot be used with option --idempotency-key or --entity')
+      const isMany = id === undefined && (Object.keys(further).length > 0 || (key ?? idempotencyKey ?? entity) === undefined)
+      if (isMany) {
+        if (reason === undefined) command.error("error: required option '--reason <text>' not specified")
+        return startOperation(command, { kind: 'cancel', filter, reason })
+      }
+      if (dryRun) command.error('error: --dry-run goes with filters')
+      if (entity !== undefined && !yes && process.stdin.isTTY) await confirm(`Cancel all work of ${job} about ${entity}.`, yes)
+      const because = reason === undefined ? {} : { reason }
+      const { outcome } = await withDoor(placeOf(command), (door) =>
+        id !== undefined
+          ? door.call('occurrences.cancel', { params: { id }, body: because })
+          : door.call('jobs.cancel', {
+              params: { job },
+              query: { tenant },
+              body: { key, idempotencyKey, entity, ...because },
+            }),
+      )
       if (json) return printJson({ outcome })
       print(outcome)
     })
-}
-
-function targetOf(id: string | undefined, flags: Omit<CancelFlags, 'store'>): CancelTarget | null {
-  const { job, key, idempotencyKey, entity, tenant } = flags
-  const named = job ?? key ?? idempotencyKey ?? entity
-  if (id !== undefined) return named === undefined ? id : null
-  if (job === undefined) return null
-  const within = { job, ...(tenant !== undefined && { tenant }) }
-  if (key !== undefined) return { ...within, key }
-  if (idempotencyKey !== undefined) return { ...within, idempotencyKey }
-  return entity === undefined ? null : { ...within, entity }
 }

@@ -1,46 +1,55 @@
 import { Argument, type Command } from 'commander'
-import type { ExplainTarget, Explanation } from '../../client/explain.ts'
-import type { KeyOptions } from '../../client/keys.ts'
-import { withClient } from '../client.ts'
-import { example, jsonOption, keyOptions, storeOption, tenantOption } from '../options.ts'
+import { PunctualError } from '../../errors.ts'
+import type { WireOutput } from '../../http/wire.ts'
+import { type Door, withDoor } from '../door.ts'
+import { example, jsonOption, keyOptions, placeOptions, tenantOption } from '../options.ts'
+import { placeOf } from '../place.ts'
 import { bold, facts, print, printJson } from '../print.ts'
-
-interface ExplainFlags extends KeyOptions {
-  store: string
-  json?: true
-  tenant?: string
-}
 
 export function addExplain(root: Command): void {
   const [key, idempotencyKey] = keyOptions(
     'of the job, the occurrence with this key',
     'of the job, the occurrence with this idempotency key',
   )
-  root
+  const command = root
     .command('explain')
-    .description('Tell why a job or an occurrence has not run, or will not.')
+    .description('Show why a job or an occurrence has not run, or will not.')
     .addArgument(new Argument('<job-or-occurrence>', 'the name of a job, or the id of an occurrence'))
-    .addOption(storeOption())
+  for (const option of placeOptions()) command.addOption(option)
+  command
     .addOption(key)
     .addOption(idempotencyKey)
     .addOption(tenantOption())
     .addOption(jsonOption())
     .addHelpText('after', example('punctual explain report --store sqlite:./punctual.db'))
-    .action(async (name: string, { store, json, ...flags }: ExplainFlags) => {
-      const explanation = await withClient(store, (punctual) => punctual.explain(targetOf(name, flags)))
+    .action(async (name: string) => {
+      const { tenant, key, idempotencyKey, json } = command.opts()
+      const explanation = await withDoor(placeOf(command), (door) => explain(door, name, { tenant, key, idempotencyKey }))
       if (json) return printJson(explanation)
-      print(page(name, explanation))
+      const { subject, id, reasons } = explanation
+      const title = subject === 'job' ? `job ${name}` : `${subject} ${id}`
+      print(`${bold(title)}\n${facts(reasons.map(({ code, message }) => [code, message]))}`)
     })
 }
 
-function targetOf(name: string, { tenant, key, idempotencyKey }: KeyOptions & { tenant?: string }): ExplainTarget {
-  const within = { job: name, ...(tenant !== undefined && { tenant }) }
-  if (key !== undefined) return { ...within, key }
-  if (idempotencyKey !== undefined) return { ...within, idempotencyKey }
-  return tenant === undefined ? name : within
+/** A bare name may be that of a job or the id of an occurrence. */
+async function explain(
+  door: Door,
+  name: string,
+  flags: { tenant?: string; key?: string; idempotencyKey?: string },
+): Promise<WireOutput<'explain.get'>> {
+  try {
+    return await door.call('explain.get', { query: { job: name, ...flags } })
+  } catch (error) {
+    if (!isUnknown(error) || Object.values(flags).some((value) => value !== undefined)) throw error
+  }
+  return door.call('explain.get', { query: { id: name } }).catch((error: unknown) => {
+    if (!isUnknown(error)) throw error
+    throw new PunctualError('job.unknown', `There is neither a job nor an occurrence ${JSON.stringify(name)}`, { given: name })
+  })
 }
 
-function page(name: string, { subject, id, reasons }: Explanation): string {
-  const title = subject === 'job' ? `job ${name}` : `${subject} ${id}`
-  return `${bold(title)}\n${facts(reasons.map(({ code, message }) => [code, message]))}`
+function isUnknown(error: unknown): boolean {
+  const { code, details } = error as { code?: string; details?: { status?: unknown } }
+  return ['job.unknown', 'occurrence.unknown', 'operation.unknown'].includes(String(code)) || details?.status === 404
 }

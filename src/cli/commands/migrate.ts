@@ -46,7 +46,7 @@ function summary(schema: string, { from, to }: Migrated): string {
   return from === to ? `schema ${schema} is at ${to}: nothing to do` : `schema ${schema}: ${from} → ${to}`
 }
 
-/** What psql can run, in one commit as the command itself would do it. */
+/** A script for psql: one commit, as the command itself makes it. */
 function script(schema: string, { from, to, statements }: Migrated): string {
   const title = `-- schema ${schema}: ${from} → ${to}`
   return statements.length === 0 ? `${title}, nothing to do` : `${title}\nBEGIN;\n${statements.join(';\n')};\nCOMMIT;`

@@ -23,7 +23,7 @@ interface NextFlags {
 export function addNext(root: Command): void {
   root
     .command('next')
-    .description('Show the next instants of a schedule, and warn of what its author may not have meant. Needs no store.')
+    .description('Show the next instants of a schedule, with warnings about likely mistakes. Needs no store.')
     .addArgument(
       new Argument('<schedule>', 'cron text, a duration such as 15m, an ISO 8601 interval, an RFC 5545 rule, or an instant'),
     )

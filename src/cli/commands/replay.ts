@@ -1,44 +1,25 @@
 import { Argument, type Command, Option } from 'commander'
-import type { ListFilter } from '../../client/list-filter.ts'
-import { type OccurrenceState, occurrenceStates } from '../../model/lifecycle.ts'
-import { withClient } from '../client.ts'
-import { example, instantOption, jsonOption, keyOptions, storeOption, tenantOption } from '../options.ts'
-import { print, printJson, printNote } from '../print.ts'
-
-interface ReplayFlags {
-  store: string
-  json?: true
-  reason: string
-  task?: string[]
-  request?: string
-  job?: string
-  state?: OccurrenceState[]
-  key?: string
-  idempotencyKey?: string
-  entity?: string
-  from?: string
-  to?: string
-  tenant?: string
-}
+import { withDoor } from '../door.ts'
+import { filterFlags, filterOptions, startOperation } from '../many.ts'
+import { byOption, example, jsonOption, placeOptions, yesOption } from '../options.ts'
+import { placeOf } from '../place.ts'
+import { print, printJson } from '../print.ts'
 
 export function addReplay(root: Command): void {
-  const [key, idempotencyKey] = keyOptions('with this key', 'with this idempotency key')
-  root
+  const command = root
     .command('replay')
     .description('Run an ended occurrence again, as a new one linked to it; without an id, all that the filters find.')
     .addArgument(new Argument('[occurrence]', 'the id of the occurrence'))
-    .addOption(storeOption())
+  for (const option of placeOptions()) command.addOption(option)
+  for (const option of filterOptions()) command.addOption(option)
+  command
     .addOption(new Option('--reason <text>', 'why; kept with the replay').makeOptionMandatory())
-    .addOption(new Option('--task <names...>', 'only these tasks; what the others came to stands'))
-    .addOption(new Option('--request <text>', 'said again under the same request, nothing more is created'))
-    .addOption(new Option('--job <name>', 'instead of an id: those of this job'))
-    .addOption(new Option('--state <states...>', 'in one of these states').choices(occurrenceStates))
-    .addOption(key)
-    .addOption(idempotencyKey)
-    .addOption(new Option('--entity <id>', 'about this entity'))
-    .addOption(instantOption('--from <instant>', 'first due at or after, such as 2026-11-15T06:00:00Z, or a day'))
-    .addOption(instantOption('--to <instant>', 'first due before'))
-    .addOption(tenantOption())
+    .addOption(new Option('--task <names...>', 'only these tasks; the results of the others are kept'))
+    .addOption(new Option('--request <text>', 'sent again under the same request, nothing more is created'))
+    .addOption(new Option('--dry-run', 'with filters: only count what they find'))
+    .addOption(new Option('--wait', 'with filters: wait until it is done'))
+    .addOption(byOption())
+    .addOption(yesOption())
     .addOption(jsonOption())
     .addHelpText(
       'after',
@@ -47,27 +28,18 @@ export function addReplay(root: Command): void {
         'punctual replay --job invoice --state failed --from 2026-11-15 --reason "mail was down" --store sqlite:./punctual.db',
       ),
     )
-    .action((id: string | undefined, flags: ReplayFlags, command: Command) => {
-      const { store, json, reason, task, request, ...filter } = flags
-      const hasFilter = Object.keys(filter).length > 0
-      if ((id === undefined) !== hasFilter)
+    .action(async (id: string | undefined) => {
+      const { reason, task, request, dryRun, json } = command.opts()
+      const filter = filterFlags(command)
+      if ((id === undefined) !== Object.keys(filter).length > 0)
         command.error('error: name one occurrence by its id, or several by filters such as --job and --state')
+      if (id !== undefined && dryRun) command.error('error: --dry-run goes with filters')
       if (id === undefined && (task || request !== undefined))
         command.error('error: --task and --request go with the id of one occurrence')
-      const options = { reason, ...(task && { tasks: task }), ...(request !== undefined && { request }) }
-      return id === undefined ? replayAll(store, filter, reason, json) : replayOne(store, id, options, json)
+      if (id === undefined) return startOperation(command, { kind: 'replay', filter, reason })
+      const body = { reason, ...(task && { tasks: task }), ...(request !== undefined && { request }) }
+      const result = await withDoor(placeOf(command), (door) => door.call('occurrences.replay', { params: { id }, body }))
+      if (json) return printJson(result)
+      print(`${result.outcome} ${result.id}`)
     })
-}
-
-async function replayOne(store: string, id: string, options: { reason: string }, json: true | undefined): Promise<void> {
-  const result = await withClient(store, (punctual) => punctual.replay(id, options))
-  if (json) return printJson(result)
-  print(`${result.outcome} ${result.id}`)
-}
-
-async function replayAll(store: string, filter: ListFilter, reason: string, json: true | undefined): Promise<void> {
-  const result = await withClient(store, (punctual) => punctual.replayAll(filter, { reason }))
-  if (json) return printJson(result)
-  print(`${result.outcome} ${result.id}`)
-  printNote(`A node works it off; punctual occurrences ${result.id} shows how far it is.`)
 }

@@ -1,38 +1,41 @@
 import { Argument, type Command, Option } from 'commander'
-import { defaultTenant } from '../../model/job.ts'
-import { covers } from '../../model/pause.ts'
-import { withClient } from '../client.ts'
-import { example, jsonOption, storeOption } from '../options.ts'
-import { type PauseTargetFlags, pauseTarget } from '../pause-target.ts'
+import { type Door, withDoor } from '../door.ts'
+import { byOption, example, jsonOption, placeOptions } from '../options.ts'
+import { pauseTarget } from '../pause-target.ts'
+import { placeOf } from '../place.ts'
 import { print, printJson, printNote } from '../print.ts'
 
-interface ResumeFlags extends PauseTargetFlags {
-  store: string
-  json?: true
-}
-
 export function addResume(root: Command): void {
-  root
+  const command = root
     .command('resume')
-    .description('End the pause of a job, a tenant or everything. What waited for it runs.')
+    .description('End the pause of a job, a tenant or everything. Work that waited for its end runs.')
     .addArgument(new Argument('[job]', 'the name of the job'))
-    .addOption(storeOption())
+  for (const option of placeOptions()) command.addOption(option)
+  command
     .addOption(new Option('--tenant <name>', 'the tenant of the job; without a job, all of the tenant'))
     .addOption(new Option('--all', 'the pause of everything'))
+    .addOption(new Option('--reason <text>', 'kept in the audit'))
+    .addOption(byOption())
     .addOption(jsonOption())
     .addHelpText('after', example('punctual resume report --store sqlite:./punctual.db'))
-    .action(async (job: string | undefined, { store, json, tenant, all }: ResumeFlags, command: Command) => {
-      const { target, what } = pauseTarget(job, { ...(tenant !== undefined && { tenant }), ...(all && { all }) }, command)
-      await withClient(store, async (punctual) => {
-        const outcome = await punctual.resume(target)
+    .action(async (job: string | undefined) => {
+      const { json, tenant, all, reason } = command.opts()
+      const what = pauseTarget(job, { tenant, all }, command)
+      const because = reason === undefined ? {} : { reason }
+      await withDoor(placeOf(command), async (door) => {
+        const { outcome } =
+          job === undefined
+            ? await door.call('pauses.close', { body: { ...because, ...(tenant !== undefined && { tenant }) } })
+            : await door.call('jobs.resume', { params: { job }, query: { tenant }, body: because })
         if (json) return printJson({ outcome })
         print(outcome === 'resumed' ? `resumed ${what}` : `unchanged: ${what} was not paused by itself`)
-        const pauses = await punctual.pauses()
-        const wider =
-          job === undefined
-            ? undefined
-            : pauses.find((pause) => pause.job === null && covers(pause, tenant ?? defaultTenant, job))
-        if (wider) printNote(`It is still paused, since ${wider.tenant === null ? 'everything' : `tenant ${wider.tenant}`} is.`)
+        if (job !== undefined) await noteWider(door, job, tenant)
       })
     })
+}
+
+async function noteWider(door: Door, job: string, tenant: string | undefined): Promise<void> {
+  const { pauses } = await door.call('jobs.get', { params: { job }, query: { tenant } })
+  const wider = pauses.find((pause) => pause.job === null)
+  if (wider) printNote(`It is still paused, since ${wider.tenant === null ? 'everything' : `tenant ${wider.tenant}`} is.`)
 }

@@ -1,4 +1,5 @@
 import { type Command, Option } from 'commander'
+import { logForms } from '../log.ts'
 import { example, storeOption, whole } from '../options.ts'
 import type { ServeOptions } from '../serve.ts'
 
@@ -21,16 +22,28 @@ export function addServe(root: Command): void {
         .env('PUNCTUAL_PORT')
         .argParser(whole(0, 65_535)),
     )
-    .addOption(new Option('--host <address>', 'the address, one of this machine alone').env('PUNCTUAL_HOST').default('127.0.0.1'))
+    .addOption(
+      new Option('--host <address>', 'the address; beyond this machine requests need a token')
+        .env('PUNCTUAL_HOST')
+        .default('127.0.0.1'),
+    )
     .addOption(
       new Option('--concurrency <number>', 'how many occurrences run at once')
         .env('PUNCTUAL_CONCURRENCY')
         .argParser(whole(1, 100_000)),
     )
+    .addOption(
+      new Option(
+        '--log <form>',
+        'lines for people, json for programs, quiet for errors alone; default: by whether a terminal reads',
+      )
+        .env('PUNCTUAL_LOG')
+        .choices(logForms),
+    )
     .addHelpText('after', example('punctual serve --store sqlite:./punctual.db --jobs ./jobs.ts --port 8080'))
     .action(async (options: Omit<ServeOptions, 'port'> & { port?: number }, command: Command) => {
       const port = options.port ?? portFromHost(command)
-      // Loaded here, so that no other command pays for the HTTP server.
+      // Loaded here, so no other command pays for the HTTP server.
       const { serve } = await import('../serve.ts')
       await serve({ ...options, port })
     })

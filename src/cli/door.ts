@@ -1,0 +1,61 @@
+// The way of a command to the operations: a store in this process, or a server with a token.
+import { createPunctual } from '../client/punctual.ts'
+import { PunctualError } from '../errors.ts'
+import { LocalCalls } from '../http/local-calls.ts'
+import type { OperationName, WireOutput } from '../http/wire.ts'
+import { createRemote, type RemoteParts } from '../http-client/remote.ts'
+import { personOf } from './person.ts'
+import { openSharedStoreUrl } from './store-url.ts'
+
+/** The flags that name a store or a server. */
+export interface PlaceFlags {
+  readonly store?: string
+  readonly server?: string
+  readonly token?: string
+  readonly by?: string
+}
+
+type Calls = Parameters<LocalCalls['call']>[0]
+
+/** Calls operations by their names. */
+export interface Door {
+  call<Name extends OperationName>(name: Name, parts?: RemoteParts): Promise<WireOutput<Name>>
+  /** The answer of an export, as a stream. */
+  stream(name: OperationName, parts?: RemoteParts): Promise<Response>
+}
+
+/** Gives `use` the operations of a store or server, and closes the store afterwards. */
+export async function withDoor<Value>(flags: PlaceFlags, use: (door: Door) => Promise<Value>): Promise<Value> {
+  if (flags.server !== undefined) return use(serverDoor(flags.server, flags))
+  const punctual = createPunctual({ store: await openSharedStoreUrl(flags.store as string) })
+  try {
+    const local = new LocalCalls(punctual, personOf(flags.by))
+    const call = (name: OperationName, parts: RemoteParts = {}) => local.call(name as Calls, parts)
+    return await use({
+      call: <Name extends OperationName>(name: Name, parts?: RemoteParts) => call(name, parts) as Promise<WireOutput<Name>>,
+      stream: (name, parts) => call(name, parts) as Promise<Response>,
+    })
+  } finally {
+    await punctual.close()
+  }
+}
+
+function serverDoor(url: string, { token, by }: PlaceFlags): Door {
+  if (by !== undefined)
+    throw new PunctualError('config.invalid', '--by goes with --store; a server records the name of the token', { field: 'by' })
+  const remote = createRemote(serverUrl(url), { token })
+  return {
+    call: <Name extends OperationName>(name: Name, parts: RemoteParts = {}) =>
+      remote.send(name, parts).then((response) => response.json() as Promise<WireOutput<Name>>),
+    stream: (name, parts) => remote.send(name, parts),
+  }
+}
+
+/** The address is checked here; it is not repeated, since it may hold a password. */
+function serverUrl(text: string): URL {
+  const url = URL.canParse(text) ? new URL(text) : null
+  if (url && /^https?:$/.test(url.protocol) && url.username === '' && url.password === '') return url
+  throw new PunctualError('config.invalid', 'The server must be a URL such as https://jobs.example/, without a user in it', {
+    field: 'server',
+  })
+}

@@ -1,0 +1,129 @@
+import type { OperationName, WireOverview } from '../../../http/wire.ts'
+import { cut } from '../../../model/cut.ts'
+import type { Form } from '../form.ts'
+import { itemTable, plainPage } from '../show.ts'
+
+type Forms = { readonly [Name in OperationName]?: Form<Name> }
+
+export const careForms = {
+  'timeline.get': { example: '--from 2026-11-15 --to 2026-11-16' },
+  'figures.get': { example: '--from 2026-11-15 --to 2026-11-16' },
+  'calendar.get': { example: '--from 2026-11-15 --to 2026-11-22 --timezone Europe/Warsaw' },
+  'calendar.cell': { example: '--from 2026-11-15T06:00:00Z --to 2026-11-15T07:00:00Z' },
+  'overview.get': { show: overviewText },
+  'server.get': {
+    show: ({ health, store, ...rest }) =>
+      plainPage({
+        ...rest,
+        health: healthText(health),
+        store: `${store.name}, ${store.latencyMs} ms`,
+      }),
+  },
+  'session.get': { show: ({ may, ...rest }) => plainPage({ ...rest, may: `${may.length} operations` }) },
+  'gates.list': {
+    command: 'gate list',
+    example: '--state unknown',
+    columns: [
+      ['TENANT', 'tenant'],
+      ['SCOPE', 'scope'],
+      ['KEY', 'key'],
+      ['STATE', 'state'],
+      ['RESERVED', 'reservedAt'],
+      ['TRIES', 'tries'],
+      ['HITS', 'hits'],
+      ['REASON', ({ reason }) => cut(reason ?? '', 80, '…')],
+    ],
+    none: 'There are no such keys.',
+  },
+  'gates.resolve': {
+    command: 'gate resolve',
+    arguments: ['scope', 'key'],
+    example: 'charge order-42 --happened --result \'{"charge": "ch_1"}\'',
+    show: (_, { scope, key, happened }) => `resolved ${key} of ${scope} as ${happened ? 'happened' : 'not happened'}`,
+    refuse: ({ happened }) => (happened === undefined ? 'say --happened or --no-happened' : null),
+  },
+  'audit.list': {
+    command: 'audit list',
+    example: '--actor ada --from 2026-11-01',
+    columns: [
+      ['AT', 'at'],
+      ['ACTOR', 'actor'],
+      ['ACTION', ({ event, action }) => event ?? action],
+      ['TARGET', 'target'],
+      ['CHANGE', changeText],
+      ['REASON', 'reason'],
+    ],
+    none: 'Nothing was recorded.',
+  },
+  'nodes.list': {
+    show: ({ items, unserved }) =>
+      [
+        itemTable(items, [
+          ['NODE', 'name'],
+          ['STATE', ({ draining, beating }) => (draining ? 'draining' : beating ? 'open' : 'silent')],
+          ['PID', 'pid'],
+          ['RUNNING', ({ running, concurrency }) => `${running}/${concurrency}`],
+          ['VERSION', ({ version, release }) => (release === null ? version : `${version} (release ${release})`)],
+          ['STARTED', 'startedAt'],
+          ['LAST BEAT', 'beatAt'],
+          ['ID', 'boot'],
+          ['HANDLERS', ({ definitions }: { definitions: string[] }) => definitions.toSorted().join(', ')],
+        ]),
+        ...(unserved.length > 0 ? [`\nNo node has handlers for due work of: ${unserved.join(', ')}`] : []),
+      ].join('\n'),
+  },
+  'timers.get': { command: 'nodes timers' },
+  'nodes.drain': { example: 'web-1', show: (_, { node }) => `${node} drains` },
+  'pauses.list': { none: 'Nothing is paused.' },
+  'tokens.list': {
+    columns: [
+      ['NAME', 'name'],
+      ['ROLE', 'role'],
+      ['TENANTS', ({ tenants }) => tenants?.join(', ') ?? 'all'],
+      ['CREATED', 'createdAt'],
+      ['BY', 'createdBy'],
+      ['EXPIRES', ({ expiresAt }) => expiresAt ?? 'never'],
+      ['ID', 'id'],
+    ],
+    none: 'There are no tokens.',
+  },
+  'tokens.create': {
+    arguments: ['name'],
+    example: 'ci --role operator --tenants acme --expires-in 30d',
+    show: ({ secret, id }) => `${secret}\n\nThe secret is shown only this once. Revoke it with: punctual tokens revoke ${id}`,
+  },
+  'tokens.revoke': { example: 'Zk3nQ0rJ8s1xT2aB' },
+  'tenants.list': { none: 'There are no jobs, and no tenants.' },
+  'ranges.list': { none: 'Every passed-over instant has its own record.' },
+} as const satisfies Forms
+
+/** A command on a store runs no node: it has no health of its own. */
+function healthText({ state, reasons }: WireOverview['health']): string | null {
+  return state === 'stopped' ? null : [state, ...reasons].join(': ')
+}
+
+function overviewText({ now, health, counts, jobs, late, failed, running, waiting, paused, ...lists }: WireOverview): string {
+  const some = (values: Readonly<Record<string, unknown>>) =>
+    Object.entries(values)
+      .filter(([, value]) => typeof value === 'number' && value > 0)
+      .map(([name, value]) => `${value} ${name.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)}`)
+      .join(', ') || 'none'
+  return plainPage({
+    now,
+    health: healthText(health),
+    jobs: some(jobs),
+    work: some(counts),
+    late: some({ jobs: late.jobs }),
+    failed: some({ 'in the last hour': failed.lastHour, dead: failed.dead, causes: failed.causes }),
+    running: `${running.count} of ${running.slots} slots on ${running.beating} nodes`,
+    waiting: some(waiting.by),
+    paused: paused ? 'everything' : 'no',
+    ...lists,
+  })
+}
+
+function changeText({ before, after, refs, data }: Readonly<Record<string, unknown>>): string {
+  const shown = (value: unknown) => (value === null ? '' : JSON.stringify(value))
+  const text = before === null && after === null ? `${shown(refs)} ${shown(data)}` : `${shown(before)} → ${shown(after)}`
+  return cut(text.trim(), 100, '…')
+}
