@@ -1,0 +1,27 @@
+import { effect, type Signal, signal } from '@preact/signals'
+
+/** A choice among words that this browser remembers. */
+export function stored<Word extends string>(name: string, words: readonly Word[], fallback: Word): Signal<Word> {
+  const key = `punctual.${name}`
+  const found = words.find((word) => word === read(key)) ?? fallback
+  const choice = signal<Word>(found)
+  effect(() => write(key, choice.value))
+  return choice
+}
+
+// Browsers that forbid storage throw at the first touch.
+function read(key: string): string | null {
+  try {
+    return localStorage.getItem(key)
+  } catch {
+    return null
+  }
+}
+
+function write(key: string, value: string): void {
+  try {
+    localStorage.setItem(key, value)
+  } catch {
+    // The choice then lasts as long as the page.
+  }
+}

@@ -1,0 +1,116 @@
+import type { VNode } from 'preact'
+import type { WireOverview } from '../../../../src/http/wire.ts'
+import { counted } from '../../data/count.ts'
+import { pagePath } from '../../data/root.ts'
+import { Glyph } from '../../part/glyph.tsx'
+import { Progress } from '../../part/progress.tsx'
+import { Ago, At, Since } from '../../part/time.tsx'
+import { duration } from '../../time/duration.ts'
+import { now, pageZone } from '../../time/zone.ts'
+
+type Running = WireOverview['running']['items'][number]
+
+/** Running work and the next instants. */
+export function NowAndNext({ overview }: { overview: WireOverview }): VNode {
+  const { running, next } = overview
+  const groups = grouped(running.items)
+  return (
+    <section class="card nn" aria-label="Now and next">
+      <h3>
+        <span>Running now</span>
+        <span>
+          {running.count} of {running.slots}
+        </span>
+      </h3>
+      {groups.length === 0 && <p class="it-none">Nothing runs at the moment.</p>}
+      {groups.map((group) => (
+        <RunningGroup key={group[0]!.job + group[0]!.tenant} group={group} />
+      ))}
+      <h3>
+        <span>Next</span>
+        <span>{pageZone.value}</span>
+      </h3>
+      {next.length === 0 && <p class="it-none">No instant lies ahead.</p>}
+      {next.slice(0, 10).map(({ tenant, job, at, id, key }) => (
+        <div class="it" key={`${tenant}${job}${at}${id}`}>
+          <Glyph mark="pending" />
+          <a
+            class="ell"
+            href={id ? pagePath(`occurrences/${id}`) : pagePath(`jobs/${encodeURIComponent(tenant)}/${encodeURIComponent(job)}`)}
+          >
+            {job} {key && <span class="dim">{key}</span>}
+          </a>
+          <span class="r">
+            <b>
+              <At at={at} seconds />
+            </b>{' '}
+            · <Ago at={at} />
+          </span>
+        </div>
+      ))}
+    </section>
+  )
+}
+
+/** Runs of one job share a line when there are several. */
+function grouped(items: readonly Running[]): Running[][] {
+  const groups = new Map<string, Running[]>()
+  for (const item of items) {
+    const name = `${item.tenant}/${item.job}`
+    groups.set(name, [...(groups.get(name) ?? []), item])
+  }
+  return [...groups.values()].slice(0, 6)
+}
+
+function RunningGroup({ group }: { group: readonly Running[] }): VNode | null {
+  const [first] = group
+  if (!first) return null
+  const share = first.progress ?? (first.tasks > 1 ? first.tasksDone / first.tasks : null)
+  const startedAt = first.startedAt ? Date.parse(first.startedAt) : null
+  const href =
+    group.length === 1 ? pagePath(`occurrences/${first.id}`) : pagePath('occurrences', { state: 'running', job: first.job })
+  const longest = group
+    .map((one) => one.startedAt)
+    .filter((at) => at !== null)
+    .sort()[0]
+  return (
+    <div class="it">
+      <Glyph mark="running" />
+      <a class="ell strong" href={href}>
+        {first.job} {group.length === 1 && first.key && <span class="dim font-normal">{first.key}</span>}
+      </a>
+      {group.length > 1 ? (
+        <span class="r">
+          <b>{counted(group.length, 'run')}</b>
+          {longest && (
+            <>
+              {' '}
+              · longest <Since at={longest} />
+            </>
+          )}
+        </span>
+      ) : (
+        <span class="r">
+          {first.progress !== null ? (
+            <b>{Math.round(first.progress * 100)} %</b>
+          ) : first.tasks > 1 ? (
+            <b>{`${first.tasksDone} of ${first.tasks} tasks`}</b>
+          ) : null}
+          {startedAt !== null && (
+            <>
+              {share !== null && ' · '}
+              <Since at={startedAt} />
+              {first.progress !== null && first.progress > 0.02 && `, about ${left(startedAt, first.progress)} left`}
+            </>
+          )}
+        </span>
+      )}
+      {group.length === 1 && share !== null && <Progress value={share} />}
+    </div>
+  )
+}
+
+function left(startedAt: number, done: number): string {
+  const spent = Math.max(0, now.value - startedAt)
+  return duration(Math.max(1000, Math.floor(((spent / done) * (1 - done)) / 1000) * 1000))
+}

@@ -1,0 +1,70 @@
+import type { WireOverview } from '../../../../src/http/wire.ts'
+import { counted } from '../../data/count.ts'
+import type { Mark } from '../../part/mark.ts'
+import { duration } from '../../time/duration.ts'
+
+export interface SentencePart {
+  readonly text: string
+  readonly isStrong: boolean
+}
+
+export interface Sentence {
+  readonly mark: Mark
+  readonly parts: readonly SentencePart[]
+}
+
+const strong = (text: string): SentencePart => ({ text, isStrong: true })
+const plain = (text: string): SentencePart => ({ text, isStrong: false })
+
+/** The state of everything in words: the worst first, names before counts, each job counted once. */
+export function sentence({ jobs, late, failed, attention, paused, health, running, now }: WireOverview): Sentence {
+  const parts: SentencePart[] = []
+  const marks: Mark[] = []
+  if (running.beating === 0) {
+    parts.push(strong('No node runs.'), plain(' Nothing starts until one does. '))
+    marks.push('late')
+  } else if (health.state === 'degraded') {
+    parts.push(strong('This node is degraded:'), plain(` ${health.reasons[0] ?? 'the store does not answer'}. `))
+    marks.push('late')
+  }
+  if (paused) parts.push(strong('Everything is paused.'), plain(' '))
+  const trouble = attention.filter(({ kind }) => kind === 'dead' || kind === 'failing')
+  const [worst, ...others] = trouble
+  if (worst) {
+    const times = worst.count > 1 ? `, ${counted(worst.count, 'time')}` : ''
+    parts.push(strong(`${worst.job ?? 'Work'} is failing:`), plain(` ${short(worst.label)}${times}. `))
+    marks.push('dead')
+    const more = new Set(others.map(({ job }) => job).filter((job) => job !== worst.job)).size
+    if (more > 0) parts.push(plain(`${counted(more, 'more job fails', 'more jobs fail')}. `))
+  }
+  if (late.oldest) {
+    const by = duration(Date.parse(now) - Date.parse(late.oldest.dueAt))
+    parts.push(
+      strong(`${late.oldest.name} is ${by} late.`),
+      plain(late.jobs > 1 ? ` ${counted(late.jobs - 1, 'more job is late', 'more jobs are late')}. ` : ' '),
+    )
+    marks.push('late')
+  }
+  const missed = attention.find(({ kind }) => kind === 'missed')
+  if (missed && !late.oldest) {
+    parts.push(strong(`${missed.job} missed a run.`), plain(' '))
+    marks.push('missed')
+  }
+  parts.push(...calm(jobs, parts.length === 0))
+  return { mark: marks[0] ?? (failed.dead > 0 ? 'dead' : 'completed'), parts }
+}
+
+function calm(jobs: WireOverview['jobs'], isAll: boolean): SentencePart[] {
+  const resting = [
+    jobs.paused > 0 && `${jobs.paused} ${jobs.paused === 1 ? 'is' : 'are'} paused`,
+    jobs.disabled > 0 && `${jobs.disabled} ${jobs.disabled === 1 ? 'is' : 'are'} disabled`,
+  ].filter(Boolean)
+  const tail = resting.length > 0 ? `, ${resting.join(', ')}` : ''
+  if (isAll && jobs.onTime === jobs.total)
+    return [strong(jobs.total === 1 ? 'Your job is on time.' : `All ${jobs.total} jobs are on time.`)]
+  return [plain(`${counted(jobs.onTime, 'job is', 'jobs are')} on time${tail}.`)]
+}
+
+function short(text: string): string {
+  return text.length > 90 ? `${text.slice(0, 88)}…` : text
+}

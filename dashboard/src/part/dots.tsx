@@ -1,0 +1,30 @@
+import type { VNode } from 'preact'
+import type { WireRecentRun } from '../../../src/http/wire.ts'
+import { Glyph } from './glyph.tsx'
+import { markWord } from './mark.ts'
+
+const shown = 20
+
+/** The last results, the newest right. Trouble is larger than success. */
+export function Dots({ runs }: { runs: readonly WireRecentRun[] }): VNode {
+  const last = runs.slice(-shown)
+  const bad = last.filter(({ state }) => state !== 'completed').length
+  return (
+    <span
+      class="dots"
+      role="img"
+      aria-label={`Last ${last.length} results, newest right: ${last.length - bad} completed, ${bad} other`}
+    >
+      {Array.from({ length: shown - last.length }, (_, at) => (
+        <i key={`none${at}`}>
+          <span class="none" />
+        </i>
+      ))}
+      {last.map(({ id, state, error }) => (
+        <i key={id} title={`${markWord(state)}${error ? `: ${error}` : ''}`}>
+          {state === 'completed' ? <span class="d" /> : <Glyph mark={state} />}
+        </i>
+      ))}
+    </span>
+  )
+}

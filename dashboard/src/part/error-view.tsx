@@ -1,0 +1,66 @@
+import type { VNode } from 'preact'
+import type { WireAttempt } from '../../../src/http/wire.ts'
+import { Copy } from './command.tsx'
+import { Glyph } from './glyph.tsx'
+
+type WireError = NonNullable<WireAttempt['error']>
+
+/** An error with its stack and what caused it. Frames of libraries are dimmed. */
+export function ErrorCard({ error, where }: { error: WireError; where: string }): VNode {
+  return (
+    <section class="card err" aria-label="Error">
+      <header>
+        <Glyph mark="failed" />
+        <h2 class="mono wrap-any">{title(error)}</h2>
+        <div class="end">
+          <span class="dim nw only-desk">{where}</span>
+          <Copy text={error.stack ?? title(error)} />
+        </div>
+      </header>
+      {(error.stack || error.cause || (error.errors?.length ?? 0) > 0) && (
+        <pre class="stacktrace" tabIndex={0}>
+          <Frames error={error} />
+        </pre>
+      )}
+    </section>
+  )
+}
+
+function title({ name, code, message }: WireError): string {
+  return `${name && name !== 'Error' ? `${name}: ` : 'Error: '}${message}${code ? ` (${code})` : ''}`
+}
+
+const shownFrames = 8
+
+function Frames({ error, prefix = '' }: { error: WireError; prefix?: string }): VNode {
+  const frames = (error.stack ?? '').split('\n').filter((line) => /^\s*at /.test(line))
+  const rest = frames.length - shownFrames
+  return (
+    <>
+      {prefix && (
+        <>
+          {prefix} <b>{title(error)}</b>
+          {'\n'}
+        </>
+      )}
+      {frames.slice(0, shownFrames).map((line, at) => (
+        <span key={at} class={/node_modules|node:|\/dist\//.test(line) ? 'lib' : 'own'}>
+          {frameText(line)}
+          {'\n'}
+        </span>
+      ))}
+      {rest > 0 && <span class="lib">{`${rest} more frames\n`}</span>}
+      {error.cause && <Frames error={error.cause} prefix="cause" />}
+      {error.errors?.map((one, at) => (
+        <Frames key={at} error={one} prefix={`${at + 1}.`} />
+      ))}
+    </>
+  )
+}
+
+/** The function in one column, the place in the next. */
+function frameText(line: string): string {
+  const [, name, place] = /^\s*at (?:(.+?) \()?(.+?)\)?$/.exec(line) ?? []
+  const short = (place ?? line).replace(/^file:\/\//, '').replace(/^.*\/node_modules\//, 'node_modules/')
+  return `${(name ?? 'anonymous').slice(0, 22).padEnd(24)}${short}`
+}
