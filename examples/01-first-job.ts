@@ -2,7 +2,7 @@
 import { createPunctual, defineJob } from 'punctual'
 import { memory } from 'punctual/memory'
 
-// A job is a name and its tasks. What a handler returns is kept as the result; a throw would be a failure.
+// A job is a name and its tasks. The return value of a handler is kept as the result; a throw would be a failure.
 const greet = defineJob<{ name: string }>('greet').task('say', ({ payload }) => `Hello, ${payload.name}!`)
 
 const punctual = createPunctual({ store: memory(), jobs: [greet] })
@@ -13,7 +13,7 @@ const handle = await punctual.enqueue(greet, { name: 'Ada' }, { idempotencyKey: 
 console.log(`enqueue: ${handle.outcome}`)
 console.log(`result:  ${await handle.result()}`)
 
-// All that became of it can be read, here or from any other process on the same store.
+// You can read its state and result here, or from any other process on the same store.
 const occurrence = await punctual.get(handle.id)
 console.log(`state:   ${occurrence?.state}`)
 

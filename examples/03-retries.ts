@@ -1,4 +1,4 @@
-// What a failure means: to the task, which is tried again, and to the tasks beside it. Run it with: node examples/03-retries.ts
+// The effect of a failure: on the task, which is tried again, and on the tasks beside it. Run it with: node examples/03-retries.ts
 import { createPunctual, defineJob, type Punctual } from 'punctual'
 import { memory } from 'punctual/memory'
 
@@ -22,7 +22,7 @@ const lenient = defineJob('lenient', { retry: { max: 0 } })
   })
   .task('ship', () => 'shipped')
 
-// An error that says it cannot be mended is not tried again, whatever retries are left.
+// With `retryable: false` the task is not tried again, however many retries are left.
 const hopeless = defineJob('hopeless', { retry: { max: 5 } }).task('read', ({ fail }) =>
   fail('no such file', { retryable: false }),
 )
@@ -42,7 +42,7 @@ for (const job of [flaky, strict, lenient, hopeless]) {
 }
 await punctual.close()
 
-/** Resolves when an occurrence has come to an end. Enqueued work out of retries waits as `dead` for a person to look at it. */
+/** Resolves when an occurrence has ended. Enqueued work out of retries waits as `dead` for a person to look at it. */
 function nextEnd(punctual: Punctual): Promise<unknown> {
   return new Promise((resolve) => {
     for (const event of ['occurrence.completed', 'occurrence.failed'] as const) punctual.on(event, resolve)

@@ -29,7 +29,7 @@ await worker.start()
 console.log(`order 2 is paid: ${await shop.cancel({ job: 'payment-timeout', idempotencyKey: 'order-2' }, { reason: 'paid' })}`)
 console.log(`bob leaves: ${await shop.cancel({ job: 'payment-timeout', entity: 'bob' })}`)
 
-// Nobody pays order 1.
+// Order 1 is not paid.
 await expired
 for (const idempotencyKey of ['order-1', 'order-2', 'order-3', 'order-4']) {
   const occurrence = await shop.get({ job: 'payment-timeout', idempotencyKey })

@@ -1,23 +1,23 @@
-// What becomes of the instants that came due while nothing ran. Run it with: node examples/05-recovery.ts
+// Strategies for instants that came due while nothing ran. Run it with: node examples/05-recovery.ts
 import { createPunctual, cron, defineJob } from 'punctual'
 import { memory } from 'punctual/memory'
 import { manualClock } from 'punctual/testing'
 
-// A clock that is moved by hand, so that a night takes no time. A program of your own leaves it out.
+// A manual clock, so a night takes no time. Your own program leaves it out.
 const clock = manualClock('2026-03-01T00:30:00Z')
 const hourly = cron('0 * * * *')
 
-// Each strategy on a job of its own; all run once an hour.
+// One job for each strategy; all run once an hour.
 const jobs = [
   // Every instant is made up for, the oldest first, one after another. The default: work that must not be left out.
   defineJob('all', { schedule: hourly, recovery: 'all' }),
   // Only the newest: a report of how things stand now.
   defineJob('last', { schedule: hourly, recovery: 'last' }),
-  // None: work that makes sense only at its time. What was missed is recorded.
+  // None: work that makes sense only at its time. Missed instants are recorded.
   defineJob('mark-missed', { schedule: hourly, recovery: 'mark-missed' }),
   // The newest three, and none that is 5 h old or older.
   defineJob('bounded', { schedule: hourly, recovery: { strategy: 'bounded', maxOccurrences: 3, maxAge: '5h' } }),
-  // One run that is told which instants it stands for: a sync that can take a whole span at once.
+  // One run, which gets the span of the instants it covers: a sync that can take a whole span at once.
   defineJob('compressed', { schedule: hourly, recovery: 'compressed' }),
 ].map((job) =>
   job.task('run', ({ scheduledAt, isRecovery, lateness, span }) => {

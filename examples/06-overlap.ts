@@ -1,4 +1,4 @@
-// What an instant does while the run before it goes on, and limits across jobs. Run it with: node examples/06-overlap.ts
+// Instants that come due while the run before goes on, and limits across jobs. Run it with: node examples/06-overlap.ts
 import { createPunctual, cron, defineJob } from 'punctual'
 import { memory } from 'punctual/memory'
 import { manualClock } from 'punctual/testing'
@@ -36,7 +36,7 @@ for (const overlap of policies) {
   }
 }
 
-// What is over a limit waits, takes no slot, and says for what.
+// Work over a limit waits, takes no slot, and shows its reason.
 for (const n of [1, 2, 3, 4]) {
   await punctual.enqueue(call, { n }, { key: `call-${n}` })
   await punctual.enqueue(mail, { n }, { key: `mail-${n}` })

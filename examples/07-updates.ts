@@ -3,7 +3,7 @@ import { createPunctual, cron, defineJob } from 'punctual'
 import { memory } from 'punctual/memory'
 import { manualClock } from 'punctual/testing'
 
-// A clock that is moved by hand, and nodes that beat seldom, so that days take no time.
+// A manual clock, and nodes with rare heartbeats, so days take no time.
 const clock = manualClock('2026-03-01T12:00:00Z')
 const slow = { clock, node: { heartbeat: '10m', timeout: '30m' } }
 const store = memory()
@@ -15,7 +15,7 @@ await punctual.start()
 await clock.advance('1s')
 await show('declared')
 
-// A person changes the schedule. immediate: it holds from now on. What was planned and has not begun is taken back.
+// A person changes the schedule. immediate: it holds from now on. Planned runs that have not begun are taken back.
 await punctual.update('report', { schedule: cron('0 8 * * *') }, { by: 'ada' })
 await show('immediate')
 
@@ -23,7 +23,7 @@ await show('immediate')
 await punctual.update('report', { schedule: cron('0 20 * * *') }, { by: 'ada', update: 'graceful' })
 await show('graceful')
 
-// Two people change what they have both read as version 3: the second is told, and nothing is lost.
+// Two people change what they have both read as version 3: the second gets an error, and nothing is lost.
 await punctual.update('report', { retry: { max: 5 } }, { by: 'ada', expectedVersion: 3, update: 'graceful' })
 await punctual
   .update('report', { retry: { max: 9 } }, { by: 'bob', expectedVersion: 3 })

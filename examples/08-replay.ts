@@ -3,7 +3,7 @@ import { createPunctual, cron, defineJob } from 'punctual'
 import { memory } from 'punctual/memory'
 import { manualClock } from 'punctual/testing'
 
-// A clock that is moved by hand, and a node that beats seldom, so that days take no time.
+// A manual clock, and a node with rare heartbeats, so days take no time.
 const clock = manualClock('2026-03-10T00:00:00Z')
 let rate = 0
 
