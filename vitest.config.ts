@@ -9,7 +9,8 @@ export default defineConfig({
     alias: [
       { find: /^punctual$/, replacement: source('index.ts') },
       { find: /^punctual\/(memory|sqlite|postgres)$/, replacement: source('store/$1/index.ts') },
-      { find: /^punctual\/(http|testing)$/, replacement: source('$1/index.ts') },
+      { find: /^punctual\/(local|nats|rabbitmq)$/, replacement: source('broker/$1/index.ts') },
+      { find: /^punctual\/(http|http-client|otel|testing|timers)$/, replacement: source('$1/index.ts') },
     ],
   },
   test: {

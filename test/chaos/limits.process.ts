@@ -14,11 +14,11 @@ const pool = new pg.Pool({ connectionString: database, max: 4 })
 async function work({ occurrenceId, job, scheduledAt, source }: Context<unknown, object>): Promise<void> {
   const { rows } = await pool.query(
     `INSERT INTO ${schema}.mark (id, job, source, scheduled_at, node, began) VALUES ($1, $2, $3, $4, $5, clock_timestamp())
-      RETURNING seq, EXISTS (SELECT 1 FROM ${schema}.gate g WHERE g.job = $2) AS is_closed`,
+      RETURNING seq, EXISTS (SELECT 1 FROM ${schema}.closed_gate g WHERE g.job = $2) AS is_closed`,
     [occurrenceId, job, source, scheduledAt, name],
   )
   for (let isClosed = rows[0].is_closed; isClosed; ) {
-    const gate = await pool.query(`SELECT pg_sleep(0.02) FROM ${schema}.gate WHERE job = $1`, [job])
+    const gate = await pool.query(`SELECT pg_sleep(0.02) FROM ${schema}.closed_gate WHERE job = $1`, [job])
     isClosed = gate.rows.length > 0
   }
   await pool.query(`UPDATE ${schema}.mark SET ended = clock_timestamp() WHERE seq = $1`, [rows[0].seq])

@@ -40,7 +40,7 @@ const poll = { interval: 50, timeout: 120_000 }
 const count = async (job: string, state: string) => ((await client.counts({ job })) as Record<string, number>)[state] ?? 0
 const atLeast = (job: string, state: string, least: number) =>
   expect.poll(() => count(job, state), poll).toBeGreaterThanOrEqual(least)
-const open = (job: string) => query('DELETE FROM punctual.gate WHERE job = $1', [job])
+const open = (job: string) => query('DELETE FROM punctual.closed_gate WHERE job = $1', [job])
 
 beforeAll(async () => {
   url = await sharedPostgresUrl()
@@ -49,8 +49,8 @@ beforeAll(async () => {
   await client.nodes()
   await query(`CREATE TABLE punctual.mark (seq serial PRIMARY KEY, id text NOT NULL, job text NOT NULL, source text NOT NULL,
     node text NOT NULL, scheduled_at timestamptz NOT NULL, began timestamptz NOT NULL, ended timestamptz)`)
-  await query('CREATE TABLE punctual.gate (job text PRIMARY KEY)')
-  await query(`INSERT INTO punctual.gate VALUES ('skips'), ('queues')`)
+  await query('CREATE TABLE punctual.closed_gate (job text PRIMARY KEY)')
+  await query(`INSERT INTO punctual.closed_gate VALUES ('skips'), ('queues')`)
   for (let at = 1; at <= 8; at++) workers.push(spawnWorker(file, store, url, schema, `node ${at}`))
   for (const worker of workers) await worker.until(({ what }) => what === 'ready')
 })

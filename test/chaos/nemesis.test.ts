@@ -1,17 +1,16 @@
-import { describe, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import type { Occurrence } from '../../src/client/occurrence-view.ts'
-import { inFile, inMemory } from '../support/each-store.ts'
+import { onEachStore } from '../support/each-store.ts'
 import { allOccurrences, Siege } from '../support/siege.ts'
 
 // SEEDS=2000 npx vitest run test/chaos/nemesis.test.ts is the long run; SEED sets the first.
 const seeds = Number(process.env.SEEDS ?? 8)
 const first = Number(process.env.SEED ?? 1)
 
-describe.each([
-  ['memory', inMemory, seeds],
-  ['sqlite', inFile, Math.ceil(seeds / 8)],
-] as const)('a cluster under cuts, crashes, restarts, canaries and lost answers (%s)', (_, newDatabase, count) => {
-  it.each(seedsFrom(first, count))('keeps every promise (seed %i)', async (seed) => {
+const shares = { memory: 1, sqlite: 1 / 8, postgres: 1 / 40 }
+
+onEachStore('a cluster under cuts, crashes, restarts, canaries and lost answers', (newDatabase, store) => {
+  it.each(seedsFrom(first, Math.ceil(seeds * shares[store])))('keeps every promise (seed %i)', async (seed) => {
     const siege = new Siege(seed, newDatabase())
     await siege.run(120)
     const { punctual } = await siege.calm()
@@ -46,7 +45,9 @@ function endingsOf({ job, turns }: Occurrence): readonly string[] {
 
 function expectSucceededOnce({ turns, tasks }: Occurrence): void {
   expect(turns.filter((turn) => turn.end === 'completed')).toHaveLength(1)
-  for (const { attempts } of tasks) {
+  for (const { attempts, retired } of tasks) {
+    // A canary's task that no attempt was made of is no longer part of the work once the canary is gone.
+    if (retired && attempts.length === 0) continue
     expect(attempts.filter((attempt) => attempt.state === 'succeeded')).toHaveLength(1)
     expect(attempts.at(-1)?.state).toBe('succeeded')
   }

@@ -13,7 +13,7 @@ import { hold } from './jobs.ts'
 const worker = new URL('worker.process.ts', import.meta.url)
 const main = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url))
 
-/** What `punctual nodes` prints. */
+/** The output of `punctual nodes`. */
 async function punctualNodes(store: string, ...flags: string[]): Promise<string> {
   const env = { ...process.env, NO_COLOR: '1', PUNCTUAL_STORE: store }
   return (await promisify(execFile)(process.execPath, [main, 'nodes', ...flags], { env })).stdout
@@ -43,7 +43,15 @@ it('nodes lists processes on PostgreSQL with load, version and handlers; one tha
   expect(lines).toHaveLength(3)
   for (const { name, pid, boot } of nodes) {
     const line = lines.find((one) => one.startsWith(`${name} `))
-    expect(line?.split(/ {2,}/)).toMatchObject({ 0: name, 1: String(pid), 2: '4/4', 3: version, 6: boot, 7: handlers.join(', ') })
+    expect(line?.split(/ {2,}/)).toMatchObject({
+      0: name,
+      1: 'open',
+      2: String(pid),
+      3: '4/4',
+      4: version,
+      7: boot,
+      8: handlers.join(', '),
+    })
   }
 
   first.child.kill('SIGTERM')
@@ -57,6 +65,8 @@ it('nodes lists processes on PostgreSQL with load, version and handlers; one tha
   second.child.kill('SIGTERM')
   await second.until(({ what }) => what === 'closed')
   expect(await client.nodes()).toEqual([])
-  expect((await punctualNodes(store)).trimEnd().split('\n')).toHaveLength(1)
+  // The work that was given back is due, and no node is left to run it.
+  const [, ...rest] = (await punctualNodes(store)).trimEnd().split('\n')
+  expect(rest).toEqual(['', 'No node has handlers for due work of: hold'])
   expect(await client.counts({ job: hold })).toMatchObject({ running: 0 })
 })

@@ -36,7 +36,7 @@ describe('commands on a store', () => {
     const { code, stdout } = await punctual(['jobs'], { env })
     expect(code).toBe(0)
     const [title, ...rows] = stdout.trimEnd().split('\n')
-    expect(title).toMatch(/^JOB +TENANT +VERSION +STATUS +NEXT RUN +SCHEDULE$/)
+    expect(title).toMatch(/^JOB +TENANT +VERSION +STATUS +NEXT RUN +LAST RUN +SCHEDULE$/)
     expect(rows[0]).toMatch(/^broken +default +v1 +none$/)
     expect(rows[1]).toMatch(/^report +default +v1 +\d{4}-\d\d-\d\d 0[45]:00:00Z +At 06:00 \(Europe\/Oslo\)$/)
     expect((await json('jobs', '--tenant', 'nobody')).items).toEqual([])
@@ -53,15 +53,15 @@ describe('commands on a store', () => {
       '1h',
       '--entity',
       'acme',
-      '--ref',
-      'invoice=INV-7',
+      '--refs',
+      '{"invoice":"INV-7"}',
       '--priority',
       '2',
     )
     expect(first.outcome).toBe('created')
     expect((await json('enqueue', 'report', '{"day":2}', '--key', 'day-1')).outcome).toBe('existing')
     expect((await punctual(['enqueue', 'report', '{"day":2}', '--key', 'day-1'], { env })).stdout).toBe(
-      `existing ${first.id} (what is there has another payload)\n`,
+      `existing ${first.id} (the existing work has another payload)\n`,
     )
     expect((await json('occurrences', '--key', 'day-1', '--state', 'pending', 'running')).items).toMatchObject([
       { id: first.id, entity: 'acme', state: 'pending' },
@@ -72,11 +72,10 @@ describe('commands on a store', () => {
     expect(await json('occurrences', first.id)).toMatchObject({ state: 'canceled', reason: 'not needed' })
   })
 
-  test('enqueue tells when nobody has declared the job, and keeps the work', async () => {
+  test('enqueue refuses a job that nobody has declared', async () => {
     const { code, stdout, stderr } = await punctual(['enqueue', 'reprot', '--tenant', 'acme'], { env })
-    expect(code).toBe(0)
-    expect(stdout).toMatch(/^created /)
-    expect(stderr).toContain('No node has declared a job "reprot"')
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
+    expect(stderr).toContain('There is no job or definition "reprot" (job.unknown)')
     expect((await punctual(['enqueue', 'report', '--tenant', 'acme', '--delay', '1h'], { env })).stderr).toBe('')
   })
 
@@ -115,19 +114,21 @@ describe('commands on a store', () => {
     await using node = createPunctual({ store: sqlite(file), jobs: [report], name: 'north', concurrency: 3, log: silent })
     await node.start()
     expect((await json('nodes')).items).toMatchObject([{ name: 'north', concurrency: 3, pid: process.pid }])
-    expect((await punctual(['nodes'], { env })).stdout).toMatch(/^NODE .*\nnorth +\d+ +0\/3 /)
+    expect((await punctual(['nodes'], { env })).stdout).toMatch(/^NODE .*\nnorth +open +\d+ +0\/3 /)
   })
 })
 
 describe('exit codes', () => {
   test.each([
-    [['cancel', 'unknown-id'], 'There is no such work (occurrence.unknown)'],
-    [['occurrences', 'unknown-id'], 'There is no occurrence "unknown-id" (occurrence.unknown)'],
+    [['cancel', 'unknown-id'], 'There is no occurrence unknown-id (occurrence.unknown)'],
+    [['occurrences', 'unknown-id'], 'There is no occurrence unknown-id (occurrence.unknown)'],
+    [['cancel', '--job', 'report', '--key', 'unknown'], 'There is no such work (occurrence.unknown)'],
     [['trigger', 'nothing'], 'There is no job "nothing" in tenant "default" (job.unknown)'],
-    [['enqueue', ' '], '(name.invalid)'],
-    [['enqueue', 'report', '--run-at', 'soon'], '(instant.invalid)'],
+    [['enqueue', ' '], '(job.unknown)'],
+    [['enqueue', 'report', '--run-at', 'soon'], '(request.invalid)'],
     [['enqueue', 'report', '--delay', 'soon'], '(duration.invalid)'],
-    [['occurrences', '--from', 'yesterday'], '(instant.invalid)'],
+    [['occurrences', '--from', 'yesterday'], '(request.invalid)'],
+    [['jobs', 'retire', 'report'], 'add --yes (config.invalid)'],
   ])('1: %j is refused', async (args, message) => {
     const { code, stdout, stderr } = await punctual(args, { env })
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
@@ -148,10 +149,10 @@ describe('exit codes', () => {
     [['enqueue'], "missing required argument 'job'"],
     [['enqueue', 'report', '{day:1}'], 'It must be JSON'],
     [['enqueue', 'report', '--priority', '10'], 'It must be a whole number from 0 to 9'],
-    [['enqueue', 'report', '--ref', 'INV-7'], 'It must be name=id'],
+    [['enqueue', 'report', '--refs', 'INV-7'], 'It must be JSON'],
     [['occurrences', '--state', 'happy'], 'Allowed choices are pending, waiting'],
     [['occurrences', '--limit', '1e3'], 'It must be a whole number from 1 to 500'],
-    [['cancel'], 'name the work by its id, by --job and --key or --idempotency-key, or by --job and --entity'],
+    [['cancel'], 'name the work by its id, by --job and --key or --idempotency-key, by --job and --entity, or by'],
     [['cancel', 'id', '--job', 'report'], 'name the work by its id'],
     [['cancel', '--job', 'report', '--key', 'k', '--entity', 'e'], 'cannot be used with option'],
     [['serve', '--jobs', 'x.ts', '--port', '70000'], 'It must be a whole number from 0 to 65535'],
@@ -197,7 +198,10 @@ describe('store URLs', () => {
   test.each([
     ['sqlite://x.db', 'write sqlite:./file.db'],
     ['sqlite:./x.db?journal=wal&mode=ro', 'takes no parameters; got journal, mode'],
-    ['postgres://ada:hunter2@localhost/app?shcema=jobs', 'has no parameter "shcema"; the store takes schema,'],
+    [
+      'postgres://ada:hunter2@localhost/app?shcema=jobs',
+      'has no parameter "shcema". Did you mean schema? The store takes schema,',
+    ],
     ['postgres://ada:hunter2@localhost/app?pgbouncer=true', 'has no parameter "pgbouncer"'],
   ])('%s: the error helps', async (url, help) => {
     const { code, stderr } = await punctual(['jobs', '--store', url])

@@ -66,11 +66,28 @@ describe('punctual serve', () => {
     expect((await patient.finish()).code).toBe(130)
   })
 
-  test('answers only to names of this machine', async () => {
+  test('a drained node exits with 0 once its work has ended, and a fresh one takes work again', async () => {
+    const store = fresh('drain.db')
+    const serve = ['serve', '--store', store, '--jobs', jobs, '--port', '0']
+    await using server = new PunctualProcess(serve)
+    const url = await started(server)
+    const [{ name }] = (await get(url, '/api/v1/nodes')).body.items
+    const drained = await punctual(['nodes', 'drain', name, '--by', 'ada', '--yes'], { env: { PUNCTUAL_STORE: store } })
+    expect(drained).toMatchObject({ code: 0 })
+    expect(drained.stdout).toMatch(/ drains/)
+    await server.see(/this node drains/)
+    expect((await server.finish()).code).toBe(0)
+    await using again = new PunctualProcess(serve)
+    await started(again)
+    await punctual(['enqueue', 'echo', '{"text":"hello"}', '--store', store])
+    await again.see(/"completed","job":"echo"/)
+  })
+
+  test('S02: without authentication it answers only to names of this machine', async () => {
     await using server = new PunctualProcess(['serve', '--store', 'memory:', '--jobs', jobs, '--port', '0'])
     const { port } = new URL(await started(server))
     const status = await new Promise((resolve, reject) => {
-      httpGet({ port, path: '/', headers: { host: 'rebound.example' } }, (answer) => resolve(answer.statusCode)).on(
+      httpGet({ port, path: '/api/v1/jobs', headers: { host: 'rebound.example' } }, (answer) => resolve(answer.statusCode)).on(
         'error',
         reject,
       )
@@ -115,10 +132,23 @@ describe('punctual serve', () => {
     expect((await server.finish()).code).toBe(0)
   })
 
-  test('refuses to listen beyond this machine', async () => {
-    const { code, stderr } = await punctual(['serve', '--store', 'memory:', '--jobs', jobs, '--host', '0.0.0.0'])
-    expect(code).toBe(1)
-    expect(stderr).toContain('listens only on 127.0.0.1, ::1, localhost; got 0.0.0.0 (config.invalid)')
+  test('S01: beyond this machine nobody gets in without a token; the first start shows one, once', async () => {
+    const store = fresh('tokens.db')
+    const args = ['serve', '--store', store, '--jobs', jobs, '--host', '0.0.0.0', '--port', '0']
+    const server = new PunctualProcess(args)
+    const { port } = new URL(await started(server))
+    const [, token = ''] = await server.see(/Admin token, shown only this once:\s+(pt_\S+)/)
+    const url = `http://127.0.0.1:${port}/api/v1/jobs`
+    expect((await fetch(url)).status).toBe(401)
+    expect((await fetch(url, { headers: { authorization: 'Bearer pt_default_token' } })).status).toBe(401)
+    expect((await fetch(url, { headers: { authorization: `Bearer ${token}` } })).status).toBe(200)
+    server.signal('SIGINT')
+    await server.finish()
+    await using again = new PunctualProcess(args)
+    await started(again)
+    await again.see(/Ctrl-C stops it/)
+    again.signal('SIGINT')
+    expect((await again.finish()).stdout).not.toContain('Admin token')
   })
 })
 
@@ -130,7 +160,7 @@ describe('the jobs file', () => {
   }
 
   test.each([
-    ['a thing that is no job', 'export const port = 80', 'its export port is no job'],
+    ['a thing that is no job', 'export const port = 80', 'it exports no job'],
     ['nothing', 'const x = 1', 'it exports no job'],
     ['a setup that is no function', 'export const setup = 1', 'its export setup must be a function'],
     ['a mistake of its own', "\nthrow new Error('own mistake')", 'own mistake (at 2:7)'],
@@ -154,6 +184,18 @@ describe('the jobs file', () => {
   })
 
   const definition = new URL('../../dist/index.js', import.meta.url).href
+
+  test('may have other exports beside its jobs', async () => {
+    const file = join(folder, 'others.mjs')
+    writeFileSync(
+      file,
+      `import { defineJob } from ${JSON.stringify(definition)}\nexport const limit = 5\nexport default { a: 1 }\nexport function helper() {}\nexport const a = defineJob('a').task('t', () => {})`,
+    )
+    await using server = new PunctualProcess(['serve', '--store', 'memory:', '--jobs', file, '--port', '0'])
+    await started(server)
+    server.signal('SIGTERM')
+    expect((await server.finish()).code).toBe(0)
+  })
 
   test('that keeps a timer does not keep the process', async () => {
     const file = join(folder, 'timer.mjs')

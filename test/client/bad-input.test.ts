@@ -30,6 +30,16 @@ cyclic.self = cyclic
 const enqueue = (payload: unknown, options?: unknown) => (punctual: Punctual) => punctual.enqueue(job, payload, options as never)
 const any = (value: unknown) => value as never
 
+function fail(thrown: unknown): never {
+  throw thrown
+}
+
+function revoked(): object {
+  const { proxy, revoke } = Proxy.revocable({}, {})
+  revoke()
+  return proxy
+}
+
 const enqueueRefusals: Refusal[] = [
   ['job', 'an empty name', (punctual) => punctual.enqueue('')],
   ['job', 'a name that is too long', (punctual) => punctual.enqueue('x'.repeat(101))],
@@ -37,6 +47,16 @@ const enqueueRefusals: Refusal[] = [
   ['job', 'nothing', (punctual) => punctual.enqueue(any(undefined), any(1))],
   ['job', 'a name with a control character', (punctual) => punctual.enqueue('a\u0000b')],
   ['job', 'a reserved name', (punctual) => punctual.enqueue('__proto__')],
+  [
+    'concurrency.key of job "x" threw',
+    'a limit key function that throws a revoked proxy',
+    (punctual) => punctual.enqueue(defineJob('x', { concurrency: { key: () => fail(revoked()), limit: 1 } }, () => 1)),
+  ],
+  [
+    'concurrency.key of job "x"',
+    'a limit key function that returns a revoked proxy',
+    (punctual) => punctual.enqueue(defineJob('x', { concurrency: { key: () => any(revoked()), limit: 1 } }, () => 1)),
+  ],
   ['options', 'null for options', enqueue(1, null)],
   ['options', 'a text for options', enqueue(1, 'soon')],
   ['runat', 'an option that is not one', enqueue(1, { runat: '5m' })],
@@ -83,6 +103,7 @@ const enqueueRefusals: Refusal[] = [
   ['retry.strategy', 'a function, which cannot be stored', enqueue(1, { retry: { strategy: () => 1 } })],
   ['timeout', 'a timeout that is none', enqueue(1, { timeout: 'P1Y' })],
   ['timeout', 'no time at all', enqueue(1, { timeout: 0 })],
+  ['startWithin', 'no time to start in', enqueue(1, { startWithin: 0 })],
   ['executionTimeout', 'no time at all for a turn', enqueue(1, { executionTimeout: '0s' })],
   ['rate.per', 'a rate per no time', enqueue(1, { rate: { key: 'api', limit: 1, per: 0 } })],
   ['punctual/', 'a built-in name', (punctual) => punctual.enqueue('punctual/backfill', {})],
@@ -276,6 +297,7 @@ const defineRefusals: Refusal[] = [
     () => defineJob('x', { schedule: cron('0 0 * * *'), payload: strict.options.payload as never }),
   ],
   ['timeout', 'no time at all', () => defineJob('x', { timeout: 0 })],
+  ['startWithin', 'no time to start in', () => defineJob('x', { startWithin: 0 })],
   ['onStart', 'a hook that is a text', () => defineJob('x', { onStart: any('run') })],
   ['retry.max', 'a wrong setting', () => defineJob('x', { retry: { max: 1.5 } })],
   ['name', 'a task without a name', () => defineJob('x').task(any(''), () => 1)],
@@ -292,6 +314,15 @@ const defineRefusals: Refusal[] = [
   ],
   ['concurrency', 'a limit of no occurrence', () => defineJob('x', { concurrency: 0 })],
   ['concurrency.key', 'a limit key that is a number', () => defineJob('x', { concurrency: { key: any(5), limit: 1 } })],
+  [
+    'has a schedule and needs a payload',
+    'a schema that throws where there is no payload, beside a schedule',
+    () =>
+      defineJob('x', {
+        schedule: cron('0 0 * * *'),
+        payload: { '~standard': { version: 1, vendor: 'test', validate: () => fail(revoked()) } },
+      }),
+  ],
   [
     'concurrency.key of job "x" threw',
     'a limit key that needs a payload beside a schedule',
@@ -357,6 +388,13 @@ describe('bad input gets a PunctualError that names the field, and nothing is wr
     const refusal = await refusalOf(() => createPunctual(options as never))
     expect(refusal).toBeInstanceOf(PunctualError)
     expect((refusal as PunctualError).message).toContain(field)
+  })
+
+  it('createPunctual names each option it allows once', async () => {
+    const { message } = (await refusalOf(() => createPunctual({ stroe: memory() } as never))) as PunctualError
+    const names = message.slice(message.indexOf('allowed are ') + 'allowed are '.length).split(', ')
+    expect(names).toContain('concurrency')
+    expect(names).toEqual([...new Set(names)])
   })
 
   it.each(defineRefusals)('defineJob, %s: %s', async (field, _, call) => {

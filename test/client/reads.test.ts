@@ -32,6 +32,9 @@ onEachStore('JS-4 reads', (newDatabase) => {
       version: 0,
       key: null,
       idempotencyKey: 'k',
+      keyVersion: null,
+      parent: null,
+      redact: [],
       entity: 'e',
       refs: { order: '7' },
       state: 'completed',
@@ -53,6 +56,7 @@ onEachStore('JS-4 reads', (newDatabase) => {
       replay: null,
       wait: null,
       progress: null,
+      log: [],
       settings: expect.objectContaining({ mode: 'sequential', retry: expect.objectContaining({ max: 0 }) }),
       tasks: [
         {

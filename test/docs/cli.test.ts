@@ -4,6 +4,9 @@ import { read } from './page.ts'
 
 const page = read('docs/reference/cli.md')
 
+/** Flags that the beginning of the page explains for all commands. */
+const onTop = [...(page.split(/^## /m)[0] as string).matchAll(/`(--[a-z-]+)`/g)].map(([, flag]) => flag as string)
+
 describe('the page of the command line', async () => {
   const { stdout } = await punctual(['--help'])
   const commands = [...stdout.matchAll(/^ {2}([a-z]+) /gm)].map(([, name]) => name as string).filter((name) => name !== 'help')
@@ -23,7 +26,7 @@ describe('the page of the command line', async () => {
       [...help.matchAll(/^ {2}(--[a-z-]+)/gm)].map(([, flag]) => flag as string),
     )
     expect(below.filter((name) => name !== 'list' && !text.includes(`${command} ${name}`))).toEqual([])
-    const everywhere = command === 'serve' ? [] : ['--store', '--json']
+    const everywhere = command === 'serve' ? [] : onTop
     expect(flags.filter((flag) => !everywhere.includes(flag) && !text.includes(flag))).toEqual([])
   })
 })

@@ -28,13 +28,4 @@ describe('the page of concepts', () => {
   test('explains everything that an occurrence can wait for', () => {
     expect(tableRows(page, 'Why an occurrence waits').map(([reason]) => reason)).toEqual([...waitReasons])
   })
-
-  test('maps the states of the documents to states that exist', () => {
-    const known: readonly string[] = [...occurrenceStates, ...taskRunStates, ...attemptStates, ...turnEnds]
-    const [, section = ''] = text.split('## The states of the source documents')
-    const rows = section.split('\n').filter((line) => line.startsWith('|'))
-    const named = rows.flatMap((line) => [...(line.split('|')[3] ?? '').matchAll(/`(\w+)`/g)].map(([, state]) => state as string))
-    expect(named.filter((state) => !known.includes(state))).toEqual([])
-    expect(occurrenceStates.filter((state) => !named.includes(state))).toEqual([])
-  })
 })

@@ -1,10 +1,11 @@
 import { createPunctual, type PunctualError } from 'punctual'
 import { memory } from 'punctual/memory'
 import { describe, expect, test } from 'vitest'
-import { mostInstants } from '../../src/client/operations.ts'
+import { mostInstants } from '../../src/client/backfills.ts'
 import { defaultOptions } from '../../src/engine/env.ts'
 import { limits } from '../../src/model/limits.ts'
 import { mostBounded, type RecoveryPolicy, singleRecords } from '../../src/model/recovery.ts'
+import { plainAge, type RetentionPolicy } from '../../src/model/retention.ts'
 import { defaultRetry } from '../../src/model/retry.ts'
 import { defaultSettings, settingNames } from '../../src/model/settings.ts'
 import { tableRows } from './page.ts'
@@ -27,7 +28,8 @@ function written(name: string, value: unknown): [string, string] {
 }
 
 function writtenValue(name: string, value: unknown): string {
-  if (value === null) return 'none'
+  if (value === null) return name.endsWith('RetentionMs') ? "'forever'" : 'none'
+  if (name === 'retention') return duration(plainAge(value as RetentionPolicy) as number)
   if (name === 'recovery') return (value as RecoveryPolicy).strategy
   return name.endsWith('Ms') ? duration(value as number) : String(value)
 }
@@ -66,7 +68,7 @@ describe('JS-8 the table of defaults', () => {
 
   test('names every option that createPunctual takes', () => {
     const given = tableRows(page, 'Settings of a node').map(([name]) => name?.split('.')[0])
-    const plumbing = ['store', 'jobs', 'handlers', 'name', 'log', 'clock', 'random']
+    const plumbing = ['store', 'jobs', 'handlers', 'name', 'codec', 'log', 'clock', 'random']
     const missing = allowedOptions().filter((name) => ![...given, ...plumbing, ...settingNames].includes(name))
     expect(missing).toEqual([])
   })

@@ -1,110 +1,96 @@
-import { describe, expect, it } from 'vitest'
-import { lineLogger } from '../../src/client/logger.ts'
+import { expect, it } from 'vitest'
 import { defineJob } from '../../src/model/definition.ts'
-import { interval } from '../../src/schedule/interval.ts'
-import { newCluster } from '../support/cluster.ts'
+import { newCluster, occurrence } from '../support/cluster.ts'
 import { onEachStore } from '../support/each-store.ts'
 
-onEachStore('log lines of a node', (newDatabase) => {
-  it('tell of an outage once at its begin and once at its end', async () => {
-    const { node, pass } = newCluster({ connect: newDatabase() })
-    const job = defineJob('tick', { schedule: interval('PT1S') }).task('only', () => 1)
-    const { store, log, probe } = await node({ jobs: [job] })
-    await pass(3)
-    store.cut()
-    await pass(6)
-    expect(log).toEqual([
-      { level: 'error', message: 'The store does not answer; this node keeps trying', fields: { error: 'The store was cut' } },
+onEachStore('TM-7 lines of ctx.log', (newDatabase) => {
+  it('are stored with their attempt, with level, instant and fields, and debug lines are not', async () => {
+    const { node, clock } = newCluster({ connect: newDatabase(), start: '2026-03-01T12:00:00Z' })
+    const job = defineJob('import', { retry: { max: 1, interval: '1s' } }).task('rows', ({ log, attempt, fail }) => {
+      log.debug('noise')
+      log.info('begun', { file: 'a.csv', big: 5n })
+      log.error('broken', { error: new TypeError('no such column') })
+      if (attempt === 1) fail('once')
+    })
+    const { punctual, probe } = await node({ jobs: [job] })
+    const { id } = await punctual.enqueue(job, undefined)
+    await probe.next('occurrence.retrying')
+    await clock.advance('1s')
+    await probe.next('occurrence.completed')
+    const { log } = await occurrence(punctual, id)
+    expect(log.map(({ task, attempt, turn, dropped }) => [task, attempt, turn, dropped])).toEqual([
+      ['rows', 1, 1, 0],
+      ['rows', 2, 2, 0],
     ])
-    store.heal()
-    await pass(5)
-    expect(log.slice(1)).toEqual([
-      { level: 'warn', message: 'The store answers again', fields: { lastedMs: expect.any(Number) } },
-    ])
-    expect(probe.seen('loop.error').length).toBeGreaterThan(10)
-    store.cut()
-    await pass(2)
-    expect(log).toHaveLength(3)
-  })
-
-  it('tell of an outage at the start, too', async () => {
-    const { client, clock } = newCluster({ connect: newDatabase() })
-    const { punctual, store, log } = client()
-    store.cut()
-    await punctual.start()
-    await clock.advance('1m')
-    store.heal()
-    await clock.advance('5s')
-    expect(log.map(({ message }) => message)).toEqual([
-      'The store does not answer; this node keeps trying',
-      'The store answers again',
+    expect(log[0]?.lines).toEqual([
+      { at: new Date('2026-03-01T12:00:00Z'), level: 'info', message: 'begun', fields: { file: 'a.csv', big: '5' } },
+      {
+        at: new Date('2026-03-01T12:00:00Z'),
+        level: 'error',
+        message: 'broken',
+        fields: { error: expect.objectContaining({ name: 'TypeError', message: 'no such column' }) },
+      },
     ])
   })
 
-  it('tell once of a loop that fails by itself, and again of another failure', async () => {
+  it('of a running attempt are seen a second later, and stay when its node is lost', async () => {
+    const { node, clock, pass } = newCluster({ connect: newDatabase() })
+    const job = defineJob('import').task('rows', ({ log, attempt }) => {
+      log.info(`try ${attempt}`)
+      return attempt === 1 ? new Promise(() => {}) : undefined
+    })
+    const first = await node({ jobs: [job] })
+    const { id } = await first.punctual.enqueue(job, undefined)
+    await first.probe.next('task.started')
+    await clock.advance('1s')
+    await clock.settle()
+    const messages = async (node = first) =>
+      (await occurrence(node.punctual, id)).log.map(({ turn, lines }) => [turn, ...lines.map(({ message }) => message)])
+    expect(await messages()).toEqual([[1, 'try 1']])
+    first.store.freeze()
+    const second = await node({ jobs: [job] })
+    await pass(25)
+    await second.probe.next('occurrence.completed')
+    expect(await messages(second)).toEqual([
+      [1, 'try 1'],
+      [2, 'try 2'],
+    ])
+  })
+
+  it('keep to their cap: the oldest are dropped and counted, and a long line is cut', async () => {
+    const { node } = newCluster({ connect: newDatabase() })
+    const cycle: { self?: unknown } = {}
+    cycle.self = cycle
+    const job = defineJob('chatty').task('only', ({ log }) => {
+      for (let line = 1; line <= 1000; line++) log.info(`line ${line} ${'x'.repeat(100)}`)
+      log.warn('y'.repeat(100_000), { text: 'z'.repeat(100_000) })
+      log.warn('odd', cycle)
+    })
+    const { punctual, probe, store } = await node({ jobs: [job] })
+    const { id } = await punctual.enqueue(job, undefined)
+    await probe.next('occurrence.completed')
+    const [log] = (await occurrence(punctual, id)).log
+    expect((log?.dropped ?? 0) + (log?.lines.length ?? 0)).toBe(1002)
+    expect(log?.lines.at(-2)?.message).toMatch(/^y+… \[cut\]$/)
+    expect(log?.lines.at(-1)).toMatchObject({ message: 'odd', fields: { unreadable: expect.any(String) } })
+    expect((await store.get({ id }))?.logs[0]?.text.length).toBeLessThan(18 * 1024)
+  })
+
+  it('of a handler that was written off are not stored any more', async () => {
     const { node, clock } = newCluster({ connect: newDatabase() })
-    const { store, log } = await node()
-    let refusals = 0
-    store.refuse('nodes', () => ++refusals < 4)
-    await clock.advance('2s')
-    await clock.advance('30s')
-    expect(refusals).toBeGreaterThan(3)
-    expect(log).toEqual([expect.objectContaining({ level: 'error', message: 'The watch loop failed and tries again' })])
-  })
-
-  it.each(['dead', 'failed'] as const)('tell of a final failure (%s) while nobody listens', async (state) => {
-    const { client, clock } = newCluster({ connect: newDatabase() })
-    const one = client({
-      jobs: [
-        defineJob('doomed', { retry: { max: 1, interval: '1s' }, deadLetter: state === 'dead' }).task('only', ({ fail }) =>
-          fail('no luck'),
-        ),
-      ],
+    const late = Promise.withResolvers<void>()
+    const job = defineJob('slow', { timeout: '1s', retry: { max: 0 } }).task('only', async ({ log }) => {
+      log.info('in time')
+      await late.promise
+      log.info('too late')
     })
-    one.probe.close()
-    await one.punctual.start()
-    const { id } = await one.punctual.enqueue('doomed')
-    await clock.advance('5s')
-    const line = {
-      level: 'error',
-      message: 'A job has failed for good',
-      fields: { tenant: 'default', job: 'doomed', occurrence: id, state, attempts: 2, error: 'no luck' },
-    }
-    expect(one.log).toEqual([line])
-    one.punctual.on('occurrence.failed', () => {})
-    await one.punctual.enqueue('doomed')
-    await clock.advance('5s')
-    expect(one.log).toEqual([line])
-  })
-})
-
-describe('lines on standard error', () => {
-  const written = (write: (log: ReturnType<typeof lineLogger>) => void) => {
-    const lines: string[] = []
-    write(lineLogger((line) => lines.push(line)))
-    return lines.map((line) => JSON.parse(line) as Record<string, unknown>)
-  }
-
-  it('carry the time, and fields cannot replace it', () => {
-    const [line] = written((log) => log.warn('careful', { job: 'x', time: 'never', level: 'none' }))
-    expect(line).toEqual({
-      time: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/),
-      level: 'warn',
-      message: 'careful',
-      job: 'x',
-    })
-  })
-
-  it('are written whatever the fields are', () => {
-    const circle: Record<string, unknown> = {}
-    circle.self = circle
-    const lines = written((log) => {
-      log.error('big', { n: 10n })
-      log.error('round', circle)
-    })
-    expect(lines).toMatchObject([
-      { message: 'big', n: '10' },
-      { message: 'round', self: expect.any(String) },
-    ])
+    const { punctual, probe } = await node({ jobs: [job] })
+    const { id } = await punctual.enqueue(job, undefined)
+    await probe.next('task.started')
+    await clock.advance('10m')
+    await probe.next('occurrence.failed')
+    late.resolve()
+    await clock.settle()
+    expect((await occurrence(punctual, id)).log.flatMap(({ lines }) => lines.map(({ message }) => message))).toEqual(['in time'])
   })
 })

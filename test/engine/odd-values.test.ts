@@ -11,6 +11,14 @@ const text = () => {
   throw new Error('no text')
 }
 
+const hostile = () => new Proxy({}, new Proxy({}, { get: () => text }))
+
+const revoked = (target = {}) => {
+  const { proxy, revoke } = Proxy.revocable(target, {})
+  revoke()
+  return proxy
+}
+
 const oddErrors: Record<string, () => unknown> = {
   'an Error without a message': () => Object.assign(new Error(), { message: undefined }),
   'an Error whose stack is no text': () => Object.assign(new Error('x'), { stack: {} }),
@@ -18,6 +26,11 @@ const oddErrors: Record<string, () => unknown> = {
   'a circular object without a prototype': () => circular,
   'a value whose toString throws': () => ({ toString: text, toJSON: text }),
   undefined: () => undefined,
+  'a proxy that throws at everything': () => hostile(),
+  'a proxy that was revoked': () => revoked(),
+  'an Error whose cause and errors are such proxies': () =>
+    Object.assign(new AggregateError([hostile(), revoked()], 'many', { cause: hostile() }), { code: revoked() }),
+  'an Error whose list of errors is a revoked proxy': () => Object.assign(new Error('many'), { errors: revoked([]) }),
 }
 
 const oddResults: Record<string, () => unknown> = {
@@ -26,6 +39,8 @@ const oddResults: Record<string, () => unknown> = {
       throw new Error('no total')
     },
   }),
+  'a proxy that throws at everything': () => hostile(),
+  'a proxy that was revoked': () => ({ inside: revoked() }),
   'a bigint': () => ({ rows: [1n] }),
   'a cycle': () => circular,
   'a thenable whose then throws': () => ({

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Handler } from '../../src/model/context.ts'
-import { type DefinitionOptions, defineJob } from '../../src/model/definition.ts'
+import { defineJob } from '../../src/model/definition.ts'
+import type { DefinitionOptions } from '../../src/model/definition-options.ts'
 import { newCluster, occurrence, taskStates } from '../support/cluster.ts'
 import { onEachStore } from '../support/each-store.ts'
 

@@ -1,8 +1,9 @@
 import { expect, it } from 'vitest'
 import { defineJob } from '../../src/model/definition.ts'
 import { interval } from '../../src/schedule/interval.ts'
+import type { Store } from '../../src/store/store.ts'
 import { newCluster, occurrence } from '../support/cluster.ts'
-import { onEachStore } from '../support/each-store.ts'
+import { inMemory, onEachStore } from '../support/each-store.ts'
 
 onEachStore('TM-9 the store is away', (newDatabase) => {
   it('at start: start does not fail, health says why, and work begins within 5 s of its return', async () => {
@@ -137,4 +138,33 @@ onEachStore('TM-9 the store is away', (newDatabase) => {
     await expect(punctual.enqueue(job, undefined)).rejects.toMatchObject({ code: 'store.unreachable' })
     await expect(punctual.counts()).rejects.toMatchObject({ code: 'store.unreachable' })
   })
+})
+
+it('F17 a version that a failover loses before it was read back is declared again', async () => {
+  const [primary, standby] = [inMemory()(), inMemory()()]
+  let current = primary
+  const leading = new Proxy({} as Store, {
+    get(_, name) {
+      const value = current[name as keyof Store]
+      return typeof value === 'function' ? value.bind(current) : value
+    },
+  })
+  const { node, client, clock } = newCluster({ connect: () => leading })
+  const job = (priority: number) => defineJob('report', { priority }).task('only', () => {})
+  for (const database of [primary, standby]) {
+    current = database
+    const { punctual } = await node({ jobs: [job(5)] })
+    await punctual.stop()
+  }
+  current = primary
+  const { punctual, store } = client({ jobs: [job(2)] })
+  store.refuse('beat', () => {
+    if (current === standby || store.calls('putJob') === 0) return false
+    current = standby
+    return true
+  })
+  await punctual.start()
+  await clock.advance('10s')
+  expect(current).toBe(standby)
+  expect(await punctual.versions('report')).toHaveLength(2)
 })

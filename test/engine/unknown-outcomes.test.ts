@@ -11,8 +11,9 @@ onEachStore('F14, F15 the store commits and its answer is lost', (newDatabase) =
     const { punctual, probe, store } = await node({ jobs: [job] })
     store.loseAnswer('claim')
     const { id } = await client().punctual.enqueue(job, undefined)
+    // The node hears of the work by a hint, which may need a moment on a real server.
+    await expect.poll(async () => (await occurrence(punctual, id)).state, { timeout: 60_000 }).toBe('running')
     await clock.settle()
-    expect((await occurrence(punctual, id)).state).toBe('running')
     expect(runs).toBe(0)
     await clock.advance('1s')
     await probe.next('occurrence.completed')
@@ -26,6 +27,7 @@ onEachStore('F14, F15 the store commits and its answer is lost', (newDatabase) =
     const { punctual, store } = await node({ jobs: [job] })
     store.loseAnswer('claim')
     const { id } = await client().punctual.enqueue(job, undefined)
+    await expect.poll(async () => (await occurrence(punctual, id)).state, { timeout: 60_000 }).toBe('running')
     await clock.settle()
     await punctual.stop()
     expect((await occurrence(punctual, id)).state).toBe('pending')

@@ -15,18 +15,29 @@ export function newPunctual(): Punctual {
   return createPunctual({ store: memory(), jobs: [echo, broken, later], log: silent })
 }
 
-interface Question extends HandlerOptions {
+export interface Question extends HandlerOptions {
   method?: string
   headers?: Record<string, string>
+  body?: unknown
 }
 
-/** Asks the handler of a scheduler as a client does. */
+/** Asks the handler of a scheduler as a client does, by default one that is open to all. */
 export function asker(punctual: () => Punctual) {
-  return async (path: string, { method = 'GET', headers = {}, ...options }: Question = {}) => {
-    const handle = createHandler(punctual(), { log: silent, ...options })
-    const response = await handle(new Request(`http://localhost${path}`, { method, headers }))
-    const text = await response.text()
-    const isJson = response.headers.get('content-type')?.startsWith('application/json') && text !== ''
-    return { response, status: response.status, text, body: isJson ? JSON.parse(text) : undefined }
+  return async (path: string, { method, headers = {}, body, ...options }: Question = {}) => {
+    const isGuarded = options.authenticate !== undefined || options.proxy !== undefined || options.open !== undefined
+    const handle = createHandler(punctual(), { log: silent, ...(!isGuarded && { open: true }), ...options })
+    const text = body === undefined || typeof body === 'string' ? body : JSON.stringify(body)
+    const request = new Request(`http://localhost${path}`, {
+      method: method ?? (body === undefined ? 'GET' : 'POST'),
+      headers: { ...(body !== undefined && { 'content-type': 'application/json' }), ...headers },
+      ...(text !== undefined && { body: text }),
+    })
+    return answerOf(await handle(request))
   }
+}
+
+export async function answerOf(response: Response) {
+  const text = await response.text()
+  const isJson = /^application\/(problem\+)?json/.test(response.headers.get('content-type') ?? '') && text !== ''
+  return { response, status: response.status, text, body: isJson ? JSON.parse(text) : undefined }
 }

@@ -3,7 +3,7 @@ import * as v from 'valibot'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { limits } from '../../src/model/limits.ts'
-import { decodePayload, encodePayload, encodeResult, validatePayload } from '../../src/model/payload.ts'
+import { decodePayload, encodePayload, encodeResult, type PayloadSchema, validatePayload } from '../../src/model/payload.ts'
 
 class Point {
   x = 1
@@ -61,6 +61,16 @@ describe('payloads', () => {
   ])('must not hold %s', (_, value, message) => {
     refused(value)
     expect(() => encodePayload(value)).toThrow(message as RegExp)
+  })
+
+  it('that cannot be read are refused', () => {
+    refused(revoked())
+    const throwing = {
+      get card() {
+        return fail(new Error('locked'))
+      },
+    }
+    expect(() => encodePayload(throwing)).toThrow('payload is not plain JSON: it cannot be read: locked')
   })
 
   it('must not hold keys that reach a prototype', () => {
@@ -185,4 +195,46 @@ describe('JS-11 schemas of payloads', () => {
     expect(await validatePayload(known, 'ada', 'mail')).toBe('ada')
     await expect(validatePayload(known, 'bob', 'mail')).rejects.toMatchObject({ code: 'payload.rejected' })
   })
+
+  it('may answer with any object that has a then', async () => {
+    // biome-ignore lint/suspicious/noThenProperty: that is what is tested
+    const later = { then: (resolve: (answer: unknown) => void) => resolve({ issues: [{ message: 'too late' }] }) }
+    await expect(
+      validatePayload(
+        answering(() => later),
+        1,
+        'mail',
+      ),
+    ).rejects.toThrow('payload: too late')
+  })
+
+  it.each([
+    ['throws an error', () => fail(new Error('secret'))],
+    ['throws a revoked proxy', () => fail(revoked())],
+    ['rejects with a revoked proxy', async () => fail(revoked())],
+    ['returns a revoked proxy', () => revoked()],
+    ['returns nothing', () => undefined],
+    ['returns a boolean', () => true],
+    ['returns an empty object', () => ({})],
+    ['returns issues that are none', async () => ({ issues: [null] })],
+  ])('refuse the payload with a typed error when validate %s', async (_, validate) => {
+    const refusal = await validatePayload(answering(validate), 1, 'mail').catch((error: unknown) => error)
+    expect(refusal).toMatchObject({ code: 'payload.rejected', details: { field: 'payload', job: 'mail' } })
+    expect((refusal as Error).message).toMatch(/^The schema of job "mail" failed on the payload/)
+    expect((refusal as Error).message).not.toContain('secret')
+  })
 })
+
+function fail(thrown: unknown): never {
+  throw thrown
+}
+
+function revoked(): object {
+  const { proxy, revoke } = Proxy.revocable({}, {})
+  revoke()
+  return proxy
+}
+
+function answering(validate: () => unknown): PayloadSchema {
+  return { '~standard': { version: 1, vendor: 'test', validate: validate as never } }
+}

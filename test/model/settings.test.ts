@@ -19,6 +19,7 @@ const settings: fc.Arbitrary<Settings> = fc.record({
     factor: fc.constantFrom(2, 1.5),
     maxIntervalMs: fc.constantFrom(3_600_000, 5),
     jitter: fc.constantFrom(0, 0.5),
+    share: fc.constantFrom(0.1, 0.5),
     strategy: fc.constantFrom(...retryStrategies, 'custom' as const),
   }),
   timeoutMs: fc.constantFrom(300_000, 1),
@@ -33,7 +34,9 @@ const settings: fc.Arbitrary<Settings> = fc.record({
   concurrency: fc.constantFrom(null, { key: 'smtp', limit: 2 }),
   rate: fc.constantFrom(null, { key: 'smtp', limit: 2, perMs: 1000 }),
   startWithinMs: fc.constantFrom(null, 5),
+  retention: fc.constant(defaultSettings.retention),
   autoPause: fc.constantFrom(null, 3),
+  redact: fc.constantFrom(null, ['card.number']),
 })
 
 describe('JB-13 the cascade of settings', () => {

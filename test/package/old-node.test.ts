@@ -15,5 +15,5 @@ test.each([
 ])('%s names the Node.js version that it needs', (_, code) => {
   const { status, stdout, stderr } = onNode20(code)
   expect({ status, stdout }).toEqual({ status: 1, stdout: '' })
-  expect(stderr).toContain('punctual needs Node.js 22.22.3 or later, or 24.15 or later; this is 20.19.0')
+  expect(stderr).toContain('punctual needs Node.js 22.12 or later; this is 20.19.0')
 })

@@ -144,6 +144,18 @@ onStores('JB-20 rolling deployments', (scene) => {
     expect(await text(latest.punctual)).toEqual([3, '0 9 * * *'])
   })
 
+  it('a node of an earlier release does not declare again while a later one is in the middle of it', async () => {
+    const { node, client, clock } = scene()
+    const earlier = await node({ jobs: [code('18')], release: 1 })
+    const later = client({ jobs: [code('9')], release: 2 })
+    const letThrough = later.store.holdAnswer('putJob')
+    await later.punctual.start()
+    await clock.advance('10s')
+    letThrough()
+    await clock.advance('1m')
+    expect(await text(earlier.punctual)).toEqual([2, '0 9 * * *'])
+  })
+
   it('F33 many nodes that start again and again with the same schedules make one record per instant', async () => {
     const { node, clock } = scene('2026-01-01T00:59:00Z')
     const jobs = () => Array.from({ length: 5 }, (_, n) => defineJob(`job-${n}`, { schedule: at('*') }).task('only', () => 1))

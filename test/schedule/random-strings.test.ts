@@ -19,7 +19,7 @@ const cutCron = fc
   .map(([text, cut, put]) => text.slice(0, cut) + put + text.slice(cut + 1))
 const anyText = fc.oneof(nearCron, cutCron, fc.string({ unit: 'binary', maxLength: 300 }), fc.string({ maxLength: 40 }))
 
-describe('TM-16 100,000 random strings', () => {
+describe('TM-16 S15 100,000 random strings', () => {
   it('are parsed, and then have a next instant or none, or are refused with position and reason', () => {
     let parsed = 0
     fc.assert(

@@ -8,6 +8,8 @@ type Verb = Exclude<keyof Store, 'name' | 'abilities' | 'batchLimit' | 'isHearin
 export interface FaultyStore extends Store {
   /** Every call fails as unreachable, until `heal`. */
   cut(): void
+  /** Calls wait until `heal`, then go through: a process that was blocked, or a network that held packets back. */
+  stall(): void
   heal(): void
   /** No call is ever answered, and none reaches the store: what a process that was killed looks like from outside. */
   freeze(): void
@@ -30,12 +32,14 @@ export function faultyStore(store: Store): FaultyStore {
   const heldAnswers = new Map<PropertyKey, Promise<void>>()
   const refused = new Map<PropertyKey, (...given: never[]) => boolean>()
   let state: 'well' | 'cut' | 'frozen' = 'well'
+  let stalled: PromiseWithResolvers<void> | null = null
 
   const call = async (verb: PropertyKey, given: unknown[], forward: () => Promise<unknown>): Promise<unknown> => {
     counts.set(verb, (counts.get(verb) ?? 0) + 1)
     const letThrough = held.get(verb)
     held.delete(verb)
     await letThrough
+    await stalled?.promise
     if (state === 'frozen') return new Promise(() => {})
     if (state === 'cut') throw unreachable('was cut')
     if (refused.get(verb)?.(...(given as never[]))) throw new Error(`${String(verb)} was refused`)
@@ -54,8 +58,13 @@ export function faultyStore(store: Store): FaultyStore {
     cut() {
       state = 'cut'
     },
+    stall() {
+      stalled ??= Promise.withResolvers()
+    },
     heal() {
       state = 'well'
+      stalled?.resolve()
+      stalled = null
     },
     freeze() {
       state = 'frozen'

@@ -32,6 +32,8 @@ const meantToBe = [
   'FROM ready p WHERE p.granted > 0',
   'FROM ready p WHERE p.planned AND NOT p.begun AND p.due_at >',
   'SELECT p.ref FROM ready p CROSS JOIN LATERAL jsonb_array_elements(p.limits)',
+  // All dead work, by its cause, along an index that has nothing else.
+  'FROM dead GROUP BY cause, series',
   // Care that comes seldom.
   'UPDATE pause q SET swept = true',
   'UPDATE hook_note SET node = NULL, free_at = $2 WHERE node = $1',

@@ -15,5 +15,7 @@ export function loneNode(name: string): NodeInfo {
     release: null,
     declares: {},
     picks: false,
+    isDraining: false,
+    parts: {},
   }
 }

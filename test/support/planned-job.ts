@@ -44,6 +44,8 @@ const node: NodeInfo = {
   release: null,
   declares: {},
   picks: false,
+  isDraining: false,
+  parts: {},
 }
 
 /**

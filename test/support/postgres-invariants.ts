@@ -60,8 +60,9 @@ const broken: Readonly<Record<string, string>> = {
   'a live key has no live occurrence': `SELECT l.series, l.key FROM punctual.live_key l
     WHERE NOT EXISTS (SELECT 1 FROM stands s WHERE s.ref = l.ref AND s.ended = 0)`,
   'a live occurrence lacks its key': `SELECT s.ref FROM stands s WHERE s.uniqueness = 'live' AND s.key IS NOT NULL AND s.ended = 0 AND s.dead = 0
-    -- A key may have gone to another while its occurrence was dead.
-    AND NOT EXISTS (SELECT 1 FROM punctual.turn t WHERE t.ref = s.ref AND t."end" = 'dead')
+    -- Once claimed, work may lose its key: to a debounced or throttled call, or to another while it was dead.
+    AND EXISTS (SELECT 1 FROM punctual.ready r WHERE r.ref = s.ref AND r.turn = 1
+      UNION ALL SELECT 1 FROM punctual.waiting w WHERE w.ref = s.ref AND w.turn = 1)
     AND NOT EXISTS (SELECT 1 FROM punctual.live_key l WHERE l.series = s.series AND l.key = s.key)`,
   'something of a pruned occurrence is left': `SELECT p.what, p.ref FROM (SELECT 'attempt' AS what, ref FROM punctual.attempt
       UNION ALL SELECT 'progress', ref FROM punctual.progress) p

@@ -57,6 +57,7 @@ function newRow(): NewOccurrence {
     definition: 'mail',
     key: null,
     entity: null,
+    parent: null,
     refs: {},
     payload: null,
     settings: null,

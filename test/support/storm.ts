@@ -67,7 +67,7 @@ export class Storm {
     const boot = randomUUID()
     const node = { boot, name: 'calm', pid: 1, concurrency: 1, kinds, version: '', tz: '', ttlMs: 1e12 }
     const beat = { claims: [], inFlight: [], long: [], phase: 'join' } as const
-    await store.beat({ ...beat, node: { ...node, release: null, declares: {}, picks: false } })
+    await store.beat({ ...beat, node: { ...node, release: null, declares: {}, picks: false, isDraining: false, parts: {} } })
     await this.#rescueAll(store, boot)
     for (let looks = 0; looks < 5000; looks++) {
       await dropStranded(store)

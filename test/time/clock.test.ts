@@ -87,3 +87,34 @@ describe('a sleep', () => {
     expect(clock.pending).toBe(0)
   })
 })
+
+describe('a tick of the machine', () => {
+  const turned = () => new Promise<string>((resolve) => setImmediate(() => resolve('loop')))
+
+  it('comes after the promises of its burst and before the callbacks of the event loop', async () => {
+    const order: string[] = []
+    await turned()
+    const ended = turned().then((what) => order.push(what))
+    const ticked = new Promise<void>((resolve) => {
+      systemClock.tick?.(() => {
+        order.push('tick')
+        resolve()
+      })
+    })
+    void Promise.resolve().then(() => order.push('promise'))
+    await Promise.all([ended, ticked])
+    expect(order).toEqual(['promise', 'tick', 'loop'])
+  })
+
+  it('that follows another without end lets the event loop go round', async () => {
+    let hasTurned = false
+    void turned().then(() => {
+      hasTurned = true
+    })
+    await new Promise<void>((resolve) => {
+      const again = () => (hasTurned ? resolve() : systemClock.tick?.(again))
+      again()
+    })
+    expect(hasTurned).toBe(true)
+  })
+})

@@ -90,7 +90,7 @@ punctual.cancel({ job: remind, kye: 'x' })
 punctual.get({ job: remind, key: 'x', idempotencyKey: 'x' })
 // says: Object literal may only specify known properties, and 'unique' does not exist in type 'EnqueueOptions'.
 punctual.enqueue(remind, { order: 1 }, { key: 'x', unique: 'ever' })
-// says: Type '"15m"' has no properties in common with type 'When'.
+// says: Type '"15m"' has no properties in common with type 'When & By'.
 punctual.reschedule('id', '15m')
 // says: Argument of type '"occurrence.complete"' is not assignable to parameter of type 'keyof Events'.
 punctual.on('occurrence.complete', () => {})

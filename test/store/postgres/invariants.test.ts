@@ -10,7 +10,7 @@ import { untilAborted } from '../../support/until-aborted.ts'
 /** What is planted, and what the look must find it to be. Some faults show in more than one way. */
 const plants: readonly (readonly [sql: string, fault: RegExp])[] = [
   [`DELETE FROM punctual.ready`, /^an occurrence stands in no place/],
-  [`INSERT INTO punctual.dead SELECT series, ref FROM punctual.ready`, /^an occurrence stands in no place, or in two/],
+  [`INSERT INTO punctual.dead SELECT series, ref, '', 0 FROM punctual.ready`, /^an occurrence stands in no place, or in two/],
   [`UPDATE punctual.ready SET turn = 3`, /^turns are not counted/],
   [
     `INSERT INTO punctual.turn (ref, ended_at, due_at, turn, series, "end")

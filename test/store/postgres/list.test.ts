@@ -167,10 +167,10 @@ async function insert({ db, names }: Context, all: readonly Row[]): Promise<void
   await place('ready', inState('pending'), false)
   await place('ready', inState('retrying'), true)
   await place('waiting', inState('waiting'), false)
-  await db.all('INSERT INTO punctual.dead (ref, series) SELECT * FROM unnest($1::bigint[], $2::int[])', [
-    of(inState('dead'), ({ ref }) => ref),
-    of(inState('dead'), seriesOf),
-  ])
+  await db.all(
+    `INSERT INTO punctual.dead (ref, series, cause, died_at) SELECT ref, series, '', 0 FROM unnest($1::bigint[], $2::int[]) d (ref, series)`,
+    [of(inState('dead'), ({ ref }) => ref), of(inState('dead'), seriesOf)],
+  )
   const turns = oldestFirst.flatMap((row) => {
     const isOver = !['pending', 'waiting', 'retrying', 'running'].includes(row.state)
     return [...row.earlier, ...(isOver ? [row.state as TurnEnd] : [])].map((end, index) => ({ row, end, turn: index + 1 }))

@@ -8,7 +8,7 @@ const [url = '', schema = '', boot = '', ttl = ''] = process.argv.slice(2)
 const store = postgres(url, { schema })
 await store.open({ clock: systemClock, random: Math.random })
 const info = { name: boot, pid: process.pid, concurrency: 20, kinds: ['mail'], version: '1', tz: '', release: null, declares: {} }
-const node = { ...info, boot, ttlMs: Number(ttl), picks: false }
+const node = { ...info, boot, ttlMs: Number(ttl), picks: false, isDraining: false, parts: {} }
 await store.beat({ node, claims: [], inFlight: [], long: [], phase: 'join' })
 
 let claims = 0

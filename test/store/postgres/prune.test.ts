@@ -64,6 +64,33 @@ it('any number of dead letters is passed by', async () => {
   ])
 })
 
+it('TM-17 a rule reaches records behind any number of others of its job that stay', async () => {
+  const { scene, schema, url } = await postgresScene()
+  const kept = await scene.running({ job: 'report' })
+  await scene.settle(kept, 'failed')
+  const copies = 45_000
+  const [{ ref } = { ref: 0 }] = await queryOnce<{ ref: number }>(
+    url,
+    `WITH o AS (INSERT INTO ${schema}.occurrence (ref, scheduled_at, created_at, id, series, form)
+        SELECT ref + n, scheduled_at, created_at, gen_random_uuid(), series, form FROM ${schema}.occurrence, generate_series(1, ${copies}) n)
+      INSERT INTO ${schema}.turn (ref, ended_at, started_at, due_at, turn, series, "end")
+        SELECT ref + n, ended_at, started_at, due_at, turn, series, "end" FROM ${schema}.turn, generate_series(1, ${copies}) n
+        RETURNING ref::int`,
+  )
+  expect(ref).toBeGreaterThan(0)
+  await queryOnce(url, `ALTER SEQUENCE ${schema}.occurrence_ref_seq RESTART WITH 1000000`)
+  const ended = [await scene.completed({ job: 'report' }), await scene.completed({ job: 'report' })]
+  const { tenant, job } = (await scene.store.get({ id: kept.id }))?.record ?? { tenant: '', job: '' }
+  const rules = [
+    { tenant, job, ends: { completed: { endedBefore: null, count: 1 }, failed: { endedBefore: null, count: null } } },
+  ]
+  expect((await scene.store.get({ id: ended[0] as string }))?.record.job).toBe(job)
+  const prune = async () => (await scene.store.prune({ endedBefore: null, keyRetentionMs: 0, limit: 10, rules })).pruned
+  expect([await prune(), await prune(), await prune()]).toEqual([0, 1, 0])
+  expect(await scene.store.get({ id: ended[0] as string })).toBeNull()
+  expect(await scene.store.get({ id: ended[1] as string })).not.toBeNull()
+})
+
 /** Handles so far from each other that each look sees one of them. */
 async function sparseHistory() {
   const { scene, schema, url } = await postgresScene()

@@ -3,6 +3,7 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { attemptStates, occurrenceStates, sources, turnEnds } from '../../../src/model/lifecycle.ts'
 import { limitKinds } from '../../../src/model/limit.ts'
 import { uniqueKinds } from '../../../src/model/occurrence.ts'
+import { gateStates } from '../../../src/store/messages/gate.ts'
 import { migrate, postgres } from '../../../src/store/postgres/index.ts'
 import { inSchema, migrations, newestSchema } from '../../../src/store/postgres/schema/tables.ts'
 import { systemClock } from '../../../src/time/clock.ts'
@@ -211,6 +212,7 @@ it('enum types hold the values of the model and no other', async () => {
     attempt_state: attemptStates,
     wait_reason: ['stranded', 'pause', ...limitKinds],
     passed_state: ['missed', 'skipped'],
+    gate_state: gateStates,
   })
   const columns = (await catalog(url, schema)).columns.map(({ name }) => name)
   for (const table of ['series', 'count_delta'])

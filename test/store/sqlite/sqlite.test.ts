@@ -17,7 +17,7 @@ registerStoreSuite({
     await store.open(env)
     return store
   },
-  lacks: { join: 'statements run on the connection of the store, not on one of a caller' },
+  lacks: {},
 })
 
 it('random steps in memory bring the same answers and the same state as the memory store', async () => {

@@ -1,5 +1,5 @@
 import process from 'node:process'
-import { findPgbouncer, findPostgres } from './programs.ts'
+import { findChromium, findNats, findPgbouncer, findPostgres, findPromtool, findRabbitmq } from './programs.ts'
 
 /** A server that tests use, and the three ways to give it to them. */
 export interface NeededServer {
@@ -27,7 +27,37 @@ export const pgbouncer: NeededServer = {
   find: findPgbouncer,
 }
 
-export const neededServers: readonly NeededServer[] = [postgres, pgbouncer]
+/** The browser of the tests of the dashboard. The variable names its program. */
+export const chromium: NeededServer = {
+  name: 'Chromium',
+  variable: 'PUNCTUAL_TEST_CHROMIUM',
+  package: 'chromium',
+  find: findChromium,
+}
+
+export const nats: NeededServer = {
+  name: 'NATS',
+  variable: 'PUNCTUAL_TEST_NATS',
+  package: 'nats-server',
+  find: findNats,
+}
+
+export const rabbitmq: NeededServer = {
+  name: 'RabbitMQ',
+  variable: 'PUNCTUAL_TEST_RABBITMQ',
+  package: 'rabbitmq-server',
+  find: findRabbitmq,
+}
+
+/** Checks metrics and rules. The variable names its program. */
+export const promtool: NeededServer = {
+  name: 'promtool',
+  variable: 'PUNCTUAL_TEST_PROMTOOL',
+  package: 'prometheus',
+  find: findPromtool,
+}
+
+export const neededServers: readonly NeededServer[] = [postgres, pgbouncer, nats, rabbitmq, chromium, promtool]
 
 /** The place of its programs, which must be there. */
 export function programsOf(server: NeededServer): string {

@@ -18,6 +18,30 @@ export function findPgbouncer(): string | null {
   return find('pgbouncer', [...pathFolders(), '/usr/sbin', '/usr/local/sbin'])
 }
 
+/** A browser that tests drive. */
+export function findChromium(): string | null {
+  const folders = pathFolders()
+  return find('chromium', folders) ?? find('chromium-browser', folders) ?? find('google-chrome', folders)
+}
+
+/** Prometheus' tool that checks metrics and rules. */
+export function findPromtool(): string | null {
+  return find('promtool', pathFolders())
+}
+
+/** The program of NATS. */
+export function findNats(): string | null {
+  return find('nats-server', [...pathFolders(), '/usr/sbin', '/usr/local/sbin'])
+}
+
+/** The folder of RabbitMQ's scripts: those on the PATH are wrappers that insist on a user of their own. */
+export function findRabbitmq(): string | null {
+  const folders = globSync('/usr/lib/rabbitmq/lib/rabbitmq_server-*/sbin')
+  const onPath = find('rabbitmq-server', pathFolders())
+  if (onPath !== null) folders.push(dirname(realpathSync(onPath)))
+  return folders.find((folder) => isProgram(join(folder, 'rabbitmq-server'))) ?? null
+}
+
 function version(folder: string): number {
   return Number(folder.split('/').at(-2)) || 0
 }

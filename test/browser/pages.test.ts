@@ -1,0 +1,163 @@
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import type { Browser, Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { startBrowser } from '../support/browser.ts'
+import { openShop, type Shop } from './shop.ts'
+import { visit } from './visit.ts'
+
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+let browser: Browser
+let shop: Shop
+let dead = ''
+
+beforeAll(async () => {
+  browser = await startBrowser()
+  shop = await openShop()
+  const { items } = await shop.punctual.list({ job: 'payment-timeout', state: 'dead', limit: 1 })
+  dead = items[0]?.id ?? ''
+})
+afterAll(async () => {
+  await browser?.close()
+  await shop?.[Symbol.asyncDispose]()
+})
+
+const pages: readonly (readonly [string, () => string, RegExp])[] = [
+  ['Overview', () => '', /is failing: connect ECONNREFUSED/],
+  ['Jobs', () => 'jobs', /subscription\.renewal_tick/],
+  ['Job', () => 'jobs/default/nightly-report', /code says/],
+  ['Occurrences', () => 'occurrences', /payment-timeout/],
+  ['Occurrence', () => `occurrences/${dead}`, /capture failed 4 times/],
+  ['Dead letters', () => 'dead-letters', /customer\.vatId is required/],
+  ['Calendar', () => 'calendar', /is your busiest hour/],
+  ['Nodes', () => 'nodes', /1 node runs/],
+  ['Operations', () => 'operations', /No operation yet/],
+  ['Gate', () => 'gate', /charge/],
+  ['Timers', () => 'timers', /No timer service runs/],
+  ['Audit', () => 'audit', /“paid”/],
+  ['Settings', () => 'settings', /This browser/],
+]
+
+describe.each([
+  [1440, 'light'],
+  [390, 'dark'],
+] as const)('at %i px, %s', (width, theme) => {
+  test.each(pages)('%s shows its data, passes axe and does not scroll sideways', async (_, path, text) => {
+    await using opened = await visit(browser, `${shop.url}${path()}`, { width, theme })
+    const { page } = opened
+    await page.getByText(text).first().waitFor()
+    await page.waitForLoadState('networkidle').catch(() => {})
+    expect(await sidewaysPx(page)).toBe(0)
+    expect(await violations(page)).toEqual([])
+  })
+})
+
+test('what the address says is kept: zoom, filters, state and page', async () => {
+  await using opened = await visit(browser, `${shop.url}?zoom=7d`)
+  const { page } = opened
+  await page.getByRole('button', { name: '7 d' }).and(page.locator('[aria-pressed=true]')).waitFor()
+  await page.getByRole('button', { name: '15 m' }).click()
+  expect(page.url()).toContain('zoom=15m')
+  await page.goto(`${shop.url}occurrences?state=completed&job=invoice`)
+  await page.getByText('job:').waitFor()
+  await page.locator('tbody tr').nth(5).waitFor()
+  for (const job of await page.locator('tbody tr .strong').allTextContents()) expect(job).toBe('invoice')
+})
+
+test('lists page by key, forth and back', async () => {
+  await using opened = await visit(browser, `${shop.url}occurrences?state=completed`)
+  const { page } = opened
+  const first = await page.locator('tbody tr a').first().getAttribute('href')
+  await page.getByRole('button', { name: 'Older' }).click()
+  await page.waitForURL(/cursor=/)
+  await expect.poll(() => page.locator('tbody tr a').first().getAttribute('href')).not.toBe(first)
+  await page.getByRole('button', { name: 'Newer' }).click()
+  await expect.poll(() => page.locator('tbody tr a').first().getAttribute('href')).toBe(first)
+})
+
+test('keys: j and k move, Enter opens, g and a letter go, ? shows them, Ctrl K finds', async () => {
+  await using opened = await visit(browser, `${shop.url}jobs`)
+  const { page } = opened
+  await page.locator('tbody tr').first().waitFor()
+  await page.keyboard.press('j')
+  await page.keyboard.press('j')
+  await page.keyboard.press('k')
+  expect(await page.locator('tr.cur .strong').textContent()).toBe(await page.locator('tbody tr .strong').first().textContent())
+  await page.keyboard.press('Enter')
+  await page.waitForURL(/jobs\/default\//)
+  await page.keyboard.press('g')
+  await page.keyboard.press('d')
+  await page.waitForURL(/dead-letters/)
+  await page.keyboard.press('?')
+  await page.getByRole('heading', { name: 'Keys' }).waitFor()
+  await page.keyboard.press('Escape')
+  await page.keyboard.press('Control+k')
+  await page.getByRole('combobox', { name: 'Search or jump to' }).fill('nightly')
+  await page.getByRole('option', { name: /nightly-report/ }).waitFor()
+  await page.keyboard.press('Enter')
+  await page.waitForURL(/jobs\/default\/nightly-report/)
+})
+
+test('the zone switch redraws times: UTC, mine, the job’s', async () => {
+  await using opened = await visit(browser, `${shop.url}jobs`)
+  const { page } = opened
+  const next = page
+    .getByRole('row', { name: /ledger-close/ })
+    .locator('time')
+    .first()
+  await next.waitFor()
+  const inWarsaw = await next.textContent()
+  await page.getByRole('button', { name: 'UTC', exact: true }).click()
+  await expect.poll(() => next.textContent()).not.toBe(inWarsaw)
+  await page.getByRole('button', { name: 'Job’s zone' }).click()
+  await expect.poll(() => next.textContent()).toBe(inWarsaw)
+})
+
+test('changes arrive by themselves', async () => {
+  await using opened = await visit(browser, `${shop.url}occurrences?job=digest-mail`)
+  const { page } = opened
+  await page.locator('tbody tr').first().waitFor()
+  await shop.punctual.enqueue('digest-mail', { customer: 'tyrell' }, { key: 'live-arrival' })
+  await page.getByText('live-arrival').waitFor({ timeout: 15_000 })
+})
+
+test('data that cannot be refreshed stays, dimmed, with its age', async () => {
+  await using gone = await openShop()
+  await using opened = await visit(browser, gone.url)
+  const { page, faults } = opened
+  await page
+    .getByText(/is failing/)
+    .first()
+    .waitFor()
+  await gone[Symbol.asyncDispose]()
+  await page.getByText(/Last update \d+ s ago/).waitFor({ timeout: 30_000 })
+  expect(await page.locator('.app.stale').count()).toBe(1)
+  expect(await page.getByText(/is failing/).count()).toBeGreaterThan(0)
+  faults.length = 0
+})
+
+/** How far the page could be scrolled to the side. */
+function sidewaysPx(page: Page): Promise<number> {
+  return page.evaluate('Math.max(0, document.documentElement.scrollWidth - document.documentElement.clientWidth)')
+}
+
+interface Violation {
+  readonly id: string
+  readonly impact: string
+  readonly nodes: readonly { readonly html: string }[]
+}
+
+/** Serious and critical findings of axe. */
+async function violations(page: Page): Promise<string[]> {
+  await page.evaluate(axe)
+  const found: readonly Violation[] = await page.evaluate('axe.run(document).then(({ violations }) => violations)')
+  return found
+    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+    .map(
+      ({ id, nodes }) =>
+        `${id}: ${nodes
+          .map(({ html }) => html.slice(0, 160))
+          .slice(0, 3)
+          .join(' | ')}`,
+    )
+}

@@ -1,0 +1,77 @@
+import type { Command } from 'commander'
+import { describe, expect, test } from 'vitest'
+import { nearest } from '../../src/cli/config/suggestion.ts'
+import { commandWords, withoutCommand } from '../../src/cli/operation/commands.ts'
+import { fieldsOf, kebab } from '../../src/cli/operation/flags.ts'
+import { partsOf } from '../../src/cli/operation/input.ts'
+import { table } from '../../src/cli/print.ts'
+import { allCommands } from '../../src/cli/program.ts'
+import { operation, operationNames } from '../../src/client/operation.ts'
+
+const root = allCommands(() => ({ path: null, values: {} }))
+
+function find(words: string): Command | undefined {
+  return words
+    .split(' ')
+    .reduce<Command | undefined>((command, word) => command?.commands.find((one) => one.name() === word), root)
+}
+
+describe('commands come from the table of operations', () => {
+  test.each(operationNames.filter((name) => !withoutCommand.includes(name)))('%s has its command, with every field', (name) => {
+    const command = find(commandWords(name)) as Command
+    expect(command).toBeDefined()
+    const taken = [
+      ...command.options.map(({ long }) => long),
+      ...command.registeredArguments.map((argument) => `--${argument.name()}`),
+    ]
+    const own = name === 'explain.get' ? [] : fieldsOf(operation(name))
+    const flags = own.map((field) => (field.part === 'headers' ? '--expect-version' : `--${kebab(field.name)}`))
+    expect(flags.filter((flag) => !taken.includes(flag))).toEqual([])
+    expect(taken).toEqual(expect.arrayContaining(['--store', '--server', '--token']))
+    if (operation(name).dangerous) expect(taken).toContain('--yes')
+  })
+
+  test('only those that set cookies have none', () => {
+    expect(withoutCommand).toEqual(['session.open', 'session.close'])
+  })
+
+  test('flags become the parts of a request, and a filter is put together', () => {
+    expect(
+      partsOf('operations.start', { kind: 'retry', job: 'report', state: ['dead'], reason: 'x', mode: 'all' }),
+    ).toMatchObject({
+      body: { kind: 'retry', filter: { job: 'report', state: ['dead'] }, reason: 'x' },
+    })
+    expect(partsOf('jobs.update', { job: 'a', schedule: 'none', expectVersion: 3, tenant: 't' })).toEqual({
+      params: { job: 'a' },
+      query: { tenant: 't' },
+      headers: { 'if-match': '"3"' },
+      body: { schedule: null },
+    })
+  })
+})
+
+describe('tables', () => {
+  const rows = [
+    ['completed', 'a-job-with-a-long-name', '01a1e133-38fc-71d6-a05c-514da9ff1aed'],
+    ['dead', 'b', '01a1e133-38fc-71d6-a05c-514da9ff1aee'],
+  ]
+
+  test.each([70, 64, 60])('fit a terminal of %i columns, and ids stay whole', (room) => {
+    const text = table(['STATE', 'JOB', 'ID'], rows, room)
+    for (const line of text.split('\n')) expect(line.length).toBeLessThanOrEqual(room)
+    expect(text).toContain('01a1e133-38fc-71d6-a05c-514da9ff1aed')
+  })
+
+  test('stand one below the other where the terminal is too narrow', () => {
+    expect(table(['STATE', 'JOB', 'ID'], rows, 50)).toMatch(/^ {2}STATE {2}completed\n {2}JOB {4}a-job-with-a-long-name\n/)
+  })
+})
+
+test.each([
+  ['sotre', 'store'],
+  ['PUNCTUAL_STROE', 'PUNCTUAL_STORE'],
+  ['prot', 'port'],
+  ['zebra', null],
+])('%s: did you mean %s', (given, meant) => {
+  expect(nearest(given, ['store', 'port', 'PUNCTUAL_STORE', 'PUNCTUAL_PORT'])).toBe(meant)
+})

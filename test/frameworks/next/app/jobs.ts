@@ -1,0 +1,1 @@
+export { createJobs, remind } from '../../jobs.ts'

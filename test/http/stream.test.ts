@@ -1,0 +1,69 @@
+import type { Punctual } from 'punctual'
+import { createHandler } from 'punctual/http'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { echo, newPunctual, silent } from './asker.ts'
+
+let punctual: Punctual
+beforeEach(() => {
+  punctual = newPunctual()
+})
+afterEach(() => punctual.close())
+
+async function listen(handle: (request: Request) => Promise<Response>, headers: Record<string, string> = {}) {
+  const stop = new AbortController()
+  const response = await handle(new Request('http://localhost/api/v1/events', { headers, signal: stop.signal }))
+  const reader = (response.body as ReadableStream<Uint8Array>).getReader()
+  let text = ''
+  return {
+    response,
+    stop: () => stop.abort(),
+    async until(pattern: RegExp): Promise<string> {
+      while (!pattern.test(text)) {
+        const { value, done } = await reader.read()
+        if (done) throw new Error(`the stream ended: ${text}`)
+        text += new TextDecoder().decode(value)
+      }
+      return text
+    },
+  }
+}
+
+test('changes come with their job and occurrence, and a broken stream continues after the last message', async () => {
+  const handle = createHandler(punctual, { open: true, log: silent })
+  const first = await listen(handle)
+  await first.until(/retry/)
+  const { id } = await punctual.enqueue(echo, { text: 'a' })
+  const text = await first.until(/event: change/)
+  expect(text).toContain(id)
+  expect(text).toContain('"name":"echo"')
+  const [, last = ''] = /id: (\d+)/.exec(text) ?? []
+  await punctual.runDue()
+  const second = await listen(handle, { 'last-event-id': String(Number(last) - 1) })
+  expect(await second.until(/event: change/)).toContain(id)
+  const third = await listen(handle, { 'last-event-id': '999999' })
+  await third.until(/event: lag/)
+  for (const one of [first, second, third]) one.stop()
+})
+
+test('a listener of one tenant is not told of others', async () => {
+  const handle = createHandler(punctual, { log: silent, authenticate: () => ({ name: 'a', role: 'viewer', tenants: ['acme'] }) })
+  const stream = await listen(handle)
+  await stream.until(/retry/)
+  await punctual.enqueue(echo, { text: 'a' }, { tenant: 'globex', key: 'foreign' })
+  const own = await punctual.enqueue(echo, { text: 'a' }, { tenant: 'acme' })
+  const text = await stream.until(/event: change/)
+  expect(text).toContain(own.id)
+  expect(text).not.toContain('globex')
+  stream.stop()
+})
+
+test('S14: a caller may have 50 streams', async () => {
+  const handle = createHandler(punctual, { open: true, log: silent })
+  const streams = []
+  for (let n = 0; n < 50; n++) streams.push(await listen(handle))
+  expect((await listen(handle)).response.status).toBe(429)
+  for (const stream of streams) stream.stop()
+  const again = await listen(handle)
+  expect(again.response.status).toBe(200)
+  again.stop()
+})

@@ -1,0 +1,142 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { createPunctual, type Punctual } from '../../src/client/punctual.ts'
+import { isInside } from '../../src/outbound/address-guard.ts'
+import { createWebhooks } from '../../src/outbound/http-job.ts'
+import { signatureOf, verifySignature } from '../../src/outbound/signature.ts'
+import { memory } from '../../src/store/memory/index.ts'
+
+const secret = 'a secret of sixteen'
+
+async function receiver(answer: (request: IncomingMessage, body: string, response: ServerResponse) => void): Promise<string> {
+  const server = createServer(async (request, response) => {
+    let body = ''
+    for await (const chunk of request) body += chunk
+    answer(request, body, response)
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`
+}
+
+function scheduler(options: Partial<Parameters<typeof createWebhooks>[0]> = {}): Punctual {
+  const log = { debug() {}, info() {}, warn() {}, error() {} }
+  const punctual = createPunctual({ store: memory(), log })
+  onTestFinished(() => punctual.close())
+  createWebhooks({ punctual, secret, allowPrivate: true, ...options })
+  return punctual
+}
+
+async function outcome(punctual: Punctual, payload: object, options: object = {}): Promise<{ state?: string; error?: string }> {
+  const { id } = await punctual.enqueue('punctual/http', payload, { retry: { max: 0 }, ...options })
+  await punctual.runDue()
+  const found = await punctual.get(id)
+  return { ...(found && { state: found.state }), ...(found?.error && { error: found.error.message }) }
+}
+
+describe('punctual/http', () => {
+  it('calls a URL with a signature over the time and the body', async () => {
+    const seen: { isValid: boolean; isForged: boolean; body: string }[] = []
+    const url = await receiver((request, body, response) => {
+      const header = String(request.headers['punctual-signature'])
+      seen.push({
+        body,
+        isValid: verifySignature({ secret, header, body }),
+        isForged: verifySignature({ secret, header, body: `${body} ` }),
+      })
+      response.end('ok')
+    })
+    expect(await outcome(scheduler(), { url, body: { id: 42 } })).toEqual({ state: 'completed' })
+    expect(seen).toEqual([{ body: '{"id":42}', isValid: true, isForged: false }])
+  })
+
+  it.each([500, 503, 429, 408])('retries after %i, and waits as Retry-After says', async (status) => {
+    const url = await receiver((_, __, response) => response.writeHead(status, { 'retry-after': '120' }).end())
+    const punctual = scheduler()
+    const { id } = await punctual.enqueue('punctual/http', { url })
+    await punctual.runDue()
+    const found = await punctual.get(id)
+    expect(found?.state).toBe('retrying')
+    expect((found?.dueAt.getTime() ?? 0) - (found?.turns[0]?.endedAt.getTime() ?? 0)).toBeGreaterThan(110_000)
+  })
+
+  it.each([400, 404, 301])('does not retry after %i, and follows no redirect', async (status) => {
+    let calls = 0
+    const url = await receiver((_, __, response) => {
+      calls++
+      response.writeHead(status, { location: '/elsewhere' }).end('no')
+    })
+    const punctual = scheduler()
+    const { id } = await punctual.enqueue('punctual/http', { url })
+    await punctual.runDue()
+    expect((await punctual.get(id))?.state).toBe('dead')
+    expect(calls).toBe(1)
+  })
+
+  it('S25 refuses addresses inside, also behind a name', async () => {
+    const url = await receiver((_, __, response) => response.end())
+    const punctual = scheduler({ allowPrivate: false })
+    for (const target of [
+      url,
+      url.replace('127.0.0.1', 'localhost'),
+      'http://[::1]:9/',
+      'http://[::ffff:127.0.0.1]:9/',
+      'http://0x7f.1/',
+    ])
+      expect((await outcome(punctual, { url: target })).error).toMatch(/private network/)
+  })
+
+  it('S26 reads no more than 64 kB of an answer, and ends one that takes too long', async () => {
+    const endless = await receiver((_, __, response) => {
+      const more = () => {
+        if (response.destroyed) return
+        response.write('x'.repeat(32_768))
+        setImmediate(more)
+      }
+      more()
+    })
+    expect(await outcome(scheduler(), { url: endless })).toEqual({ state: 'completed' })
+    const silent = await receiver(() => {})
+    expect((await outcome(scheduler({ timeout: 100 }), { url: silent })).state).toBe('dead')
+  })
+
+  it.each([
+    { url: 'ftp://x/' },
+    { url: 'http://user:pass@x/' },
+    { url: 'http://x/', headers: { host: 'y' } },
+    { url: 'http://x/', headers: { a: 'b\r\nc' } },
+    { url: 'http://x/', method: 'CONNECT' },
+  ])('refuses the payload %j when it is enqueued', async (payload) => {
+    await expect(scheduler().enqueue('punctual/http', payload)).rejects.toMatchObject({ code: 'payload.rejected' })
+  })
+})
+
+describe('a signature', () => {
+  it('S27 is refused when it is old, of another secret or no signature', () => {
+    const now = Date.now()
+    expect(verifySignature({ secret, header: signatureOf(secret, now, 'x'), body: 'x' })).toBe(true)
+    expect(verifySignature({ secret, header: signatureOf(secret, now - 600_000, 'x'), body: 'x' })).toBe(false)
+    expect(verifySignature({ secret: 'another', header: signatureOf(secret, now, 'x'), body: 'x' })).toBe(false)
+    expect(verifySignature({ secret, header: null, body: 'x' })).toBe(false)
+  })
+})
+
+describe('addresses inside', () => {
+  it.each([
+    '10.1.2.3',
+    '127.0.0.1',
+    '169.254.169.254',
+    '192.168.0.1',
+    '172.31.0.1',
+    '::1',
+    'fd00::1',
+    'fe80::1',
+    '::ffff:10.0.0.1',
+    '64:ff9b::7f00:1',
+  ])('hold %s', (address) => expect(isInside(address)).toBe(true))
+  it.each(['8.8.8.8', '172.32.0.1', '2606:4700::1111'])('do not hold %s', (address) => expect(isInside(address)).toBe(false))
+})
