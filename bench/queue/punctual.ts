@@ -21,6 +21,11 @@ export function punctual(store: keyof typeof stores): Contestant {
     packages: [],
     makePlace: async () => (isShared ? makeFile() : 'memory'),
     removePlace: async (place) => (isShared ? removeFile(place) : undefined),
-    open: async (place) => punctualQueue(stores[store](place)),
+    open: async (place) => {
+      const queue = punctualQueue(stores[store](place))
+      // The peer makes its tables when it is opened; here a first read does.
+      await queue.isDrained(0)
+      return queue
+    },
   }
 }

@@ -133,12 +133,12 @@ export async function latenessTable(page: Page, { rounds }: Scale): Promise<void
 
 export async function enqueueTable(page: Page, { rounds }: Scale): Promise<void> {
   const ways = [
-    { title: 'one caller', count: 5000, how: {} },
+    { title: 'one caller', count: 20_000, how: {}, least: 0.75 },
     { title: '50 callers', count: 20_000, how: { callers: 50 } },
     { title: '1,000 in a call', count: 50_000, how: { bulk: 1000 } },
   ]
   const rows = new Map(contestants.map((contestant) => [contestant, [contestant.name]]))
-  for (const { count, how } of ways) {
+  for (const { count, how, least } of ways) {
     const results = await inRounds(
       contestants,
       rounds,
@@ -148,14 +148,16 @@ export async function enqueueTable(page: Page, { rounds }: Scale): Promise<void>
     for (const [contestant, runs] of results) {
       const rate = spread(runs.map(({ perSecond }) => perSecond))
       const cpu = median(runs.map(({ cpu }) => cpu.own / count))
-      rows.get(contestant)?.push(`${cell(rate)}, CPU ${figure(cpu, 1)} µs, ${figure(rate.median / peerRate, 1)}×`)
+      const ratio = rate.median / peerRate
+      const goal = least !== undefined && contestant.name === judged ? `, ${page.goal(`≥ ${least}×`, ratio >= least)}` : ''
+      rows.get(contestant)?.push(`${cell(rate)}, CPU ${figure(cpu, 1)} µs, ${figure(ratio, 2)}×${goal}`)
     }
   }
   page.table(
     'Enqueue: jobs/s, CPU per job, and the ratio to plainjob',
     ['', ...ways.map(({ title }) => title)],
     [...rows.values()],
-    'Each call is awaited and resolves when its jobs are committed.',
+    'Each call is awaited and resolves when its jobs are committed. The files are open and have their tables before the time begins.',
   )
 }
 
