@@ -21,11 +21,27 @@ const sees = {
   'broker adapter': [...pure, 'broker'],
   engine: contracts,
   client: [...contracts, 'engine'],
-  timers: [...contracts, 'engine', 'client'],
+  // Neither reads the store past the client: the records of others are none of their business.
+  outbound: [...pure, 'broker', 'client'],
+  timers: [...pure, 'broker', 'client', 'outbound'],
   http: [...contracts, 'engine', 'client'],
+  'http-client': [...contracts, 'client', 'http'],
+  otel: [...pure, 'store', 'engine', 'client'],
   index: [...contracts, 'engine', 'client', 'node version'],
   'node version': [],
-  cli: [...contracts, 'engine', 'client', 'timers', 'http', 'index', 'store adapter', 'broker adapter', 'node version'],
+  cli: [
+    ...contracts,
+    'engine',
+    'client',
+    'http-client',
+    'outbound',
+    'timers',
+    'http',
+    'index',
+    'store adapter',
+    'broker adapter',
+    'node version',
+  ],
 }
 
 /** Where a part lives. A contract is the files of its folder, an adapter a folder inside; `$1` is the adapter's own name. */
@@ -49,6 +65,7 @@ const drivers = {
   '^node_modules/(redis|ioredis|@redis)/': '^src/store/redis/',
   '^node_modules/@nats-io/': '^src/broker/nats/',
   '^node_modules/(amqplib|rabbitmq-client)/': '^src/broker/rabbitmq/',
+  '^node_modules/@opentelemetry/': '^src/otel/',
   '^node_modules/(hono|@hono)/': '^src/(http|cli)/',
   '^node_modules/(commander|@clack)/': '^src/cli/',
 }
@@ -82,6 +99,20 @@ export default {
       severity: 'error',
       from: { path: '^src/' },
       to: { path: '^(test|scripts|examples|bench|dashboard)/' },
+    },
+    {
+      name: 'dashboard-speaks-http',
+      comment: 'the dashboard imports from src only the types of what goes over the line',
+      severity: 'error',
+      from: { path: '^dashboard/' },
+      to: { path: '^src/', pathNot: '^src/http/wire\\.ts$' },
+    },
+    {
+      name: 'dashboard-imports-types',
+      comment: 'code of the server must not reach the browser',
+      severity: 'error',
+      from: { path: '^dashboard/' },
+      to: { path: '^src/', dependencyTypesNot: ['type-only'] },
     },
     {
       name: 'no-dev-dependency',

@@ -1,19 +1,31 @@
 // Writes docs/reference/api.md from the comments of what the package exports. A test compares the page with the code.
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 
 const entries = [
   ['punctual', 'src/index.ts'],
   ['punctual/memory', 'src/store/memory/index.ts'],
   ['punctual/sqlite', 'src/store/sqlite/index.ts'],
   ['punctual/postgres', 'src/store/postgres/index.ts'],
+  ['punctual/timers', 'src/timers/index.ts'],
+  ['punctual/local', 'src/broker/local/index.ts'],
+  ['punctual/nats', 'src/broker/nats/index.ts'],
+  ['punctual/rabbitmq', 'src/broker/rabbitmq/index.ts'],
   ['punctual/http', 'src/http/index.ts'],
+  ['punctual/http-client', 'src/http-client/index.ts'],
+  ['punctual/otel', 'src/otel/index.ts'],
   ['punctual/testing', 'src/testing/index.ts'],
 ]
+/** A class is listed with those that it extends. */
 const classes = [
-  ['Punctual', 'src/client/punctual.ts', 'what `createPunctual` returns'],
-  ['Handle', 'src/client/handle.ts', 'what `enqueue`, `enqueueMany`, `trigger` and `replay` return'],
-  ['Context', 'src/model/context.ts', 'what handlers get'],
+  [
+    'Punctual',
+    ['src/client/punctual.ts', 'src/client/work-changes.ts', 'src/client/job-changes.ts', 'src/client/queries.ts'],
+    'what `createPunctual` returns',
+  ],
+  ['Handle', ['src/client/handle.ts'], 'what `enqueue`, `enqueueMany`, `trigger` and `replay` return'],
+  ['Context', ['src/model/context.ts'], 'what handlers get'],
+  ['Timers', ['src/timers/timers.ts'], 'what `createTimers` returns'],
 ]
 
 /** The page, and the names that have no comment. */
@@ -23,8 +35,8 @@ export function apiPage() {
     '# API',
     'Every exported name, and the members of what you use most. This page is made from the comments of the code by `node scripts/api.mjs`; the [guides](../guides/getting-started.md) show how the parts work together. Your editor shows the full comments and types.',
   ]
-  for (const [name, file, what] of classes)
-    parts.push(`## ${name}`, `\`${name}\` is ${what}.`, table(members(file, name), bare, `${name}.`))
+  for (const [name, files, what] of classes)
+    parts.push(`## ${name}`, `\`${name}\` is ${what}.`, table(members(files), bare, `${name}.`))
   for (const [entry, file] of entries) parts.push(`## ${entry}`, table(exportsOf(file), bare, `${entry}: `))
   return { page: `${parts.join('\n\n')}\n`, bare }
 }
@@ -34,18 +46,23 @@ function table(rows, bare, where) {
   return ['| name | what it is |', '|---|---|', ...rows.map(([name, text]) => `| \`${name}\` | ${text} |`)].join('\n')
 }
 
-/** The public members of a class or interface. */
-function members(file, name) {
+/** The public members of classes or interfaces, each named after its file. */
+function members(files) {
+  const found = new Map()
+  for (const file of files) addMembers(file, found)
+  return [...found]
+}
+
+function addMembers(file, found) {
   const text = readFileSync(file, 'utf8')
+  const name = basename(file, '.ts').replace(/(?:^|-)(\w)/g, (_, letter) => letter.toUpperCase())
   const start = text.search(new RegExp(`export (class|interface) ${name}\\b`))
   const body = text.slice(start, text.indexOf('\n}\n', start))
-  const found = new Map()
-  const member = /(?:^ {2}\/\*\*((?:(?!\*\/)[\s\S])*)\*\/\n)?^ {2}(?:readonly |async |get )*([a-z]\w*)(?=[?<(:])/gm
+  const member = /(?:^ {2}\/\*\*((?:(?!\*\/)[\s\S])*)\*\/\n)?^ {2}(?:override |readonly |async |get )*([a-z]\w*)(?=[?<(:])/gm
   for (const [, comment, own] of body.matchAll(member)) {
     if (own === 'constructor' || (found.get(own) ?? '') !== '') continue
     found.set(own, sentence(comment))
   }
-  return [...found]
 }
 
 /** The names that a module exports, with their first sentence. */

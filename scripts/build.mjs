@@ -1,12 +1,22 @@
-/** Builds dist from src. When the sources are those of the last build, it does nothing. */
+/** Builds dist from src, and the dashboard into it. When the sources are those of the last build, it does nothing. */
 import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { existsSync, globSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { resolve } from 'node:path'
 import process from 'node:process'
 import { tool } from './tool.mjs'
 
 const stamp = 'node_modules/.punctual/built'
-const sources = ['src/**/*.*', 'dashboard/**/*.*', 'tsconfig*.json', 'package-lock.json']
+const sources = [
+  'src/**/*.*',
+  'dashboard/**/*.*',
+  'tsconfig*.json',
+  'scripts/build.mjs',
+  'scripts/bundle.mjs',
+  'scripts/declarations.mjs',
+  'package.json',
+  'package-lock.json',
+]
 
 if (import.meta.main) {
   const { ok, output } = build()
@@ -24,10 +34,25 @@ export function build() {
     rmSync(fresh, { recursive: true, force: true })
     return { ok: false, output: tsc.stdout + tsc.stderr }
   }
+  const bundled = spawnSync(process.execPath, ['scripts/bundle.mjs', fresh], { encoding: 'utf8' })
+  if (bundled.status !== 0) {
+    rmSync(fresh, { recursive: true, force: true })
+    return { ok: false, output: bundled.stdout + bundled.stderr }
+  }
+  const vite = buildDashboard(`${fresh}/dashboard`)
+  if (vite.status !== 0) {
+    rmSync(fresh, { recursive: true, force: true })
+    return { ok: false, output: vite.stdout + vite.stderr }
+  }
   replace('dist', fresh)
   mkdirSync('node_modules/.punctual', { recursive: true })
   writeFileSync(stamp, wanted)
   return { ok: true, output: tsc.stdout }
+}
+
+function buildDashboard(folder) {
+  const args = ['build', 'dashboard', '--outDir', resolve(folder), '--logLevel', 'warn']
+  return spawnSync(process.execPath, [tool('vite'), ...args], { encoding: 'utf8' })
 }
 
 /** Renames, so that a process that starts meanwhile never sees half of dist. */

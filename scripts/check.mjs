@@ -45,11 +45,13 @@ function checks(folder) {
   return [
     { name: 'build', run: async () => build() },
     { name: 'types', run: () => run([tool('tsc'), '-p', 'tsconfig.json']) },
+    { name: 'types of the dashboard', run: () => run([tool('tsc'), '-p', 'dashboard']) },
     { name: 'biome', run: () => run([tool('biome'), 'check', '--error-on-warnings']) },
-    { name: 'import rule', run: () => run([tool('depcruise'), 'src', '--config', '.dependency-cruiser.mjs']) },
+    { name: 'import rule', run: () => run([tool('depcruise'), 'src', 'dashboard', '--config', '.dependency-cruiser.mjs']) },
     { name: 'import graph', run: () => run(['scripts/graph.mjs', '--check']) },
     { name: 'ports', run: () => run(['scripts/check-ports.mjs']) },
     { name: 'knip', run: () => run([tool('knip')]) },
+    { name: 'size of the dashboard', run: () => onPackage(tarball, () => run(['scripts/check-size.mjs'])) },
     { name: 'publint', run: () => onPackage(tarball, (file) => run([tool('publint'), file, '--strict'])) },
     { name: 'attw', run: () => onPackage(tarball, (file) => run([tool('attw'), file, '--profile', 'esm-only'])) },
   ]

@@ -1,5 +1,6 @@
 /** `npm start`: the demo jobs on SQLite, with everything built that needs to be. Ctrl-C stops it cleanly. */
-import { spawn } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
+import { existsSync } from 'node:fs'
 import process from 'node:process'
 import { build } from './build.mjs'
 
@@ -9,7 +10,14 @@ if (!ok) {
   process.exit(1)
 }
 
-const serve = ['dist/cli/main.js', 'serve', '--store', 'sqlite:./.punctual/demo.db', '--jobs', 'examples/demo/jobs.ts']
+const file = '.punctual/demo.db'
+if (!existsSync(file)) {
+  console.log(`First start: two days of a shop's past are made in ${file}. This takes a few seconds.`)
+  const { status } = spawnSync(process.execPath, ['examples/demo/seed.ts', file], { stdio: 'inherit' })
+  if (status !== 0) console.error('The past could not be made: the demo starts with an empty store.')
+}
+const log = process.env.PUNCTUAL_LOG ?? 'quiet'
+const serve = ['dist/cli/main.js', 'serve', '--store', `sqlite:./${file}`, '--jobs', 'examples/demo/jobs.ts', '--log', log]
 
 // One Ctrl-C reaches a process under npm twice or more: from the terminal, from npm, from each parent. The server
 // stands in a group of its own and gets one signal for all of them; another Ctrl-C after a second gets through.

@@ -8,6 +8,7 @@ const packages = {
   knip: 'knip',
   publint: 'publint',
   tsc: 'typescript',
+  vite: 'vite',
   vitest: 'vitest',
 }
 

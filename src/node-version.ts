@@ -1,7 +1,6 @@
 // Importing this file throws on a Node.js that is too old. It imports nothing and runs on every version.
-const needed = 'Node.js 22.22.3 or later, or 24.15 or later'
-
-const [major = 0] = process.versions.node.split('.').map(Number)
-if (major < 22) throw new Error(`punctual needs ${needed}; this is ${process.versions.node}`)
+const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
+if (major < 22 || (major === 22 && minor < 12))
+  throw new Error(`punctual needs Node.js 22.12 or later; this is ${process.versions.node}`)
 
 export {}
