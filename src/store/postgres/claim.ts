@@ -64,7 +64,6 @@ export async function claimPlain(
     ...[context.now(), id, token, node, limit, dueBy ?? null, column(kinds)],
     ...floors.columns(kinds),
     promptMs,
-    session === context.db,
   ])
   const head = headOf(rows)
   if (!head.stands && head.isJoined && !head.isPlain) return null
@@ -91,7 +90,6 @@ const takePlain = takeDue({
   kinds: '$7::int[]',
   floors: 'unnest($8::int[], $9::smallint[], $10::float8[])',
   promptMs: '$11::float8',
-  isAlone: '$12::boolean',
 })
 
 const takeAtDoor = `SELECT * FROM punctual.claim_1($1::float8, $2::text, $3::text, $4::text, $5::int, $6::float8, $7::int[], $8::int, $9::float8)`
@@ -133,4 +131,4 @@ function nextDueOf({ wakeAt, lanes }: Head): number | null {
 }
 
 /** A claim for a node that is not there. */
-export const claimNothing: Statement = { sql: takePlain, values: [0, '', '', '', 0, null, '{}', '{}', '{}', '{}', 0, false] }
+export const claimNothing: Statement = { sql: takePlain, values: [0, '', '', '', 0, null, '{}', '{}', '{}', '{}', 0] }

@@ -17,8 +17,6 @@ export interface TakeDue {
   readonly kinds: string
   /** How late work with a rate may start. */
   readonly promptMs: string
-  /** Whether the claim is a commit of its own. Without it, it is not. */
-  readonly isAlone?: string
   /** The floors of lanes, as a table with kind, priority and due_at. Without them lanes are read from the beginning. */
   readonly floors?: string
   /** In the function: the cluster's limit, how many run, and what the door has done. */
@@ -59,7 +57,7 @@ const mayRun = (verdict: string) => `AND (
 // them each lane has. taken: so many of each lane, those skipped that another claim is just taking. In each lane the next is the
 // first behind the last that was taken. Values that most rows share, or that another column has, are sent as NULL.
 export function takeDue(of: TakeDue): string {
-  const { now, dueBy, id, token, node, limit, kinds, promptMs, isAlone, floors, function: own } = of
+  const { now, dueBy, id, token, node, limit, kinds, promptMs, floors, function: own } = of
   const floor = floors
     ? `coalesce((SELECT f.due_at FROM ${floors} f (kind, priority, due_at) WHERE f.kind = k.ref AND f.priority = p.priority), '-infinity')`
     : `'-infinity'::float8`
@@ -108,7 +106,7 @@ export function takeDue(of: TakeDue): string {
   last AS MATERIALIZED (SELECT t.kind, t.priority, max(ARRAY[t.due_at, t.ref]) AS place FROM taken t GROUP BY t.kind, t.priority),
   head AS (
     SELECT json_build_object('now', g.now, 'isJoined', g.is_joined, 'stands', g.stands, 'isPlain', (SELECT is_plain FROM open),
-      ${own ? functionHead(own) : commitSoon(isAlone)}
+      ${own ? functionHead(own) : ''}
       'wakeAt', least(${nextWake(kinds)}, (SELECT min(r.free_at) FROM rates r
         WHERE (SELECT true FROM punctual.waiting w WHERE w.key = r.key AND w.kind = ANY(${kinds}) LIMIT 1))),
       'lanes', (SELECT coalesce(json_agg(json_build_array(l.kind, l.priority, (
@@ -135,13 +133,4 @@ function functionHead({ cluster, running, door }: NonNullable<TakeDue['function'
       'passed', (SELECT coalesce(json_agg(json_build_array(o.id, s.tenant, s.job, p.state, p.reason)), '[]')
         FROM unnest(${door}.passed_refs, ${door}.passed_states, ${door}.passed_reasons) p (ref, state, reason)
         JOIN punctual.occurrence o ON o.ref = p.ref JOIN punctual.series s ON s.ref = o.series WHERE p.state IS NOT NULL),`
-}
-
-/**
- * The commit of a claim alone does not wait for the disk. Every later write of a turn does, and takes the claim to the disk with it: only
- * work that has written nothing can start again after a crash of the server. Limits must hold even then, so claims that use them wait.
- */
-function commitSoon(isAlone = 'false'): string {
-  return `'commit', CASE WHEN ${isAlone} AND NOT EXISTS (SELECT 1 FROM taken WHERE limits IS NOT NULL)
-        THEN set_config('synchronous_commit', 'off', true) END,`
 }
