@@ -4,7 +4,8 @@ import { postgres } from '../../src/store/postgres/index.ts'
 import { sqlite } from '../../src/store/sqlite/index.ts'
 import type { Store } from '../../src/store/store.ts'
 import { databasePath } from './database-path.ts'
-import { freshSchemaName, sharedPostgresUrl } from './postgres-database.ts'
+import { borrowSchema } from './emptied-tables.ts'
+import { sharedPostgresUrl } from './postgres-database.ts'
 
 /** Gives a store on the same data each time it is called, as several processes would have it. */
 export type Connect = () => Store
@@ -37,12 +38,15 @@ export function inFile(): Connect {
   return () => sqlite(path)
 }
 
-/** Tables of their own in the PostgreSQL that the run shares. */
+/** Tables that no other test uses meanwhile, in the PostgreSQL that the run shares. */
 function inSchema(): Connect {
-  const schema = freshSchemaName()
+  const { schema, giveBack } = borrowSchema()
   const opened: Store[] = []
   // A node that a test leaves running, or has crash, would keep its connections from others.
-  onTestFinished(async () => void (await Promise.all(opened.map((store) => store.close()))))
+  onTestFinished(async () => {
+    await Promise.all(opened.map((store) => store.close()))
+    await giveBack()
+  })
   return () => {
     const store = postgres(postgresUrl, { schema })
     opened.push(store)
