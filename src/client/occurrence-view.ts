@@ -177,11 +177,13 @@ export function occurrenceView(history: OccurrenceHistory, { spec, redact, sched
       : null
   const graph = taskGraph(spec?.tasks ?? [], settings?.mode ?? 'sequential')
   const hasEnded = isEnd(state) || state === 'dead'
-  const tasks = taskHistories(graph, turns, attempts, !hasEnded).map((task, _, all) => {
-    if (state === 'running' && mayRun(task, graph, all)) return { ...task, state: 'running' as const }
-    // Nothing is pending in an occurrence that has ended.
-    return hasEnded && task.state === 'pending' ? { ...task, state: 'canceled' as const } : task
-  })
+  const histories = taskHistories(graph, turns, attempts, !hasEnded).map((task, _, all) =>
+    state === 'running' && mayRun(task, graph, all) ? { ...task, state: 'running' as const } : task,
+  )
+  // Nothing is pending in an occurrence that has ended.
+  const ended = (task: TaskHistory) => (hasEnded && task.state === 'pending' ? { ...task, state: 'canceled' as const } : task)
+  const tasks = histories.map(ended)
+  const retired = retiredTasks(history, graph).map(ended)
   return {
     id,
     tenant,
@@ -215,7 +217,10 @@ export function occurrenceView(history: OccurrenceHistory, { spec, redact, sched
     progress: progress && { ...progress, at: new Date(progress.at) },
     log: history.logs.map(logView),
     settings,
-    tasks: [...tasks.map((task) => taskView(id, task)), ...retiredTasks(history, graph)],
+    tasks: [
+      ...tasks.map((task) => taskView(id, task)),
+      ...retired.map((task) => ({ ...taskView(id, task), retired: true as const })),
+    ],
     turns: turns.map(turnView),
   }
 }
@@ -230,14 +235,13 @@ function resultOf(graph: TaskGraph, history: OccurrenceHistory, origins: readonl
 }
 
 /** Tasks that have records here, and that the job has lost since. */
-function retiredTasks({ record, turns, attempts }: OccurrenceHistory, graph: TaskGraph): TaskView[] {
+function retiredTasks({ turns, attempts }: OccurrenceHistory, graph: TaskGraph): readonly TaskHistory[] {
   const names = [...attempts, ...turns.flatMap(({ tasks }) => tasks ?? [])].map(({ task }) => task)
   const retired = [...new Set(names)].filter((name) => !graph.has(name)).map((name) => ({ name }))
   if (retired.length === 0) return []
-  // An attempt that is noted in its turn alone is one of the task that the job still has.
-  const bare = turns.map((turn) => ({ ...turn, attempt: null }))
-  const histories = taskHistories(taskGraph(retired, 'parallel'), bare, attempts)
-  return histories.map((task) => ({ ...taskView(record.id, task), retired: true }))
+  // An attempt that has no record but its turn is one of a task that the job still has.
+  const bare = turns.map((turn) => ({ ...turn, attempt: null, end: 'released' as const }))
+  return taskHistories(taskGraph(retired, 'parallel'), bare, attempts)
 }
 
 function waitView({ state, wait, blockers }: OccurrenceHistory): WaitView | null {

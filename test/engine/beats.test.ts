@@ -26,4 +26,28 @@ onEachStore('TM-5 beats', (newDatabase) => {
     expect(starts).toEqual([1])
     expect((await occurrence(punctual, id)).turns).toHaveLength(1)
   })
+
+  it('come in time while the store keeps figures waiting, so a node that hears nothing stops itself', async () => {
+    const { node, clock } = newCluster({ connect: newDatabase() })
+    const isAborted = Promise.withResolvers<string>()
+    const job = defineJob('slow').task('only', async ({ payload, signal }) => {
+      if (payload === 'long') signal.addEventListener('abort', () => isAborted.resolve(signal.reason.code))
+      if (payload === 'long') await isAborted.promise
+    })
+    const { punctual, store, probe } = await node({ jobs: [job] })
+    const letThrough = store.hold('figures')
+    await punctual.enqueue(job, undefined)
+    await probe.next('occurrence.completed')
+    await punctual.enqueue(job, 'long')
+    await probe.next('task.started')
+    await clock.advance('5s')
+    const beats = store.calls('beat')
+    await clock.advance('15s')
+    expect(store.calls('beat')).toBe(beats + 3)
+    store.stall()
+    await clock.advance('15s')
+    expect(await isAborted.promise).toBe('lost')
+    letThrough()
+    store.heal()
+  })
 })

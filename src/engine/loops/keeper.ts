@@ -88,12 +88,14 @@ export class Keeper {
     if (answer.aliveSince !== this.#aliveSince) this.#env.events.emit('signal.gap', null)
     this.#aliveSince = answer.aliveSince
     this.rest()
-    await this.#figures.send(session.boot)
     if (phase === 'stay') this.#pulse?.beaten(session.boot, this.#longestBlockMs())
     if (answer.isDraining) this.#drain(session)
     if (answer.lost.length > 0) this.#loseClaims(session, answer.lost)
     for (const { ref, turn } of answer.over) this.#dispatcher.lose(ref, turn)
     for (const { ref, turn, reason } of answer.cancels) this.#dispatcher.abort(ref, turn, 'cancel', reason)
+    // A store that keeps figures waiting must not keep the next beat, and with it the fence, from its time.
+    if (phase === 'leave') await this.#figures.sendLast(session.boot)
+    else void this.#figures.send(session.boot)
     // Due work that waits for a slot or a handler is late only while a node is there to see it.
     return this.#dispatcher.isIdle && this.#unserved.isEmpty ? { poll: options.beatMs } : options.beatMs
   }
