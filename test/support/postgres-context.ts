@@ -15,8 +15,8 @@ export async function postgresContext(now = 1_000_000): Promise<Context> {
   const db = new Database(await sharedPostgresUrl(), { schema, prepare: true })
   opened.push(db)
   await db.transaction(async (session) => {
-    await session.all(`CREATE SCHEMA ${schema}`)
-    for (const sql of migrations.flatMap(({ statements }) => statements)) await session.all(sql)
+    await session.rows(`CREATE SCHEMA ${schema}`)
+    for (const sql of migrations.flatMap(({ statements }) => statements)) await session.rows(sql)
   })
   return {
     db,

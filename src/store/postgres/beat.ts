@@ -15,7 +15,13 @@ interface Beaten {
   readonly hints: readonly Hint[]
 }
 
-type Look = [now: number, aliveSince: number, isKnown: boolean, isBreak: boolean, lastAliveAt: number]
+interface Look {
+  readonly now: number
+  readonly alive_since: number
+  readonly is_known: boolean
+  readonly is_break: boolean
+  readonly last_alive_at: number
+}
 
 const look = `SELECT t.now, l.alive_since, EXISTS (SELECT 1 FROM punctual.node WHERE boot = $2) AS is_known,
   NOT EXISTS (SELECT 1 FROM punctual.node WHERE beat_at + ttl_ms >= t.now) AS is_break, l.last_alive_at
@@ -34,20 +40,20 @@ export async function beat(context: Context, one: Beat): Promise<Beaten> {
 /** Nodes that pick read the first rows of each job: they need an index by job, which others need not pay for. */
 async function addPickIndex({ db }: Context): Promise<void> {
   try {
-    await db.all('CREATE INDEX IF NOT EXISTS ready_pick ON punctual.ready (kind, priority, series, due_at, ref) WHERE NOT gate')
+    await db.rows('CREATE INDEX IF NOT EXISTS ready_pick ON punctual.ready (kind, priority, series, due_at, ref) WHERE NOT gate')
   } catch {
     // It is only about speed: the role may lack the right, or another node makes it at the same moment.
   }
 }
 
-type AloneRow = [
-  now: number,
-  aliveSince: number,
-  standing: string[] | null,
-  cancels: string | null,
-  isDraining: boolean,
-  over: string | null,
-]
+interface AloneRow {
+  readonly now: number
+  readonly alive_since: number
+  readonly standing: string[] | null
+  readonly cancels: string | null
+  readonly draining: boolean
+  readonly over: string | null
+}
 
 const changed = `name = $2, pid = $3, concurrency = $4, kinds = $5, version = $6, tz = $7, ttl_ms = $8, release = $9, declares = $10,
   picks = $11`
@@ -77,7 +83,7 @@ const updateAlone = `WITH t AS MATERIALIZED (SELECT coalesce($12::float8, punctu
 
 /** The beat of a node that is known, knows its claims and was not left alone by all: nearly all beats. Null: it needs care. */
 async function beatAlone(context: Context, { node, claims, inFlight, long }: Beat): Promise<BeatAnswer | null> {
-  const [row] = await context.db.all<AloneRow>(updateAlone, [
+  const [row] = await context.db.rows<AloneRow>(updateAlone, [
     ...[node.boot, ...nodeValues(node), node.picks, context.now(), column([...claims, ...inFlight])],
     // Of two turns of the same work one at most goes on.
     ...startColumns([...new Map(long.map((one) => [`${one.ref} ${one.turn}`, one])).values()]),
@@ -85,33 +91,40 @@ async function beatAlone(context: Context, { node, claims, inFlight, long }: Bea
     JSON.stringify(node.parts),
   ])
   if (!row) return null
-  const [now, aliveSince, standing, cancels, isDraining, over] = row
+  const { now } = row
   context.noteNow(now)
-  const held = new Set(standing ?? [])
+  const held = new Set(row.standing ?? [])
   const lost = claims.filter((id) => !held.has(id))
   return {
     now,
-    aliveSince,
+    aliveSince: row.alive_since,
     known: true,
     lost,
-    cancels: noticesOf(cancels),
-    isDraining,
-    over: noticesOf(over).map(({ ref, turn }) => ({ ref, turn })),
+    cancels: noticesOf(row.cancels),
+    isDraining: row.draining,
+    over: noticesOf(row.over).map(({ ref, turn }) => ({ ref, turn })),
   }
+}
+
+interface PulseRow {
+  readonly now: number
+  readonly alive_since: number
+  /** Null for a node that is not known. */
+  readonly draining: boolean | null
 }
 
 /** Says only that the node lives. */
 async function pulse(context: Context, { node, claims }: Beat): Promise<BeatAnswer> {
-  const [row] = await context.db.all<[now: number, aliveSince: number, isDraining: boolean | null]>(
+  const [row] = await context.db.rows<PulseRow>(
     `WITH beaten AS (UPDATE punctual.node SET beat_at = ${storeNow}, beats = beats + 1 WHERE boot = $2 RETURNING draining),
         alive AS (UPDATE punctual.life SET last_alive_at = ${storeNow} FROM beaten)
       SELECT ${storeNow} AS now, l.alive_since, (SELECT draining FROM beaten) AS draining FROM punctual.life l`,
     [context.now(), node.boot],
   )
-  const [now, aliveSince, isDraining] = row as [number, number, boolean | null]
-  const known = isDraining !== null
+  const { now, alive_since: aliveSince, draining } = row as PulseRow
+  const known = draining !== null
   context.noteNow(now)
-  return { now, aliveSince, known, lost: known ? [] : claims, cancels: [], isDraining: isDraining ?? false, over: [] }
+  return { now, aliveSince, known, lost: known ? [] : claims, cancels: [], isDraining: draining ?? false, over: [] }
 }
 
 /** The values of the columns from `name` to `declares`. */
@@ -137,19 +150,19 @@ function noticesOf(text: string | null): CancelNotice[] {
 /** Joins, leaves, gives back claims whose answer never arrived, and notes a time without nodes. The door is locked first. */
 async function beatWithCare(session: Session, context: Context, one: Beat): Promise<Beaten> {
   const { node, claims, inFlight, phase } = one
-  await session.all('SELECT one FROM punctual.door FOR UPDATE')
-  await session.all('SELECT boot FROM punctual.node WHERE boot = $1 FOR UPDATE', [node.boot])
-  await session.all('SELECT one FROM punctual.life FOR UPDATE')
-  const [seen] = (await session.all<Look>(look, [context.now(), node.boot])) as [Look]
-  const [now, before, isKnown, isBreak, lastAliveAt] = seen
+  await session.rows('SELECT one FROM punctual.door FOR UPDATE')
+  await session.rows('SELECT boot FROM punctual.node WHERE boot = $1 FOR UPDATE', [node.boot])
+  await session.rows('SELECT one FROM punctual.life FOR UPDATE')
+  const [seen] = (await session.rows<Look>(look, [context.now(), node.boot])) as [Look]
+  const { now, alive_since: before, is_break: isBreak } = seen
   context.noteNow(now)
-  if (!isKnown && phase !== 'join')
+  if (!seen.is_known && phase !== 'join')
     return {
       answer: { now, aliveSince: before, known: false, lost: claims, cancels: [], isDraining: false, over: [] },
       hints: [],
     }
   const hints: Hint[] = []
-  if (isBreak) await noteBreak(context, session, lastAliveAt, now)
+  if (isBreak) await noteBreak(context, session, seen.last_alive_at, now)
   const standing = await claimsOf(session, node.boot)
   const known = new Set([...claims, ...inFlight])
   const stray = standing.filter((id) => !known.has(id))
@@ -159,7 +172,7 @@ async function beatWithCare(session: Session, context: Context, one: Beat): Prom
   const isGone = phase === 'leave' && held.length === 0
   if (isGone) hints.push(...(await removeNode(context, session, node.boot, now)))
   const isDraining = isGone ? node.isDraining : await putNode(context, session, node, now, held.length)
-  await session.all(
+  await session.rows(
     'UPDATE punctual.life SET last_alive_at = $1, alive_since = CASE WHEN $2::boolean THEN $1 ELSE alive_since END',
     [now, isBreak],
   )
@@ -177,7 +190,7 @@ async function noteBreak(context: Context, session: Session, lastAliveAt: number
   const changes = new Changes(now)
   for (const idle of stranded) changes.setAside(idle, 'stranded', idle.isRetrying)
   await changes.write(session)
-  await session.all(
+  await session.rows(
     'UPDATE punctual.job SET next_at = least(coalesce(next_at, $2::float8), $2::float8) WHERE series = ANY($1::int[])',
     [column([...new Set(stranded.map(({ series }) => series))]), now],
   )
@@ -185,10 +198,11 @@ async function noteBreak(context: Context, session: Session, lastAliveAt: number
 
 /** The claims of the node, the oldest first, locked. */
 async function claimsOf(session: Session, boot: string): Promise<readonly string[]> {
-  const rows = await session.all<[string, number]>('SELECT id, seq FROM punctual.claim WHERE node = $1 ORDER BY id FOR UPDATE', [
-    boot,
-  ])
-  return rows.sort((a, b) => a[1] - b[1]).map(([id]) => id)
+  const rows = await session.rows<{ id: string; seq: number }>(
+    'SELECT id, seq FROM punctual.claim WHERE node = $1 ORDER BY id FOR UPDATE',
+    [boot],
+  )
+  return rows.sort((a, b) => a.seq - b.seq).map(({ id }) => id)
 }
 
 /** Claims whose answer never reached their node: nothing of them was started. */
@@ -220,12 +234,11 @@ interface Held {
 }
 
 async function runningOf(session: Session, boot: string): Promise<readonly Held[]> {
-  const members = await session.all<[number, number]>(
+  return session.rows<Held>(
     `SELECT m.ref, m.turn FROM punctual.claim c CROSS JOIN unnest(c.refs, c.turns) m (ref, turn) WHERE c.node = $1
       AND ${lacks('turn', endOf('m'))}`,
     [boot],
   )
-  return members.map(([ref, turn]) => ({ ref, turn }))
 }
 
 /** Notes since when turns run that have run for long. Returns those that are over. */
@@ -234,7 +247,7 @@ async function writeLong(session: Session, held: readonly Held[], { long }: Beat
   const kept = new Map(long.filter(({ ref, turn }) => running.get(ref) === turn).map((one) => [one.ref, one]))
   const over = long.filter(({ ref, turn }) => running.get(ref) !== turn).map(({ ref, turn }) => ({ ref, turn }))
   if (kept.size === 0) return over
-  await session.all(
+  await session.rows(
     `INSERT INTO punctual.start (ref, turn, started_at, deadline_at) SELECT * FROM unnest($1::bigint[], $2::int[], $3::float8[], $4::float8[])
       ON CONFLICT (ref) DO UPDATE SET turn = excluded.turn, started_at = excluded.started_at, deadline_at = excluded.deadline_at`,
     startColumns([...kept.values()]),
@@ -244,18 +257,17 @@ async function writeLong(session: Session, held: readonly Held[], { long }: Beat
 
 async function cancelsOf(session: Session, held: readonly Held[]): Promise<CancelNotice[]> {
   if (held.length === 0) return []
-  const rows = await session.all<[number, number, string | null]>(
+  return session.rows<CancelNotice>(
     `SELECT q.ref, q.turn, q.reason FROM unnest($1::bigint[], $2::int[]) m (ref, turn)
       CROSS JOIN LATERAL (SELECT * FROM punctual.cancel_request WHERE ${endOf('m')} OFFSET 0) q`,
     [column(held.map(({ ref }) => ref)), column(held.map(({ turn }) => turn))],
   )
-  return rows.map(([ref, turn, reason]) => ({ ref, turn, reason }))
 }
 
 /** Returns whether the node drains. */
 async function putNode(context: Context, session: Session, node: NodeInfo, now: number, running: number): Promise<boolean> {
   const kinds = column(context.names.kindRefs(node.kinds))
-  const [row] = await session.all<[isDraining: boolean]>(
+  const [row] = await session.rows<{ draining: boolean }>(
     `INSERT INTO punctual.node (boot, name, pid, concurrency, kinds, version, tz, ttl_ms, release, declares, picks, started_at, beat_at, beats,
         running, kind_refs, draining, parts)
       VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $12, 1, $13, $14::int[], $15, $16)
@@ -264,13 +276,13 @@ async function putNode(context: Context, session: Session, node: NodeInfo, now: 
     [node.boot, ...nodeValues(node), node.picks, now, running, kinds, node.isDraining, JSON.stringify(node.parts)],
   )
   await noteServed(session)
-  return row?.[0] ?? node.isDraining
+  return row?.draining ?? node.isDraining
 }
 
 /** Removes a node, with the claims that have no members left. The door is locked. */
 export async function removeNode(context: Context, session: Session, boot: string, now: number): Promise<readonly Hint[]> {
-  await session.all('DELETE FROM punctual.claim WHERE node = $1', [boot])
-  await session.all('DELETE FROM punctual.node WHERE boot = $1', [boot])
-  await session.all('UPDATE punctual.hook_note SET node = NULL, free_at = $2 WHERE node = $1', [boot, now])
+  await session.rows('DELETE FROM punctual.claim WHERE node = $1', [boot])
+  await session.rows('DELETE FROM punctual.node WHERE boot = $1', [boot])
+  await session.rows('UPDATE punctual.hook_note SET node = NULL, free_at = $2 WHERE node = $1', [boot, now])
   return loseServers(context, session, now)
 }

@@ -63,7 +63,7 @@ async function send(session: Session, sql: string, rows: readonly Row[]): Promis
   const [first] = rows
   if (!first) return 0
   return (
-    await session.all(
+    await session.rows(
       sql,
       first.map((_, at) => column(rows.map((row) => row[at] as Row[number]))),
     )
@@ -131,7 +131,7 @@ async function workWithin(
   if ((await ownedOf(session, [item])).size === 0) return { answer: 'lost', isKept: false }
   const before = await recordedOf(session, item)
   if (before) {
-    item.recorded?.(before[0])
+    item.recorded?.(before.result)
     return { answer: 'ok', isKept: false }
   }
   const result = await runWithin(means, within)
@@ -145,7 +145,7 @@ async function workWithin(
   }
   // Said before, under a call whose answer was lost, and committed only now: this time must not count as well.
   const meanwhile = await recordedOf(session, item)
-  item.recorded?.(meanwhile?.[0] ?? null)
+  item.recorded?.(meanwhile?.result ?? null)
   return { answer: 'ok', isKept: false }
 }
 
@@ -159,10 +159,10 @@ async function applyChanges(context: Context, session: Session, { changes }: Che
 async function recordedOf(
   session: Session,
   { member: { ref }, attempts }: CheckpointItem,
-): Promise<readonly [string | null] | undefined> {
+): Promise<{ readonly result: string | null } | undefined> {
   const last = attempts.at(-1)
   if (!last) return undefined
-  const [row] = await session.all<[string | null]>(
+  const [row] = await session.rows<{ result: string | null }>(
     'SELECT result FROM punctual.attempt WHERE ref = $1 AND task = $2 AND n = $3',
     [ref, last.task, last.n],
   )
@@ -171,7 +171,7 @@ async function recordedOf(
 
 /** The transaction stays ours to end, and the client is the handler's only until its work is done. */
 export async function runWithin({ session, client, cut, onCall }: WorkMeans, within: Within): Promise<string | null> {
-  await session.all('SAVEPOINT punctual_work')
+  await session.rows('SAVEPOINT punctual_work')
   const lent = lend(client, onCall)
   let result: string | null
   try {
@@ -180,7 +180,7 @@ export async function runWithin({ session, client, cut, onCall }: WorkMeans, wit
     lent.takeBack()
   }
   try {
-    await session.all('RELEASE SAVEPOINT punctual_work')
+    await session.rows('RELEASE SAVEPOINT punctual_work')
   } catch (cause) {
     throw isAborted(cause)
       ? workError('continues after a failed statement: rethrow the error, or wrap the statement in a savepoint', cause)

@@ -1,4 +1,5 @@
 import type { Database } from './connection/database.ts'
+import type { Session } from './connection/session.ts'
 import type { Names } from './names/names.ts'
 import type { Versions } from './names/versions.ts'
 
@@ -17,3 +18,9 @@ export interface Context {
 
 /** The store's time inside a statement whose first value is `Context.now`. Asked for once, so an index can be read by it. */
 export const storeNow = '(SELECT coalesce($1::float8, punctual.now_ms()))'
+
+/** The store's time, for decisions that are made here. */
+export async function readNow(session: Session, { now }: Pick<Context, 'now'>): Promise<number> {
+  const [row] = await session.rows<{ now: number }>(`SELECT ${storeNow} AS now`, [now()])
+  return (row as { now: number }).now
+}

@@ -81,7 +81,7 @@ async function createInOne(
     try {
       return await db.transaction(async (session) => {
         const [, created] = await Promise.all([
-          session.all(`SET LOCAL lock_timeout = '${longestWait}'`),
+          session.rows(`SET LOCAL lock_timeout = '${longestWait}'`),
           createIn(context, session, rows, { isOwn: true, claiming }),
         ])
         return audited(context, session, rows, audit, created)

@@ -6,7 +6,10 @@ import { each, lacks } from './connection/by-key.ts'
 import type { Session } from './connection/session.ts'
 import { standing, stateOfStanding } from './occurrence/standing.ts'
 
-type RefRow = [ref: number | string | bigint | null]
+/** In a caller's transaction the library decides what a number looks like. */
+interface RefRow {
+  readonly ref: number | string | bigint
+}
 
 const byId = `SELECT o.ref FROM ${each('occurrence', 'id = $1::uuid')} o
   WHERE $2::text IS NULL OR (SELECT s.tenant FROM punctual.series s WHERE s.ref = o.series) = $2`
@@ -26,10 +29,9 @@ export async function findRef(session: Session, which: Which): Promise<number | 
   if ('id' in which && !isUuid(which.id)) return null
   const [row] =
     'id' in which
-      ? await session.all<RefRow>(byId, [which.id, which.tenant ?? null])
-      : await session.all<RefRow>(byKey, [which.tenant, which.job, which.key, which.unique ?? null])
-  const ref = row?.[0] ?? null
-  return ref === null ? null : Number(ref)
+      ? await session.rows<RefRow>(byId, [which.id, which.tenant ?? null])
+      : await session.rows<RefRow>(byKey, [which.tenant, which.job, which.key, which.unique ?? null])
+  return row ? Number(row.ref) : null
 }
 
 // No turn follows such an end.
@@ -46,8 +48,8 @@ export async function findOfEntity(
   session: Session,
   { tenant, job, entity }: { readonly tenant: string; readonly job: string; readonly entity: string },
 ): Promise<number[]> {
-  const rows = await session.all<RefRow>(ofEntity, [tenant, job, entity])
-  return rows.map(([ref]) => Number(ref))
+  const rows = await session.rows<RefRow>(ofEntity, [tenant, job, entity])
+  return rows.map(({ ref }) => Number(ref))
 }
 
 const descendants = `WITH RECURSIVE tree (ref, series, id, is_root) AS (
@@ -59,8 +61,8 @@ const descendants = `WITH RECURSIVE tree (ref, series, id, is_root) AS (
 
 /** These, and all below them that have not ended, in the order of their creation. */
 export async function withDescendants(session: Session, roots: readonly number[]): Promise<number[]> {
-  const rows = await session.all<RefRow>(descendants, [column(roots)])
-  return rows.map(([ref]) => Number(ref))
+  const rows = await session.rows<RefRow>(descendants, [column(roots)])
+  return rows.map(({ ref }) => Number(ref))
 }
 
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i

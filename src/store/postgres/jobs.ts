@@ -7,7 +7,7 @@ import type { Hint, JobPut, JobPutAnswer, JobQuery } from '../store.ts'
 import { appendAudit } from './audit.ts'
 import { Changes } from './changes/changes.ts'
 import type { Session } from './connection/session.ts'
-import { type Context, storeNow } from './context.ts'
+import { type Context, readNow } from './context.ts'
 import { askedSeries } from './names/series-filter.ts'
 import { takeIdleWhere } from './occurrence/idle.ts'
 
@@ -22,11 +22,11 @@ export async function putJob(
   const { answer, hints, isNew } = await db.transaction(async (session) => {
     // A job that does not exist yet has no row to lock.
     const lock = 'SELECT last_version FROM punctual.series WHERE ref = $1 FOR UPDATE'
-    const [[lastVersion]] = (await session.all<[number]>(lock, [series])) as [[number]]
-    const [[now]] = (await session.all<[number]>(`SELECT ${storeNow} AS now`, [context.now()])) as [[number]]
+    const [locked] = await session.rows<{ last_version: number }>(lock, [series])
+    const now = await readNow(session, context)
     const [row] = await session.rows<JobRow>(`${selectJob} WHERE s.ref = $1 FOR UPDATE OF j`, [series])
     const known = row ? jobRecord(row) : null
-    const { outcome, job, version } = putJobRule(known, put, now, lastVersion)
+    const { outcome, job, version } = putJobRule(known, put, now, locked?.last_version ?? 0)
     if (job && outcome !== 'conflict' && !isSame(known, job)) await writeJob(session, series, job)
     await appendAudit(session, context, [putAudit(known, put, { outcome, job })])
     if (!version) return { answer: { outcome, job }, hints: [], isNew: false }
@@ -64,7 +64,7 @@ function isSame(before: JobRecord | null, after: JobRecord): boolean {
 
 async function writeJob(session: Session, series: number, job: JobRecord): Promise<void> {
   const { version, declared, override, tz, cursor, nextAt, createdAt, updatedAt } = job
-  await session.all(
+  await session.rows(
     `INSERT INTO punctual.job (series, version, declared, override, tz, cursor, next_at, created_at, updated_at)
       VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
       ON CONFLICT (series) DO UPDATE SET version = $2, declared = $3, override = $4, tz = $5, cursor = $6, next_at = $7, updated_at = $9`,
@@ -77,7 +77,7 @@ async function addVersion(
   series: number,
   { version, spec, effectiveAt, createdAt, by }: VersionRecord,
 ): Promise<void> {
-  await session.all(
+  await session.rows(
     'INSERT INTO punctual.job_version (series, version, spec, effective_at, created_at, by_whom) VALUES ($1, $2, $3, $4, $5, $6)',
     [series, version, specText(spec), effectiveAt, createdAt, by],
   )

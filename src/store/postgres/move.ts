@@ -6,7 +6,7 @@ import { endInPlace } from './beat.ts'
 import { Changes, type Moving } from './changes/changes.ts'
 import { each } from './connection/by-key.ts'
 import type { Session } from './connection/session.ts'
-import { type Context, storeNow } from './context.ts'
+import { type Context, readNow } from './context.ts'
 import { findRef } from './find.ts'
 import { readRunning } from './occurrence/claimed.ts'
 import { readHistories } from './occurrence/history.ts'
@@ -30,7 +30,7 @@ export async function move(context: Context, { which, to, audit }: MoveRequest):
 }
 
 async function moveRef(session: Session, context: Context, ref: number, to: MoveRequest['to']): Promise<Moved> {
-  const [[now]] = (await session.all<[number]>(`SELECT ${storeNow} AS now`, [context.now()])) as [[number]]
+  const now = await readNow(session, context)
   const at = (due: Due) => (typeof due === 'number' ? due : now + due.in)
   const changes = new Changes(now)
   if ('due' in to) {
@@ -39,7 +39,7 @@ async function moveRef(session: Session, context: Context, ref: number, to: Move
     const dueAt = at(to.due)
     const record = movedRecord(idle.record, idle.hasBegun, dueAt)
     if (record !== idle.record)
-      await session.all('UPDATE punctual.occurrence SET scheduled_at = $2::float8 WHERE ref = $1::bigint', [ref, dueAt])
+      await session.rows('UPDATE punctual.occurrence SET scheduled_at = $2::float8 WHERE ref = $1::bigint', [ref, dueAt])
     changes.reschedule({ ...idle, record }, dueAt, idle.isRetrying)
     await changes.write(session)
     return { answer: 'moved', hints: [{ kind: 'due', at: dueAt }] }
@@ -58,7 +58,8 @@ async function moveRef(session: Session, context: Context, ref: number, to: Move
   }
   changes.revive(dead, at(to.retry))
   await changes.write(session)
-  if (to.payload !== undefined) await session.all('UPDATE punctual.occurrence SET payload = $2 WHERE ref = $1', [ref, to.payload])
+  if (to.payload !== undefined)
+    await session.rows('UPDATE punctual.occurrence SET payload = $2 WHERE ref = $1', [ref, to.payload])
   return { answer: 'moved', hints: [{ kind: 'due', at: at(to.retry) }] }
 }
 
@@ -69,11 +70,11 @@ interface Releasing {
 }
 
 async function release(context: Context, session: Session, { ref, now, reason }: Releasing): Promise<Moved> {
-  const claims = await session.all<[string]>(
+  const claims = await session.rows<{ id: string }>(
     'SELECT id FROM punctual.claim WHERE refs @> ARRAY[$1::bigint] ORDER BY id FOR UPDATE',
     [ref],
   )
-  const ids = claims.map(([id]) => id)
+  const ids = claims.map(({ id }) => id)
   const [member] = await readRunning(context, session, ids, [ref])
   if (!member) return nothing(lasting.includes(await stateOf(session, ref)) ? 'not-running' : 'ended')
   const changes = new Changes(now)
@@ -86,11 +87,11 @@ async function release(context: Context, session: Session, { ref, now, reason }:
 const lasting: readonly string[] = ['pending', 'retrying', 'waiting', 'running']
 
 async function stateOf(session: Session, ref: number): Promise<string> {
-  const [row] = await session.all<[string]>(
+  const [row] = await session.rows<{ state: string }>(
     `SELECT ${stateOfStanding} AS state FROM punctual.occurrence o ${standing} WHERE o.ref = $1`,
     [ref],
   )
-  return row?.[0] ?? 'ended'
+  return row?.state ?? 'ended'
 }
 
 /** A dead occurrence, on its way to its next turn; null where it is not dead. */
@@ -103,14 +104,17 @@ export async function takeDead({ names }: Context, session: Session, ref: number
   if (!row) return null
   await names.learnOf(session, [row])
   const turns = (await readHistories(session, [ref])).get(ref)?.turns ?? []
-  const [last] = await session.all<[number]>('SELECT due_at FROM punctual.turn WHERE ref = $1 ORDER BY turn DESC LIMIT 1', [ref])
+  const [last] = await session.rows<{ due_at: number }>(
+    'SELECT due_at FROM punctual.turn WHERE ref = $1 ORDER BY turn DESC LIMIT 1',
+    [ref],
+  )
   return {
     ref,
     series: row.series,
     kind: names.formByRef(row.form).kindRef,
     record: occurrenceRecord(names, row),
     turn: (turns.at(-1)?.turn ?? 0) + 1,
-    dueAt: last?.[0] ?? 0,
+    dueAt: last?.due_at ?? 0,
     hasBegun: turns.some(mayHaveBegun),
     granted: 0,
     state: 'dead',

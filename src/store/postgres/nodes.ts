@@ -36,11 +36,11 @@ export async function nodes(
 /** Marks the nodes of a boot id or name. */
 async function drainNodes(context: Context, { node, audit }: NonNullable<NodesRequest['drain']>): Promise<readonly Hint[]> {
   return context.db.transaction(async (session) => {
-    const rows = await session.all<[boot: string]>(
+    const rows = await session.rows<{ boot: string }>(
       'UPDATE punctual.node SET draining = true WHERE NOT draining AND (boot = $1 OR name = $1) RETURNING boot',
       [node],
     )
-    const boots = rows.map(([boot]) => boot)
+    const boots = rows.map(({ boot }) => boot)
     await appendAudit(session, context, [drainAudit(audit, node, boots)])
     return boots.map((boot) => ({ kind: 'cancel' as const, node: boot }))
   })

@@ -7,7 +7,7 @@ import type { Hint, PauseAnswer, PauseRequest } from '../store.ts'
 import { appendAudit } from './audit.ts'
 import { Changes } from './changes/changes.ts'
 import type { Session } from './connection/session.ts'
-import { type Context, storeNow } from './context.ts'
+import { type Context, readNow } from './context.ts'
 import { takeIdleWhere } from './occurrence/idle.ts'
 
 export async function pause(
@@ -16,10 +16,10 @@ export async function pause(
 ): Promise<{ readonly answer: PauseAnswer; readonly hints: readonly Hint[] }> {
   return context.db.transaction(async (session) => {
     // A claim at the door sets work aside by the pauses it knows.
-    await session.all('SELECT one FROM punctual.door FOR UPDATE')
+    await session.rows('SELECT one FROM punctual.door FOR UPDATE')
     // Plans hold this row while they count on the pauses they know.
-    await session.all('SELECT pause_revision FROM punctual.meta FOR UPDATE')
-    const [[now]] = (await session.all<[number]>(`SELECT ${storeNow} AS now`, [context.now()])) as [[number]]
+    await session.rows('SELECT pause_revision FROM punctual.meta FOR UPDATE')
+    const now = await readNow(session, context)
     const all = await readPauses({ db: session })
     const current = all.find((one) => isSameScope(one, request) && isOpen(one, now))
     const given = request.open?.until ?? null
@@ -36,19 +36,19 @@ export async function pause(
 }
 
 async function write(session: Session, { id, tenant, job, from, to, reason, by }: PauseRecord): Promise<void> {
-  await session.all(
+  await session.rows(
     `INSERT INTO punctual.pause (id, tenant, job, from_at, to_at, reason, by_whom) VALUES ($1, $2, $3, $4, $5, $6, $7)
       ON CONFLICT (id) DO UPDATE SET to_at = $5, reason = $6, by_whom = $7, swept = false`,
     [id, tenant, job, from, to, reason, by],
   )
-  await session.all('UPDATE punctual.meta SET pause_revision = pause_revision + 1')
+  await session.rows('UPDATE punctual.meta SET pause_revision = pause_revision + 1')
 }
 
 /** Publishes the change, where the paused job asks for it. */
 async function tell(session: Session, outcome: 'paused' | 'resumed', paused: PauseRecord, now: number): Promise<void> {
   const { tenant, job, from, to, reason, by } = paused
   if (tenant === null || job === null) return
-  await session.all(
+  await session.rows(
     `SELECT punctual.tell_1($1::float8, s.tenant, s.slot, (v.spec::jsonb ->> 'publish')::jsonb, $4, jsonb_build_object('job', s.job, 'reason', $5::text,
         'by', $6::text, 'from', punctual.iso_1($7::float8), 'until', punctual.iso_1($8::float8))) IS NULL
       FROM punctual.series s JOIN punctual.job j ON j.series = s.ref
@@ -91,7 +91,7 @@ export async function sweepPauses(session: Session, now: number): Promise<void> 
   const instants = (table: string) => `EXISTS (SELECT 1 FROM punctual.${table} p JOIN punctual.series s ON s.ref = p.series
       JOIN punctual.occurrence o ON o.ref = p.ref WHERE p.planned AND NOT p.begun AND (q.tenant IS NULL OR q.tenant = s.tenant)
         AND (q.job IS NULL OR q.job = s.job) AND q.from_at <= o.scheduled_at AND o.scheduled_at < q.to_at)`
-  await session.all(
+  await session.rows(
     `UPDATE punctual.pause q SET swept = true WHERE NOT q.swept AND q.to_at <= $1::float8 AND NOT ${instants('ready')}
       AND NOT ${instants('waiting')} AND NOT EXISTS (SELECT 1 FROM punctual.waiting WHERE reason = 'pause')`,
     [now],

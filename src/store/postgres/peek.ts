@@ -6,7 +6,10 @@ import type { Session } from './connection/session.ts'
 import { type Context, storeNow } from './context.ts'
 import { onSnapshot } from './list/snapshot.ts'
 
-type NextRow = [now: number, next: number | null]
+interface NextRow {
+  readonly now: number
+  readonly next: number | null
+}
 
 /** Lanes: one range of an index for each kind and priority. */
 const lanes = 'punctual.kind k CROSS JOIN unnest(k.priorities) p (priority)'
@@ -32,8 +35,8 @@ export async function readNextDue(
   { now, isLater }: { readonly now: number; readonly isLater: boolean },
 ): Promise<number | null> {
   const refs = column(context.names.kindRefs(kinds))
-  const [row] = await session.all<NextRow>(isLater ? selectLater : selectNext, [isLater ? now : context.now(), refs])
-  return (row as NextRow)[1]
+  const [row] = await session.rows<NextRow>(isLater ? selectLater : selectNext, [isLater ? now : context.now(), refs])
+  return (row as NextRow).next
 }
 
 export async function peek(
@@ -42,20 +45,20 @@ export async function peek(
 ): Promise<{ now: number; nextDue: number | null }> {
   const { db, names } = context
   await names.findKinds(db, kinds)
-  const [[now, nextDue]] = (await db.all<NextRow>(selectNext, [context.now(), column(names.kindRefs(kinds))])) as [NextRow]
-  return { now, nextDue }
+  const [row] = await db.rows<NextRow>(selectNext, [context.now(), column(names.kindRefs(kinds))])
+  const { now, next } = row as NextRow
+  return { now, nextDue: next }
 }
 
-const countDue = `SELECT s.tenant, s.job, r.priority, least(count(*), ${mostCounted}) AS due FROM punctual.ready r
+const countDue = `SELECT s.tenant, s.job, r.priority, least(count(*), ${mostCounted}) AS count FROM punctual.ready r
   JOIN punctual.series s ON s.ref = r.series WHERE r.kind = ANY($2::int[]) AND r.due_at <= ${storeNow} GROUP BY s.tenant, s.job, r.priority`
 
 export async function backlog(context: Context, { kinds }: { kinds: readonly string[] }): Promise<readonly BacklogGroup[]> {
   const { names } = context
-  const rows = await onSnapshot(context, async (session) => {
+  const groups = await onSnapshot(context, async (session) => {
     await names.findKinds(session, kinds)
-    return session.all<[string, string, number, number]>(countDue, [context.now(), column(names.kindRefs(kinds))])
+    return session.rows<BacklogGroup>(countDue, [context.now(), column(names.kindRefs(kinds))])
   })
-  const groups = rows.map(([tenant, job, priority, count]) => ({ tenant, job, priority, count }))
   const text = ({ tenant, job, priority }: BacklogGroup) => JSON.stringify([tenant, job, priority])
   return groups.sort((a, b) => (text(a) < text(b) ? -1 : 1))
 }

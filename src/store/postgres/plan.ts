@@ -113,6 +113,13 @@ const insertPlans = `WITH t AS MATERIALIZED (SELECT coalesce($1::float8, punctua
       AND pause.from_at <= n.at AND n.at < pause.to_at)
   SELECT t.now, ok.series, (SELECT count(*) FROM n WHERE n.series = ok.series) AS created FROM t LEFT JOIN ok ON true`
 
+interface PlannedRow {
+  readonly now: number
+  /** Null where no job is as its plan says. */
+  readonly series: number | null
+  readonly created: number
+}
+
 async function insert(context: Context, session: Session, plans: readonly JobPlan[], rows: readonly Drafted[]): Promise<Planned> {
   if (plans.length === 0) return { now: context.guessNow(), created: new Map() }
   const { names } = context
@@ -120,7 +127,7 @@ async function insert(context: Context, session: Session, plans: readonly JobPla
   const ofRows = <T extends string | number | boolean | null>(value: (row: Drafted) => T) => column(rows.map(value))
   const ranges = plans.flatMap((one) => one.ranges.map((range) => ({ ...range, version: one.version, plan: one })))
   const seriesOf = ({ tenant, job }: JobPlan) => names.series(tenant, job).ref
-  const found = await session.all<[now: number, series: number | null, created: number]>(insertPlans, [
+  const found = await session.rows<PlannedRow>(insertPlans, [
     context.now(),
     ofPlans(seriesOf),
     ofPlans(({ version }) => version),
@@ -152,9 +159,9 @@ async function insert(context: Context, session: Session, plans: readonly JobPla
     column(ranges.map(({ state }) => state)),
     column(ranges.map(({ reason }) => reason)),
   ])
-  const [first] = found as [[number, number | null, number]]
-  context.noteNow(first[0])
-  return { now: first[0], created: new Map(found.flatMap(([, series, count]) => (series === null ? [] : [[series, count]]))) }
+  const [{ now }] = found as [PlannedRow]
+  context.noteNow(now)
+  return { now, created: new Map(found.flatMap(({ series, created }) => (series === null ? [] : [[series, created]]))) }
 }
 
 /** Applies the planner's decision on instants that came due while no node was alive. */
@@ -180,7 +187,7 @@ async function decide(context: Context, session: Session, one: JobPlan, { now, c
     }
   }
   await changes.write(session)
-  await session.all(
+  await session.rows(
     `UPDATE punctual.job SET next_at = $2::float8 WHERE series = $1
       AND NOT EXISTS (SELECT 1 FROM punctual.waiting w WHERE w.series = $1 AND w.reason = 'stranded')`,
     [series, one.nextAt],

@@ -4,7 +4,7 @@ import type { PruneAnswer, PruneRequest, Which } from '../store.ts'
 import { appendAudit, occurrencesOf } from './audit.ts'
 import { Changes } from './changes/changes.ts'
 import type { Session } from './connection/session.ts'
-import { type Context, storeNow } from './context.ts'
+import { type Context, readNow } from './context.ts'
 import { findRef } from './find.ts'
 import { takeDead } from './move.ts'
 import { removeEnded } from './prune.ts'
@@ -14,7 +14,7 @@ const ends: readonly string[] = ['completed', 'failed', 'canceled', 'skipped', '
 /** Ends dead work, as canceled. */
 export async function endDead(context: Context, session: Session, ref: number): Promise<void> {
   const dead = await takeDead(context, session, ref)
-  const [[now]] = (await session.all<[number]>(`SELECT ${storeNow}`, [context.now()])) as [[number]]
+  const now = await readNow(session, context)
   const changes = new Changes(now)
   if (dead) changes.endIdle(dead, { turn: dead.turn, ...bareEnd('canceled', now) })
   await changes.write(session)

@@ -46,7 +46,7 @@ export async function prune(context: Context, cursor: PruneCursor, request: Prun
   await sweep(context)
   await sealAudit(context, request.auditBefore ?? null)
   if (request.pausesBefore != null)
-    await context.db.all('DELETE FROM punctual.pause WHERE to_at < $1 AND swept', [request.pausesBefore])
+    await context.db.rows('DELETE FROM punctual.pause WHERE to_at < $1 AND swept', [request.pausesBefore])
   await dropRanges(context, request.rangesBefore ?? null)
   await dropVersions(context, request.versionsBefore ?? null)
   const { endedBefore } = request
@@ -123,18 +123,18 @@ async function walk(context: Context, from: number, request: Pass): Promise<Walk
 
 /** Removes expired tombstones, forgotten effects and free keys, each in a separate commit. */
 async function sweep({ db, now }: Context): Promise<void> {
-  await db.all(
+  await db.rows(
     `DELETE FROM punctual.tombstone WHERE id = ANY(ARRAY(
       SELECT id FROM punctual.tombstone WHERE until < ${storeNow} ORDER BY until LIMIT ${mostSwept} FOR UPDATE SKIP LOCKED))`,
     [now()],
   )
   // A key of an occurrence alone is kept for as long as that one.
-  await db.all(
+  await db.rows(
     `UPDATE punctual.gate g SET expires_at = ${storeNow} + ${boundKeyMs} WHERE g.expires_at <= ${storeNow} AND g.scope = g.occurrence::text
       AND (SELECT true FROM punctual.occurrence o WHERE o.id = g.occurrence) IS NOT NULL`,
     [now()],
   )
-  await db.all(
+  await db.rows(
     `DELETE FROM punctual.gate WHERE (tenant, scope, key) IN (
       SELECT tenant, scope, key FROM punctual.gate WHERE expires_at <= ${storeNow} ORDER BY expires_at LIMIT ${mostSwept}
       FOR UPDATE SKIP LOCKED)`,
@@ -142,9 +142,9 @@ async function sweep({ db, now }: Context): Promise<void> {
   )
   // Only the doorman may touch counts of keys.
   await db.transaction(async (session) => {
-    const door = await session.all('SELECT one FROM punctual.door FOR UPDATE SKIP LOCKED')
+    const door = await session.rows('SELECT one FROM punctual.door FOR UPDATE SKIP LOCKED')
     if (door.length === 0) return
-    await session.all(
+    await session.rows(
       `DELETE FROM punctual.limit_key WHERE key = ANY(ARRAY(SELECT k.key FROM punctual.limit_key k WHERE k.used = 0 LIMIT ${mostSwept}))`,
     )
   })
@@ -161,13 +161,17 @@ interface Removed {
   readonly isTooEarly: boolean
 }
 
+interface RemovedRow extends Pick<Removed, 'first' | 'found' | 'pruned'> {
+  readonly is_too_early: boolean
+}
+
 /** Removes what has ended long enough ago, of a span of numbers that begins with the first that has ended. */
 async function removeFrom(
   { db, now, names }: Pick<Context, 'now' | 'names'> & { readonly db: Session },
   from: number,
   { endedBefore, limit, keyRetentionMs, rules = [] }: Pass,
 ): Promise<Removed> {
-  const [row] = await db.all<[number | null, number, number, boolean]>(remove, [
+  const [row] = await db.rows<RemovedRow>(remove, [
     now(),
     from,
     span,
@@ -176,7 +180,7 @@ async function removeFrom(
     keyRetentionMs,
     unquoted(rules.map(({ tenant, job }) => names.series(tenant, job).ref)),
   ])
-  const [first, found, pruned, isTooEarly] = row as [number | null, number, number, boolean]
+  const { first, found, pruned, is_too_early: isTooEarly } = row as RemovedRow
   // Where no more could be taken, more may be left in the same span.
   const next = first === null ? null : found < limit ? first + span : first
   return { first, next, found, pruned, isTooEarly }
@@ -221,7 +225,7 @@ const remove = `WITH f AS MATERIALIZED (SELECT (SELECT ref FROM punctual.turn WH
   turns AS (DELETE FROM punctual.turn WHERE ${removed} AND NOT ref IN (${claimed})),
   ${['attempt', 'progress', 'log', 'start', 'cancel_request'].map(removeRare).join(',\n  ')},
   ${countDeltas}
-  SELECT (SELECT first FROM f), (SELECT count(*) FROM e) AS found, (SELECT count(*) FROM o) AS pruned,
+  SELECT (SELECT first FROM f) AS first, (SELECT count(*) FROM e) AS found, (SELECT count(*) FROM o) AS pruned,
     NOT EXISTS (SELECT 1 FROM e) AND EXISTS (SELECT 1 FROM punctual.turn t WHERE ${inSpan} AND t."end" IN (${ends}) AND t.ended_at >= $4) AS is_too_early`
 
 // The same for given occurrences.
@@ -232,7 +236,7 @@ const removeGiven = `WITH e AS MATERIALIZED (
   turns AS (DELETE FROM punctual.turn WHERE ${removed} AND NOT ref IN (${claimed})),
   ${['attempt', 'progress', 'log', 'start', 'cancel_request', 'hook_note'].map((table) => `${table}_rows AS (DELETE FROM punctual.${table} WHERE ${removed})`).join(',\n  ')},
   ${countDeltas}
-  SELECT count(*) FROM o`
+  SELECT count(*) AS pruned FROM o`
 
 /** Removes occurrences that have ended, and returns how many. */
 export async function removeEnded(
@@ -242,8 +246,8 @@ export async function removeEnded(
   keyRetentionMs: number,
 ): Promise<number> {
   if (refs.length === 0) return 0
-  const [row] = await session.all<[number]>(removeGiven, [now(), unquoted(refs), keyRetentionMs])
-  return Number(row?.[0] ?? 0)
+  const [row] = await session.rows<Pick<Removed, 'pruned'>>(removeGiven, [now(), unquoted(refs), keyRetentionMs])
+  return row?.pruned ?? 0
 }
 
 const lastTurn = `CROSS JOIN LATERAL (
@@ -285,13 +289,17 @@ async function removeByRules(context: Context, cursor: PruneCursor, { rules = []
   return pruned
 }
 
+interface RefRow {
+  readonly ref: number
+}
+
 type EndLimit = readonly [end: string, endedBefore: number | null, beyond: number | null]
 
 async function limitsOf({ db }: Context, series: number, ends: RetentionRule['ends']): Promise<EndLimit[]> {
   const limits: EndLimit[] = []
   for (const [end, { endedBefore, count }] of Object.entries(ends)) {
-    const [first] = count === null ? [] : await db.all<[number]>(firstBeyond, [series, end, count])
-    if (endedBefore !== null || first) limits.push([end, endedBefore, first?.[0] ?? null])
+    const [first] = count === null ? [] : await db.rows<RefRow>(firstBeyond, [series, end, count])
+    if (endedBefore !== null || first) limits.push([end, endedBefore, first?.ref ?? null])
   }
   return limits
 }
@@ -307,17 +315,17 @@ interface JobSpan {
 /** Removes from one span of a job's records. `next`: where the next span begins; null behind the last. */
 async function removePast(context: Context, { series, limits, from, limit, keyRetentionMs }: JobSpan) {
   const { db } = context
-  const [end] = await db.all<[number]>(endOfSpan, [series, from])
-  const rows = await db.all<[number]>(pastOfJob, [
+  const [end] = await db.rows<RefRow>(endOfSpan, [series, from])
+  const rows = await db.rows<RefRow>(pastOfJob, [
     series,
     column(limits.map(([name]) => name)),
     column(limits.map(([, endedBefore]) => endedBefore)),
     column(limits.map(([, , beyond]) => beyond)),
     from,
-    end?.[0] ?? Number.MAX_SAFE_INTEGER,
+    end?.ref ?? Number.MAX_SAFE_INTEGER,
     limit,
   ])
-  const refs = rows.map(([ref]) => ref)
+  const refs = rows.map(({ ref }) => ref)
   const pruned = await removeEnded(db, context, refs, keyRetentionMs)
-  return { pruned, next: rows.length === limit ? from : (end?.[0] ?? null) }
+  return { pruned, next: rows.length === limit ? from : (end?.ref ?? null) }
 }

@@ -34,7 +34,13 @@ export const isRescueDue = (now: string) => `(${[isStale, isExpiring, isUnheard,
 const look = `SELECT t.now, ${isStale('t.now')} AS is_stale, ${isExpiring('t.now')} AS is_expiring, ${isUnheard('t.now')} AS is_unheard,
   ${isUnswept('t.now')} AS is_unswept FROM (SELECT ${storeNow} AS now) t`
 
-type Look = [now: number, isStale: boolean, isExpiring: boolean, isUnheard: boolean, isUnswept: boolean]
+interface Look {
+  readonly now: number
+  readonly is_stale: boolean
+  readonly is_expiring: boolean
+  readonly is_unheard: boolean
+  readonly is_unswept: boolean
+}
 
 /** Ends the turns of gone nodes and of those past their deadline, what was not started in time, and hands out hooks. */
 export async function rescue(
@@ -42,8 +48,8 @@ export async function rescue(
   request: RescueRequest,
 ): Promise<{ readonly answer: RescueAnswer; readonly hints: readonly Hint[] }> {
   const { db } = context
-  const [seen] = (await db.all<Look>(look, [context.now()])) as [Look]
-  const [now, hasStale, hasExpiring, hasUnheard, hasUnswept] = seen
+  const [seen] = (await db.rows<Look>(look, [context.now()])) as [Look]
+  const { now } = seen
   context.noteNow(now)
   const rescued: Rescued[] = []
   const removed: string[] = []
@@ -59,17 +65,17 @@ export async function rescue(
     if (done.isRemoved) removed.push(gone.boot)
     else more = true
   }
-  if (hasStale) {
+  if (seen.is_stale) {
     const done = await db.transaction((session) => rescueStale(context, session, request, now))
     rescued.push(...done.rescued)
     hints.push(...done.hints)
   }
   // Work that was just put back or ended may be late or unheard as well.
   const isMore = rescued.length + removed.length > 0
-  const expired = hasExpiring || isMore ? await expire(context, now) : []
+  const expired = seen.is_expiring || isMore ? await expire(context, now) : []
   if (expired.length > 0) hints.push({ kind: 'due', at: now })
-  if (hasUnswept) await sweepPauses(db, now)
-  const unheard = hasUnheard || isMore ? await handOutHooks(context, request) : []
+  if (seen.is_unswept) await sweepPauses(db, now)
+  const unheard = seen.is_unheard || isMore ? await handOutHooks(context, request) : []
   return { answer: { rescued, removed, more, expired, unheard }, hints }
 }
 
@@ -85,17 +91,17 @@ async function rescueNode(
   request: RescueRequest,
   { boot, beats, left }: { boot: string; beats: number; left: number },
 ): Promise<(Done & { readonly claims: number; readonly isRemoved: boolean }) | null> {
-  await session.all('SELECT one FROM punctual.door FOR UPDATE')
-  const [node] = await session.all<[beats: number, beatAt: number, ttlMs: number, now: number]>(
+  await session.rows('SELECT one FROM punctual.door FOR UPDATE')
+  const [node] = await session.rows<{ beats: number; beat_at: number; ttl_ms: number; now: number }>(
     `SELECT beats, beat_at, ttl_ms, ${storeNow} AS now FROM punctual.node WHERE boot = $2 FOR UPDATE`,
     [context.now(), boot],
   )
   if (!node) return null
-  const [known, beatAt, ttlMs, now] = node
-  if (!isGone({ beats: known, beatAt, ttlMs }, beats, now)) return null
-  const standing = await session.all<[string]>('SELECT id FROM punctual.claim WHERE node = $1 ORDER BY seq', [boot])
-  const ids = standing.slice(0, left).map(([id]) => id)
-  await session.all('SELECT id FROM punctual.claim WHERE id = ANY($1::text[]) ORDER BY id FOR UPDATE', [column(ids)])
+  const { now } = node
+  if (!isGone({ beats: node.beats, beatAt: node.beat_at, ttlMs: node.ttl_ms }, beats, now)) return null
+  const standing = await session.rows<{ id: string }>('SELECT id FROM punctual.claim WHERE node = $1 ORDER BY seq', [boot])
+  const ids = standing.slice(0, left).map(({ id }) => id)
+  await session.rows('SELECT id FROM punctual.claim WHERE id = ANY($1::text[]) ORDER BY id FOR UPDATE', [column(ids)])
   const done = await recoverAll(context, session, await readRunning(context, session, ids), {
     ...request,
     by: 'lost',
@@ -109,22 +115,22 @@ async function rescueNode(
 
 /** Turns past their deadline whose nodes may be alive. */
 async function rescueStale(context: Context, session: Session, request: RescueRequest, now: number): Promise<Done> {
-  const late = await session.all<[ref: number, claim: string | null]>(
+  const late = await session.rows<{ ref: number; claim: string | null }>(
     `SELECT s.ref, (SELECT c.id FROM punctual.claim c CROSS JOIN LATERAL unnest(c.refs, c.turns) m (ref, turn)
         WHERE c.refs @> ARRAY[s.ref] AND m.ref = s.ref AND m.turn = s.turn AND ${lacks('turn', endOf('m'))} LIMIT 1) AS claim
       FROM punctual.start s WHERE s.deadline_at < $1::float8 ORDER BY s.deadline_at LIMIT ${mostAtOnce}`,
     [now],
   )
   // Notes of turns that have ended are of no more use.
-  const over = late.flatMap(([ref, claim]) => (claim === null ? [ref] : []))
+  const over = late.flatMap(({ ref, claim }) => (claim === null ? [ref] : []))
   if (over.length > 0)
-    await session.all('DELETE FROM punctual.start WHERE ref = ANY($1::bigint[]) AND deadline_at < $2::float8', [
+    await session.rows('DELETE FROM punctual.start WHERE ref = ANY($1::bigint[]) AND deadline_at < $2::float8', [
       column(over),
       now,
     ])
-  const claims = [...new Set(late.flatMap(([, claim]) => claim ?? []))].sort()
-  await session.all('SELECT id FROM punctual.claim WHERE id = ANY($1::text[]) ORDER BY id FOR UPDATE', [column(claims)])
-  const refs = late.flatMap(([ref, claim]) => (claim === null ? [] : [ref]))
+  const claims = [...new Set(late.flatMap(({ claim }) => claim ?? []))].sort()
+  await session.rows('SELECT id FROM punctual.claim WHERE id = ANY($1::text[]) ORDER BY id FOR UPDATE', [column(claims)])
+  const refs = late.flatMap(({ ref, claim }) => (claim === null ? [] : [ref]))
   const members = await readRunning(context, session, claims, refs)
   return recoverAll(context, session, members, { ...request, by: 'stale', now, drop: [] })
 }
@@ -197,8 +203,8 @@ const endLate = `WITH ended AS MATERIALIZED (SELECT unnest(punctual.end_idle_1($
 
 /** Ends what has not started in time, whether or not a node could have run it. */
 async function expire({ db }: Context, now: number): Promise<PassedOccurrence[]> {
-  const rows = await db.all<[string, string, string]>(endLate, [now, notInTime.state, notInTime.reason])
-  return rows.map(([id, tenant, job]) => ({ id, tenant, job, ...notInTime }))
+  const rows = await db.rows<Omit<PassedOccurrence, 'state' | 'reason'>>(endLate, [now, notInTime.state, notInTime.reason])
+  return rows.map((row) => ({ ...row, ...notInTime }))
 }
 
 const handOut = `UPDATE punctual.hook_note h SET node = NULL, free_at = ${storeNow} + $2::float8 WHERE h.ref = ANY(ARRAY(
@@ -209,6 +215,5 @@ const handOut = `UPDATE punctual.hook_note h SET node = NULL, free_at = ${storeN
 async function handOutHooks(context: Context, { kinds, hookMs, limit }: RescueRequest): Promise<RescueAnswer['unheard']> {
   const { db, names } = context
   await names.findKinds(db, kinds)
-  const rows = await db.all<[number, string]>(handOut, [context.now(), hookMs, column(names.kindRefs(kinds)), limit])
-  return rows.map(([ref, id]) => ({ ref, id }))
+  return db.rows(handOut, [context.now(), hookMs, column(names.kindRefs(kinds)), limit])
 }

@@ -48,7 +48,12 @@ async function settleSlowly(context: Context, items: readonly SettleItem[], opti
   return { answers, hints: isNews ? [...hints, ...(await tellOfRoom(context, now))] : hints, claimed: null }
 }
 
-type SettledRow = [now: number, isOk: boolean, hasLine: boolean, isFull: boolean]
+interface SettledRow {
+  readonly now: number
+  readonly is_ok: boolean
+  readonly has_line: boolean
+  readonly is_full: boolean
+}
 
 /** Null: some item needs care, and nothing was written. */
 async function settleAtOnce(
@@ -77,12 +82,12 @@ async function settleAtOnce(
   try {
     const { row, claimed } =
       next && !next.pick ? await settleAndClaim(context, floors, statement, next, isAtDoor) : await alone(context, statement)
-    const [now, isOk, isLine, isFull] = row
+    const { now } = row
     context.noteNow(now)
-    if (!isOk) return null
+    if (!row.is_ok) return null
     const hints: Hint[] = delays.map((due) => ({ kind: 'due', at: typeof due === 'number' ? due : now + due.in }))
-    if (isLine && !claimed) hints.push({ kind: 'due', at: now })
-    if (isFull) hints.push(...(await tellOfRoom(context, now)))
+    if (row.has_line && !claimed) hints.push({ kind: 'due', at: now })
+    if (row.is_full) hints.push(...(await tellOfRoom(context, now)))
     return { answers: items.map(() => 'ok'), hints, claimed }
   } catch (error) {
     // An end row of the same turn stands, or a claim does not.
@@ -141,7 +146,7 @@ function statementOf(items: readonly SettleItem[], changes: Changes): Statement 
 }
 
 async function alone({ db }: Context, { sql, values }: Statement): Promise<{ row: SettledRow; claimed: null }> {
-  const [row] = await db.all<SettledRow>(sql, values)
+  const [row] = await db.rows<SettledRow>(sql, values)
   return { row: row as SettledRow, claimed: null }
 }
 
@@ -155,11 +160,11 @@ async function settleAndClaim(
 ): Promise<{ row: SettledRow; claimed: Claimed | null }> {
   await context.names.addKinds(request.kinds)
   return context.db.transaction(async (session: Session) => {
-    if (isAtDoor) session.all('SELECT one FROM punctual.door FOR UPDATE').catch(() => {})
-    const settling = session.all<SettledRow>(sql, values)
+    if (isAtDoor) session.rows('SELECT one FROM punctual.door FOR UPDATE').catch(() => {})
+    const settling = session.rows<SettledRow>(sql, values)
     const claiming = isAtDoor ? claimAtDoor(context, session, floors, request) : claimPlain(context, session, floors, request)
     const [[row], claimed] = await Promise.all([settling, claiming])
-    if (!row?.[1]) throw new NotSettled()
+    if (!row?.is_ok) throw new NotSettled()
     return { row, claimed }
   })
 }
@@ -169,7 +174,7 @@ class NotSettled extends Error {}
 
 /** A claim found the cluster's limit reached: this end is news. */
 async function tellOfRoom({ db }: Context, now: number): Promise<Hint[]> {
-  await db.all('UPDATE punctual.door SET is_full = false WHERE is_full')
+  await db.rows('UPDATE punctual.door SET is_full = false WHERE is_full')
   return [{ kind: 'due', at: now }]
 }
 

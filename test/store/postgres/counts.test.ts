@@ -42,7 +42,7 @@ it('a fold changes no count and leaves no delta', async () => {
   expect(await counts(context, {})).toEqual(before)
   expect(before.lastRunAt).toBe(9)
   expect(await fold(context)).toBe(0)
-  expect(await context.db.all('SELECT 1 FROM punctual.count_delta')).toEqual([])
+  expect(await context.db.rows('SELECT 1 FROM punctual.count_delta')).toEqual([])
 })
 
 it('a delta that is committed late is neither lost nor counted twice', async () => {
@@ -76,14 +76,14 @@ it('folds at the same time add each delta once', async () => {
   const folds = Array.from({ length: 20 }, () => fold(context))
   await Promise.all([...writers, ...folds])
   while ((await fold(context)) > 0);
-  expect(await context.db.all('SELECT pending FROM punctual.series ORDER BY ref')).toEqual([[40], [40]])
+  expect(await context.db.rows('SELECT pending FROM punctual.series ORDER BY ref')).toEqual([{ pending: 40 }, { pending: 40 }])
 })
 
 it('while one folds, another does not wait for it', async () => {
   const { context, insert } = await twoJobs()
   await insert({ series: 1, pending: 1 })
   await context.db.transaction(async (session) => {
-    await session.all(`SELECT pg_advisory_xact_lock(hashtext('punctual.count_delta'))`)
+    await session.rows(`SELECT pg_advisory_xact_lock(hashtext('punctual.count_delta'))`)
     expect(await fold(context)).toBe(0)
   })
   expect(await fold(context)).toBe(1)
@@ -122,7 +122,7 @@ async function insertInto(session: Session, { series, ...delta }: Delta): Promis
     succeeded = false,
     failures = 0,
   } = delta
-  await session.all(
+  await session.rows(
     `INSERT INTO punctual.count_delta (series, pending, running, dead, completed, failed, last_run_at, succeeded, failures)
       VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
     [series, pending, running, dead, completed, failed, lastRunAt, succeeded, failures],

@@ -31,7 +31,7 @@ function id(ref: number): string {
 async function filled(isOurs: boolean): Promise<Session> {
   const { db, names } = await postgresContext()
   await names.addSeries([job])
-  await db.all(
+  await db.rows(
     `INSERT INTO punctual.form (digest, kind, version, source, uniqueness, hooked, priority) VALUES ('', 1, 0, 'deferred', 'live', false, 5)`,
   )
   const rows: [ref: number, id: string, key: string | null, entity: string | null][] = [
@@ -44,18 +44,18 @@ async function filled(isOurs: boolean): Promise<Session> {
     [7, id(7), 'past', 'e'],
   ]
   for (const row of rows)
-    await db.all(
+    await db.rows(
       `INSERT INTO punctual.occurrence (ref, id, key, entity, series, scheduled_at, created_at, form)
         VALUES ($1, $2, $3, $4, 1, 0, 0, 1)`,
       row,
     )
-  await db.all("INSERT INTO punctual.live_key (series, key, ref) VALUES (1, 'live', 4)")
+  await db.rows("INSERT INTO punctual.live_key (series, key, ref) VALUES (1, 'live', 4)")
   // 2 and 5 have ended, 6 is dead; 3 has lost a turn and goes on.
-  await db.all(
+  await db.rows(
     `INSERT INTO punctual.turn (ref, turn, "end", series, ended_at, due_at)
       VALUES (2, 1, 'completed', 1, 0, 0), (5, 1, 'canceled', 1, 0, 0), (6, 1, 'dead', 1, 0, 0), (3, 1, 'lost', 1, 0, 0)`,
   )
-  await db.all("INSERT INTO punctual.dead (series, ref, cause, died_at) VALUES (1, 6, '', 0)")
+  await db.rows("INSERT INTO punctual.dead (series, ref, cause, died_at) VALUES (1, 6, '', 0)")
   return isOurs ? db : db.joined(await ownClient())
 }
 

@@ -142,7 +142,7 @@ async function insert({ db, names }: Context, all: readonly Row[]): Promise<void
   const seriesOf = ({ tenant, job }: Row) => names.series(tenant, job).ref
   const oldestFirst = all.toReversed()
   const of = (some: readonly Row[], value: (row: Row) => string | number | null) => column(some.map(value))
-  await db.all(
+  await db.rows(
     `INSERT INTO punctual.occurrence (ref, id, series, scheduled_at, key, entity, created_at, form)
       SELECT ref, id, series, at, key, entity, at, 1
       FROM unnest($1::bigint[], $2::uuid[], $3::int[], $4::float8[], $5::text[], $6::text[]) o (ref, id, series, at, key, entity)`,
@@ -157,7 +157,7 @@ async function insert({ db, names }: Context, all: readonly Row[]): Promise<void
   )
   const inState = (...states: OccurrenceState[]) => oldestFirst.filter(({ state }) => states.includes(state))
   const place = (table: 'ready' | 'waiting', some: readonly Row[], isRetrying: boolean) =>
-    db.all(
+    db.rows(
       `INSERT INTO punctual.${table} (kind, priority, due_at, ref, series, turn, begun, retrying, planned, recovery, gate, granted
           ${table === 'waiting' ? ', reason' : ''})
         SELECT 1, 5, 0, ref, series, 1, false, ${isRetrying}, false, false, false, 0 ${table === 'waiting' ? ", 'pause'" : ''}
@@ -167,7 +167,7 @@ async function insert({ db, names }: Context, all: readonly Row[]): Promise<void
   await place('ready', inState('pending'), false)
   await place('ready', inState('retrying'), true)
   await place('waiting', inState('waiting'), false)
-  await db.all(
+  await db.rows(
     `INSERT INTO punctual.dead (ref, series, cause, died_at) SELECT ref, series, '', 0 FROM unnest($1::bigint[], $2::int[]) d (ref, series)`,
     [of(inState('dead'), ({ ref }) => ref), of(inState('dead'), seriesOf)],
   )
@@ -175,7 +175,7 @@ async function insert({ db, names }: Context, all: readonly Row[]): Promise<void
     const isOver = !['pending', 'waiting', 'retrying', 'running'].includes(row.state)
     return [...row.earlier, ...(isOver ? [row.state as TurnEnd] : [])].map((end, index) => ({ row, end, turn: index + 1 }))
   })
-  await db.all(
+  await db.rows(
     `INSERT INTO punctual.turn (ref, turn, "end", series, ended_at, due_at)
       SELECT ref, turn, "end", series, 0, 0
       FROM unnest($1::bigint[], $2::int[], $3::punctual.turn_end[], $4::int[]) t (ref, turn, "end", series)`,
@@ -188,7 +188,7 @@ async function insert({ db, names }: Context, all: readonly Row[]): Promise<void
   )
   // A claim keeps members that have ended until the last of them has.
   const members = [...inState('running'), ...inState('completed').slice(-50)]
-  await db.all(
+  await db.rows(
     `INSERT INTO punctual.claim (id, token, node, refs, turns, dues) VALUES ('c', 't', 'boot', $1::bigint[], $2::int[], $3::float8[])`,
     [
       of(members, ({ ref }) => ref),
@@ -200,8 +200,8 @@ async function insert({ db, names }: Context, all: readonly Row[]): Promise<void
   const groups = Map.groupBy(all, (row) => `${seriesOf(row)} ${row.state}`)
   for (const [group, { length }] of groups) {
     const [series, state] = group.split(' ')
-    if (length % 2 === 0) await db.all(`UPDATE punctual.series SET ${state} = $2 WHERE ref = $1`, [series, length])
-    else await db.all(`INSERT INTO punctual.count_delta (series, ${state}) VALUES ($1, $2)`, [series, length])
+    if (length % 2 === 0) await db.rows(`UPDATE punctual.series SET ${state} = $2 WHERE ref = $1`, [series, length])
+    else await db.rows(`INSERT INTO punctual.count_delta (series, ${state}) VALUES ($1, $2)`, [series, length])
   }
-  await db.all('ANALYZE punctual.occurrence, punctual.turn, punctual.ready')
+  await db.rows('ANALYZE punctual.occurrence, punctual.turn, punctual.ready')
 }

@@ -69,7 +69,7 @@ it('comes back after a break, and tells that something may have been missed', as
   const [teller] = await open(context, { isHeard: false })
   await areListening(context, 1)
   expect(heard).toEqual([])
-  await context.db.all(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE ${isListening(context)}`)
+  await context.db.rows(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE ${isListening(context)}`)
   await areListening(context, 0)
   await vi.waitFor(() => expect(clock.nextTimerMs).toBeGreaterThan(0))
   await clock.advance(clock.nextTimerMs as number)
@@ -168,13 +168,16 @@ it('words of others that are no hints are passed over', async () => {
   const [, heard] = await open(context)
   await areListening(context, 1)
   for (const payload of ['', 'x', 'null', '[1]', '{"due":"soon","cancel":1}', '{"by":"x","due":7}'])
-    await context.db.all('SELECT pg_notify($1, $2)', [`punctual_${context.db.schema}`, payload])
+    await context.db.rows('SELECT pg_notify($1, $2)', [`punctual_${context.db.schema}`, payload])
   await vi.waitFor(() => expect(heard).toEqual([{ kind: 'due', at: 7 }]))
 })
 
 it('a notification that fails is no error of anybody', async () => {
   const context = await postgresContext(now)
-  const db = Object.assign(Object.create(context.db), { all: () => Promise.reject(new Error('gone')), schema: context.db.schema })
+  const db = Object.assign(Object.create(context.db), {
+    rows: () => Promise.reject(new Error('gone')),
+    schema: context.db.schema,
+  })
   const [hints] = await open({ ...context, db }, { isHeard: false })
   hints.announce([{ kind: 'job' }])
   await hints.stop()
@@ -204,7 +207,7 @@ function isListening({ db }: Context): string {
 
 async function areListening(context: Context, count: number): Promise<void> {
   const ask = `SELECT pid FROM pg_stat_activity WHERE ${isListening(context)} AND state = 'idle'`
-  await vi.waitFor(async () => expect(await context.db.all(ask)).toHaveLength(count))
+  await vi.waitFor(async () => expect(await context.db.rows(ask)).toHaveLength(count))
 }
 
 /** All that is said on the channel. */

@@ -21,11 +21,11 @@ it('reads no table from end to end because it was empty when it was swept', asyn
   const { db } = await postgresContext()
   const tables = new Set(probes.map((probe) => /punctual\.\w+/.exec(probe)?.[0] as string))
   for (const table of tables) {
-    expect(await db.all(`SELECT count(*) FROM ${table}`)).toEqual([[0]])
-    await db.all(`VACUUM ANALYZE ${table}`)
+    expect(await db.rows(`SELECT count(*) FROM ${table}`)).toEqual([{ count: 0 }])
+    await db.rows(`VACUUM ANALYZE ${table}`)
   }
   for (const probe of probes) {
-    const lines = (await db.all<[string]>(`EXPLAIN ${probe}`)).map(([line]) => line)
+    const lines = (await db.rows<{ 'QUERY PLAN': string }>(`EXPLAIN ${probe}`)).map((row) => row['QUERY PLAN'])
     expect(
       lines.filter((line) => /Seq Scan|Sort/.test(line)),
       probe,

@@ -4,7 +4,7 @@ import { postgresContext } from '../../support/postgres-context.ts'
 
 it('keeps all versions of a job, however many other jobs are read', async () => {
   const { db } = await postgresContext()
-  await db.all(
+  await db.rows(
     `INSERT INTO punctual.job_version (series, version, spec, effective_at, created_at)
       SELECT s, v, '{}', 0, 0 FROM generate_series(1, 12000) s, generate_series(1, 2) v`,
   )
@@ -13,7 +13,7 @@ it('keeps all versions of a job, however many other jobs are read', async () => 
     await versions.refresh(db, [1, ...Array.from({ length: 500 }, (_, index) => first + index)])
     expect(versions.newest(1)).toBe(2)
   }
-  await db.all("INSERT INTO punctual.job_version (series, version, spec, effective_at, created_at) VALUES (1, 3, '{}', 0, 0)")
+  await db.rows("INSERT INTO punctual.job_version (series, version, spec, effective_at, created_at) VALUES (1, 3, '{}', 0, 0)")
   await versions.refresh(db, [1])
   expect(versions.of(1)?.map(({ version }) => version)).toEqual([1, 2, 3])
   expect(versions.of(2), 'what nobody asks for is forgotten').toBeUndefined()

@@ -8,7 +8,7 @@ import { takeIdleWhere } from '../occurrence/idle.ts'
 
 /** Brings the flags of kinds up to date with the nodes. */
 export async function noteServed(session: Session): Promise<void> {
-  await session.all(
+  await session.rows(
     `UPDATE punctual.kind k SET served = n.served FROM (
         SELECT i.ref, EXISTS (SELECT 1 FROM punctual.node o WHERE i.ref = ANY(o.kind_refs)) AS served FROM punctual.kind i) n
       WHERE n.ref = k.ref AND k.served <> n.served`,
@@ -18,11 +18,11 @@ export async function noteServed(session: Session): Promise<void> {
 /** The same after a node is gone: keys of work that no node serves any more are free for others. */
 export async function loseServers(context: Context, session: Session, now: number): Promise<readonly Hint[]> {
   await noteServed(session)
-  const unserved = await session.all<[number]>('SELECT ref FROM punctual.kind WHERE NOT served')
+  const unserved = await session.rows<{ ref: number }>('SELECT ref FROM punctual.kind WHERE NOT served')
   if (unserved.length === 0) return []
   const changes = new Changes(now)
   const where = 'p.granted > 0 AND p.kind = ANY($1::int[])'
-  for (const idle of await takeIdleWhere(context, session, where, [column(unserved.map(([ref]) => ref))]))
+  for (const idle of await takeIdleWhere(context, session, where, [column(unserved.map(({ ref }) => ref))]))
     changes.takeGrantBack(idle, idle.isRetrying)
   return (await changes.write(session)) ? [{ kind: 'due', at: now }] : []
 }

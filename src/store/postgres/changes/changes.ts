@@ -151,10 +151,10 @@ export class Changes {
     const batch = this.#batch()
     if (batch.size === 0) return false
     const { sql, values } = changeStatement(this.now, batch, 'true AS is_written')
-    await session.all(sql, values)
+    await session.rows(sql, values)
     if (this.#released.size === 0) return false
-    const [row] = await session.all<[boolean]>(`SELECT ${hasLine('$1')} AS has_line`, [column([...this.#released])])
-    return row?.[0] === true
+    const [row] = await session.rows<{ has_line: boolean }>(`SELECT ${hasLine('$1')} AS has_line`, [column([...this.#released])])
+    return row?.has_line === true
   }
 
   /** The same as a statement, under a condition. */

@@ -39,9 +39,9 @@ interface Candidate extends DueWork {
 
 export async function claimPicked(context: Context, request: ClaimRequest, pick: ClaimPick): Promise<Claimed> {
   return context.db.transaction(async (session) => {
-    await session.all('SELECT one FROM punctual.door FOR UPDATE')
-    const [node] = await session.all<[string]>('SELECT boot FROM punctual.node WHERE boot = $1 FOR KEY SHARE', [request.node])
-    const [standing] = await session.all<[string]>('SELECT id FROM punctual.claim WHERE id = $1', [request.id])
+    await session.rows('SELECT one FROM punctual.door FOR UPDATE')
+    const [node] = await session.rows('SELECT boot FROM punctual.node WHERE boot = $1 FOR KEY SHARE', [request.node])
+    const [standing] = await session.rows('SELECT id FROM punctual.claim WHERE id = $1', [request.id])
     if (standing) return { answer: await reclaim(context, session, request), hints: [] }
     if (!node) throw unknownNode(request.node)
     const [door] = await session.rows<DoorRow>('SELECT * FROM punctual.open_door_1($1::float8, $2::float8)', [
@@ -75,16 +75,19 @@ export async function claimPicked(context: Context, request: ClaimRequest, pick:
 
 async function roomOf(session: Session, { limit, clusterLimit }: ClaimRequest): Promise<number> {
   if (clusterLimit === undefined) return limit
-  const [row] = await session.all<[number]>(countRunning)
-  return Math.max(0, Math.min(limit, clusterLimit - (row?.[0] ?? 0)))
+  return Math.max(0, Math.min(limit, clusterLimit - (await runningInCluster(session))))
 }
 
 async function noteFull(session: Session, { clusterLimit }: ClaimRequest): Promise<boolean> {
   if (clusterLimit === undefined) return false
-  const [row] = await session.all<[number]>(countRunning)
-  const isFull = (row?.[0] ?? 0) >= clusterLimit
-  if (isFull) await session.all('UPDATE punctual.door SET is_full = true WHERE NOT is_full')
+  const isFull = (await runningInCluster(session)) >= clusterLimit
+  if (isFull) await session.rows('UPDATE punctual.door SET is_full = true WHERE NOT is_full')
   return isFull
+}
+
+async function runningInCluster(session: Session): Promise<number> {
+  const [row] = await session.rows<{ running: number }>(countRunning)
+  return row?.running ?? 0
 }
 
 async function unsweptPauses(session: Session): Promise<readonly PauseRecord[]> {

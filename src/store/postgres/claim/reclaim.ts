@@ -1,5 +1,6 @@
 import { PunctualError } from '../../../errors.ts'
 import type { ClaimAnswer, ClaimRequest } from '../../store.ts'
+import { unquoted } from '../connection/arrays.ts'
 import { each, endOf, lacks } from '../connection/by-key.ts'
 import type { Session } from '../connection/session.ts'
 import { type Context, storeNow } from '../context.ts'
@@ -34,14 +35,20 @@ export async function reclaim(context: Context, session: Session, request: Claim
   return { now, members, passed: [], nextDue }
 }
 
+interface Standing {
+  readonly is_known: boolean
+  /** Null where there is no such claim. */
+  readonly is_own: boolean | null
+}
+
 /** Refuses a claim. Verbs that claim in another statement than they write send it first, since they change nothing when they fail. */
 export async function checkClaim(session: Session, { id, token, node }: ClaimRequest): Promise<void> {
-  const [row] = await session.all<[isKnown: boolean, isOwn: boolean | null]>(
+  const [row] = await session.rows<Standing>(
     `SELECT EXISTS (SELECT 1 FROM punctual.node WHERE boot = $3) AS is_known,
       (SELECT c.token = $2 AND c.node = $3 FROM punctual.claim c WHERE c.id = $1) AS is_own`,
     [id, token, node],
   )
-  const [isKnown, isOwn] = row as [boolean, boolean | null]
+  const { is_known: isKnown, is_own: isOwn } = row as Standing
   if (isOwn === false) throw new PunctualError('claim.lost', `Claim ${id} belongs to another`, { claim: id })
   if (isOwn === null && !isKnown) throw unknownNode(node)
 }
@@ -51,16 +58,17 @@ export function unknownNode(node: string): PunctualError {
 }
 
 /** How many occurrences run in the whole cluster. */
-export const countRunning = `SELECT count(*) FROM punctual.claim a CROSS JOIN LATERAL unnest(a.refs, a.turns) m (ref, turn)
+export const countRunning = `SELECT count(*) AS running FROM punctual.claim a CROSS JOIN LATERAL unnest(a.refs, a.turns) m (ref, turn)
   WHERE ${lacks('turn', endOf('m'))}`
 
 export async function readJobFacts(session: Session, series: readonly number[]): Promise<readonly JobFacts[]> {
   if (series.length === 0) return []
-  return session.all<[number, number, number | null]>(
-    `SELECT s.ref, coalesce((SELECT j.version FROM punctual.job j WHERE j.series = s.ref), 0) AS version,
+  const rows = await session.rows<{ series: number; version: number; last_run_at: number | null }>(
+    `SELECT s.ref AS series, coalesce((SELECT j.version FROM punctual.job j WHERE j.series = s.ref), 0) AS version,
         greatest(s.last_run_at, (SELECT c.last_run_at FROM punctual.count_delta c WHERE c.series = s.ref AND c.last_run_at IS NOT NULL
           ORDER BY c.last_run_at DESC LIMIT 1)) AS last_run_at
       FROM punctual.series s WHERE s.ref = ANY($1::int[])`,
-    [`{${[...new Set(series)].join(',')}}`],
+    [unquoted([...new Set(series)])],
   )
+  return rows.map((row) => [row.series, row.version, row.last_run_at])
 }

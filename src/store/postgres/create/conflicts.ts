@@ -8,7 +8,7 @@ import type { CreatedRow, Hint, NewOccurrence } from '../../store.ts'
 import { Changes } from '../changes/changes.ts'
 import { column } from '../connection/arrays.ts'
 import type { Session } from '../connection/session.ts'
-import { type Context, storeNow } from '../context.ts'
+import { type Context, readNow, storeNow } from '../context.ts'
 import { takeIdle } from '../occurrence/idle.ts'
 import { extraOf, formOf, isGated, keyVersionIn } from '../occurrence/record.ts'
 import { standing, stateOfStanding } from '../occurrence/standing.ts'
@@ -26,15 +26,16 @@ export interface Resolved {
   readonly hints: readonly Hint[]
 }
 
-type Found = [
-  at: number,
-  ref: number | null,
-  id: string | null,
-  payload: string | null,
-  extra: string | null,
-  isBuried: boolean,
-  buriedVersion: number | null,
-]
+interface Found {
+  readonly at: number
+  readonly ref: number | null
+  readonly id: string | null
+  readonly payload: string | null
+  readonly extra: string | null
+  readonly is_buried: boolean
+  /** The tombstone's. */
+  readonly version: number | null
+}
 
 const findTaken = `SELECT k.at, o.ref, o.id, o.payload, o.extra, t.id IS NOT NULL AS is_buried, t.version
   FROM unnest($1::int[], $2::uuid[], $3::int[], $4::text[]) k (at, id, series, key)
@@ -51,7 +52,7 @@ export async function resolveConflicts(
   isOwn: boolean,
 ): Promise<Resolved> {
   const { names } = context
-  const found = await session.all<Found>(findTaken, [
+  const found = await session.rows<Found>(findTaken, [
     column(conflicts.map(({ at }) => at)),
     column(conflicts.map(({ row }) => row.id)),
     column(conflicts.map(({ row }) => names.series(row.tenant, row.job).ref)),
@@ -61,8 +62,8 @@ export async function resolveConflicts(
   const answers = new Map<number, CreatedRow>()
   const free = new Set<number>()
   const hints: Hint[] = []
-  for (const [given, ref, id, payload, extra, isBuried, version] of found) {
-    const at = Number(given)
+  for (const { ref, id, payload, extra, is_buried: isBuried, version, ...place } of found) {
+    const at = Number(place.at)
     const row = rows.get(at) as NewOccurrence
     if (ref === null || id === null) {
       if (isBuried && isPassedOver({ version }, row)) free.add(at)
@@ -98,7 +99,7 @@ async function keep(
   if (takesKey({ id, ...found }, row, found.now)) {
     const { ref: series } = context.names.series(row.tenant, row.job)
     const key = [series, row.key, ref]
-    await session.all('DELETE FROM punctual.live_key WHERE series = $1::int AND key = $2::text AND ref = $3::bigint', key)
+    await session.rows('DELETE FROM punctual.live_key WHERE series = $1::int AND key = $2::text AND ref = $3::bigint', key)
     return null
   }
   return givesWay(existing, row) ? 'free' : conflictAnswer(existing, row)
@@ -118,7 +119,7 @@ async function change(
   if (!idle) return keep(context, session, resolving)
   const { hasBegun, record } = idle
   const existing: Existing = { id, state: idle.state, hasBegun, payload: record.payload, keyVersion: record.keyVersion }
-  const [[now]] = (await session.all<[number]>(`SELECT ${storeNow} AS now`, [context.now()])) as [[number]]
+  const now = await readNow(session, context)
   const changes = new Changes(now)
   const wanted = changeOf(existing, row)
   if (wanted === null) changes.putBack(idle, idle.isRetrying, idle.wait)
@@ -144,7 +145,7 @@ export async function updateRecord(
 ): Promise<void> {
   const form = formOf(record)
   await names.addForms([{ form, isGated: isGated(record) }], isOwn)
-  await session.all(
+  await session.rows(
     'UPDATE punctual.occurrence SET scheduled_at = $2::float8, form = $3::int, extra = $4, payload = $5 WHERE ref = $1::bigint',
     [ref, record.scheduledAt, names.form(form).ref, extraOf(record), record.payload],
   )
@@ -153,6 +154,13 @@ export async function updateRecord(
 const selectState = `SELECT ${stateOfStanding} AS state, o.created_at, ${storeNow} AS now, (
     SELECT string_agg(e."end" || ' ' || (e.started_at IS NOT NULL), ',') FROM punctual.turn e WHERE e.ref = o.ref) AS turns
   FROM punctual.occurrence o ${standing} WHERE o.ref = $2::bigint`
+
+interface StateRow {
+  readonly state: OccurrenceState
+  readonly created_at: number
+  readonly now: number
+  readonly turns: string | null
+}
 
 interface StandingWork {
   readonly state: OccurrenceState
@@ -163,9 +171,9 @@ interface StandingWork {
 }
 
 export async function readState(context: Context, session: Session, ref: number): Promise<StandingWork | null> {
-  const [row] = await session.all<[OccurrenceState, number, number, string | null]>(selectState, [context.now(), ref])
+  const [row] = await session.rows<StateRow>(selectState, [context.now(), ref])
   if (!row) return null
-  const [state, createdAt, now, turns] = row
+  const { state, created_at: createdAt, now, turns } = row
   const hasBegun = (turns?.split(',') ?? []).some((text) => {
     const [end, isStarted] = text.split(' ') as [TurnRecord['end'], string]
     return mayHaveBegun({ end, startedAt: isStarted === 'true' ? 0 : null })

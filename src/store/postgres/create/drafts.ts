@@ -5,7 +5,7 @@ import type { OccurrenceRecord } from '../../../model/occurrence.ts'
 import { draftCreated, ownJobOf, versionFor } from '../../rules/draft.ts'
 import type { NewOccurrence } from '../../store.ts'
 import type { Context } from '../context.ts'
-import type { FormFields } from '../names/names.ts'
+import type { FormFields } from '../names/form.ts'
 import { extraOf, formOf, isGated } from '../occurrence/record.ts'
 
 /** The common part of alike rows. Of its record, id, key, payload and instants are those of the first. */

@@ -42,7 +42,14 @@ export class JobsChanged extends Error {
   }
 }
 
-type Answer = [now: number, isCurrent: boolean, count: number, ids: string | null, refs: string | null, claimed: string | null]
+interface Answer {
+  readonly now: number
+  readonly is_current: boolean
+  readonly created: number
+  readonly ids: string | null
+  readonly refs: string | null
+  readonly claimed: string | null
+}
 
 const mostTries = 5
 /** A call may wait so long for another transaction: many may share it, or the connection that it waits on. */
@@ -67,7 +74,7 @@ export async function insertNew(
     const areAlike = distinct.length === 1
     const claim = areNew && claiming && mayClaim(claiming, rows, distinct) ? claiming : null
     if (claiming && !claim) await checkClaim(session, claiming.request)
-    const [answer] = await session.all<Answer>(
+    const [answer] = await session.rows<Answer>(
       insertText({ areAlike, isLive, areNew, isPatient, isTelling: along !== null, isClaiming: claim !== null }),
       [
         ...[context.now(), from, until, column(series), column(series.map((ref) => versions.newest(ref)))],
@@ -77,12 +84,12 @@ export async function insertNew(
         ...(claim ? claimValues(context, claim) : []),
       ],
     )
-    const [now, isCurrent, count, ids, drawn, text] = answer as Answer
+    const { now, is_current: isCurrent, created, ids, refs: drawn, claimed: text } = answer as Answer
     context.noteNow(now)
     if (isCurrent) {
       if (claim && text === refused) throw unknownNode(claim.request.node)
       const claimed = claim && text ? await claimedAnswer(context, claim, text, { rows, drafts: drafted, now }) : null
-      if (Number(count) === rows.length) return { now, created: 'all', refs: [], claimed }
+      if (Number(created) === rows.length) return { now, created: 'all', refs: [], claimed }
       return { now, created: new Set(ids === null ? [] : ids.split(',')), refs: (drawn ?? '').split(',').map(Number) }
     }
     if (isOwn) throw new JobsChanged()

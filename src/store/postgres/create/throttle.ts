@@ -12,7 +12,12 @@ const lockKeys = `SELECT pg_advisory_xact_lock(k.lock) FROM (
     FROM unnest($1::int[], $2::text[]) u (series, key) ORDER BY 1
   ) k`
 
-type Newest = [at: number, ref: number, id: string, payload: string | null]
+interface Newest {
+  readonly at: number
+  readonly ref: number
+  readonly id: string
+  readonly payload: string | null
+}
 
 const selectNewest = `SELECT k.at, o.ref, o.id, o.payload FROM unnest($1::int[], $2::text[], $3::int[]) k (series, key, at)
   CROSS JOIN LATERAL (
@@ -30,11 +35,11 @@ export async function answerThrottled(
   if (paced.length === 0) return new Map()
   const series = column(paced.map(({ row }) => context.names.series(row.tenant, row.job).ref))
   const keys = column(paced.map(({ row }) => row.key))
-  await session.all(lockKeys, [series, keys])
-  const newest = await session.all<Newest>(selectNewest, [series, keys, column(paced.map(({ at }) => at))])
+  await session.rows(lockKeys, [series, keys])
+  const newest = await session.rows<Newest>(selectNewest, [series, keys, column(paced.map(({ at }) => at))])
   const answers = new Map<number, CreatedRow>()
-  for (const [given, ref, id, payload] of newest) {
-    const at = Number(given)
+  for (const { ref, id, payload, ...place } of newest) {
+    const at = Number(place.at)
     const row = rows[at] as NewOccurrence
     const found = await readState(context, session, Number(ref))
     if (found && isThrottled({ id, ...found }, row, found.now)) answers.set(at, conflictAnswer({ id, payload, ...found }, row))

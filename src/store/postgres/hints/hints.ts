@@ -145,7 +145,7 @@ export class HintLine {
   async #notify(gathered: Gathered): Promise<void> {
     const { channel, payload } = this.#notification(gathered)
     try {
-      await this.#context.db.all(notify, [channel, payload])
+      await this.#context.db.rows(notify, [channel, payload])
     } catch {
       // A hint is worth no error: the others will look by themselves.
     }

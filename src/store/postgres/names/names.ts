@@ -1,11 +1,7 @@
-import { createHash } from 'node:crypto'
 import { slotOf } from '../../../model/ids.ts'
-import { definitionOf } from '../../../model/job.ts'
-import type { Source } from '../../../model/lifecycle.ts'
-import type { Limit } from '../../../model/limit.ts'
-import type { UniqueKind } from '../../../model/occurrence.ts'
 import { column } from '../connection/arrays.ts'
 import type { Session } from '../connection/session.ts'
+import { digestOf, type Form, type FormFields, type FormRow, formOfRow, formText } from './form.ts'
 
 export interface Series {
   readonly ref: number
@@ -20,30 +16,10 @@ export interface KindUse {
   readonly isGated: boolean
 }
 
-/** The fields that many occurrences share. */
-export interface FormFields {
-  readonly kind: string
-  readonly version: number
-  readonly source: Source
-  readonly unique: UniqueKind
-  readonly isHooked: boolean
-  readonly priority: number
-  readonly startWithinMs: number | null
-  readonly limits: readonly Limit[] | null
-  readonly publish?: string
-}
-
 /** A form that rows need, and whether they have limits, which may be rows' own. */
 export interface FormUse {
   readonly form: FormFields
   readonly isGated: boolean
-}
-
-export interface Form extends FormFields {
-  readonly ref: number
-  readonly definition: string
-  /** The number of the kind. */
-  readonly kindRef: number
 }
 
 /** A transaction lacks names: it ends, and begins anew when they are there. */
@@ -86,7 +62,7 @@ export class Names {
     if (fresh.size === 0) return
     await this.addKinds([...fresh.values()].map(({ kind }) => kind))
     for (const [text, { kind, priority, isGated }] of fresh) {
-      await this.#db.all(
+      await this.#db.rows(
         `UPDATE punctual.kind SET gated = gated OR $3::boolean,
             priorities = CASE WHEN $2::smallint = ANY(priorities) THEN priorities ELSE array_append(priorities, $2::smallint) END
           WHERE ref = $1 AND NOT ($2::smallint = ANY(priorities) AND gated >= $3::boolean)`,
@@ -106,7 +82,7 @@ export class Names {
     await this.addUses(uses)
     if (missing.size === 0) return
     const forms = [...missing.values()]
-    await this.#db.all(
+    await this.#db.rows(
       `INSERT INTO punctual.form (digest, kind, version, source, uniqueness, hooked, priority, start_within_ms, limits, publish)
         SELECT * FROM unnest($1::text[], $2::int[], $3::int[], $4::punctual.source[], $5::punctual.uniqueness[], $6::boolean[], $7::smallint[],
           $8::float8[], $9::text[], $10::text[]) n (digest) WHERE NOT EXISTS (SELECT 1 FROM punctual.form f WHERE f.digest = n.digest) ON CONFLICT DO NOTHING`,
@@ -130,22 +106,19 @@ export class Names {
   async addKinds(names: readonly string[]): Promise<void> {
     const wanted = [...new Set(names)].filter((name) => !this.#kinds.has(name))
     if (wanted.length === 0) return
-    await this.#db.all(
+    await this.#db.rows(
       `INSERT INTO punctual.kind (name) SELECT n FROM unnest($1::text[]) n
         WHERE NOT EXISTS (SELECT 1 FROM punctual.kind k WHERE k.name = n) ON CONFLICT DO NOTHING`,
       [column(wanted)],
     )
-    const rows = await this.#db.all<[number, string]>('SELECT ref, name FROM punctual.kind WHERE name = ANY($1::text[])', [
-      column(wanted),
-    ])
-    for (const [ref, name] of rows) this.#noteKind(ref, name)
+    await this.findKinds(this.#db, wanted)
   }
 
   async addSeries(pairs: readonly { readonly tenant: string; readonly job: string }[]): Promise<void> {
     const wanted = pairs.filter(({ tenant, job }) => !this.findSeries(tenant, job))
     if (wanted.length === 0) return
     // A number is drawn for each row that is tried: hence only those that are not there.
-    await this.#db.all(
+    await this.#db.rows(
       `INSERT INTO punctual.series (tenant, slot, job)
         SELECT DISTINCT n.tenant, n.slot, n.job FROM unnest($1::text[], $2::int[], $3::text[]) n (tenant, slot, job)
         WHERE NOT EXISTS (SELECT 1 FROM punctual.series s WHERE s.tenant = n.tenant AND s.job = n.job) ON CONFLICT DO NOTHING`,
@@ -165,14 +138,15 @@ export class Names {
     const wanted = names.filter((name) => !this.#kinds.has(name))
     if (wanted.length === 0) return
     const sql = 'SELECT ref, name FROM punctual.kind WHERE name = ANY($1::text[])'
-    for (const [ref, name] of await session.all<[number, string]>(sql, [column(wanted)])) this.#noteKind(ref, name)
+    const rows = await session.rows<{ ref: number; name: string }>(sql, [column(wanted)])
+    for (const { ref, name } of rows) this.#noteKind(ref, name)
   }
 
   /** Reads the numbers of those series that have one. */
   async findAllSeries(session: Session, pairs: readonly { readonly tenant: string; readonly job: string }[]): Promise<void> {
     const wanted = pairs.filter(({ tenant, job }) => !this.findSeries(tenant, job))
     if (wanted.length === 0) return
-    const rows = await session.all<[number, string, string]>(
+    const rows = await session.rows<Series>(
       `SELECT s.ref, s.tenant, s.job FROM unnest($1::text[], $2::text[]) n (tenant, job)
         JOIN punctual.series s ON s.tenant = n.tenant AND s.job = n.job`,
       [column(wanted.map(({ tenant }) => tenant)), column(wanted.map(({ job }) => job))],
@@ -194,14 +168,13 @@ export class Names {
     const newForms = [...new Set(forms)].filter((ref) => !this.#formsByRef.has(ref))
     if (newSeries.length > 0) {
       const sql = 'SELECT ref, tenant, job FROM punctual.series WHERE ref = ANY($1::int[])'
-      for (const row of await session.all<[number, string, string]>(sql, [column(newSeries)])) this.#noteSeries(row)
+      for (const row of await session.rows<Series>(sql, [column(newSeries)])) this.#noteSeries(row)
     }
     if (newForms.length > 0) await this.#readForms(session, 'f.ref = ANY($1::int[])', column(newForms))
   }
 
   async #readForms(session: Session, where: string, value: string | null): Promise<void> {
-    type Row = [number, number, string, number, Source, UniqueKind, boolean, number, number | null, string | null, string | null]
-    const rows = await session.all<Row>(
+    const rows = await session.rows<FormRow>(
       `SELECT f.ref, f.kind, k.name, f.version, f.source, f.uniqueness, f.hooked, f.priority, f.start_within_ms, f.limits, f.publish
         FROM punctual.form f JOIN punctual.kind k ON k.ref = f.kind WHERE ${where}`,
       [value],
@@ -210,13 +183,10 @@ export class Names {
       this.#forms.clear()
       this.#formsByRef.clear()
     }
-    for (const [ref, kindRef, kind, version, source, unique, isHooked, priority, startWithinMs, limits, publish] of rows) {
-      const shared = { kind, version, source, unique, isHooked, priority, startWithinMs, limits: limits && JSON.parse(limits) }
-      const fields: FormFields = publish === null ? shared : { ...shared, publish }
-      const form: Form = { ref, kindRef, definition: definitionOf(kind), ...fields }
-      this.#noteKind(kindRef, kind)
-      this.#forms.set(formText(fields), form)
-      this.#formsByRef.set(ref, form)
+    for (const form of rows.map(formOfRow)) {
+      this.#noteKind(form.kindRef, form.kind)
+      this.#forms.set(formText(form), form)
+      this.#formsByRef.set(form.ref, form)
     }
   }
 
@@ -256,22 +226,14 @@ export class Names {
     this.#kindNames.set(ref, name)
   }
 
-  #noteSeries([ref, tenant, job]: readonly [number, string, string]): void {
+  #noteSeries(series: Series): void {
+    const { ref, tenant, job } = series
     const jobs = this.#series.get(tenant) ?? new Map<string, Series>()
-    this.#series.set(tenant, jobs.set(job, { ref, tenant, job }))
-    this.#seriesByRef.set(ref, { ref, tenant, job })
+    this.#series.set(tenant, jobs.set(job, series))
+    this.#seriesByRef.set(ref, series)
   }
 }
 
 function useText({ kind, priority, isGated }: KindUse): string {
   return `${priority} ${isGated} ${kind}`
-}
-
-/** The order of the fields is fixed, so equal forms have equal texts. */
-function formText({ kind, version, source, unique, isHooked, priority, startWithinMs, limits, publish }: FormFields): string {
-  return JSON.stringify([kind, version, source, unique, isHooked, priority, startWithinMs, limits, publish])
-}
-
-function digestOf(form: FormFields): string {
-  return createHash('md5').update(formText(form)).digest('base64url')
 }

@@ -2,7 +2,8 @@
 
 import type { Limit } from '../../../model/limit.ts'
 import type { OccurrenceRecord } from '../../../model/occurrence.ts'
-import type { FormFields, Names } from '../names/names.ts'
+import type { FormFields } from '../names/form.ts'
+import type { Names } from '../names/names.ts'
 
 export const occurrenceColumns =
   'o.ref, o.id, o.series, o.form, o.scheduled_at, o.created_at, o.key, o.entity, o.parent, o.extra, o.payload'

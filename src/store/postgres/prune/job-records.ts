@@ -6,7 +6,7 @@ const mostRanges = 1000
 
 /** Deletes ranges and takes them out of the counts. */
 export async function removeRanges(session: Session, which: string, values: readonly (string | number)[]): Promise<void> {
-  await session.all(
+  await session.rows(
     `WITH gone AS (DELETE FROM punctual.range WHERE ${which} RETURNING series, state, count)
       INSERT INTO punctual.count_delta (series, missed, skipped)
       SELECT series, -coalesce(sum(count) FILTER (WHERE state = 'missed'), 0), -coalesce(sum(count) FILTER (WHERE state = 'skipped'), 0)
@@ -29,7 +29,7 @@ export async function dropRanges({ db }: Context, before: number | null): Promis
 /** By the rule of `isReplaced`. */
 export async function dropVersions({ db }: Context, before: number | null): Promise<void> {
   if (before === null) return
-  await db.all(
+  await db.rows(
     `DELETE FROM punctual.job_version v WHERE EXISTS (
       SELECT 1 FROM punctual.job_version n JOIN punctual.job j ON j.series = n.series WHERE n.series = v.series AND n.version > v.version
         AND n.effective_at < $1::float8 AND (j.next_at IS NULL OR n.effective_at <= j.cursor))`,

@@ -3,6 +3,7 @@
 import { PunctualError } from '../../../errors.ts'
 import { Database, type Source } from '../connection/database.ts'
 import { isForbidden } from '../connection/failure.ts'
+import type { Session } from '../connection/session.ts'
 import { checkPostgresOptions, checkSource, type PostgresOptions } from '../options.ts'
 import { inSchema, migrations, newestSchema } from './tables.ts'
 
@@ -78,11 +79,18 @@ async function knownSchema(db: Database): Promise<number> {
   )
 }
 
+interface IsThere {
+  readonly is_there: boolean
+}
+
 async function schemaNumber(db: Database): Promise<number> {
-  const [row] = await db.apart.all<[boolean]>('SELECT to_regclass($1) IS NOT NULL AS is_there', [`"${db.schema}".migration`])
-  if (!row?.[0]) return 0
-  const [found] = await db.apart.all<[number]>('SELECT max(number) AS newest FROM punctual.migration')
-  return found?.[0] ?? 0
+  const [row] = await db.apart.rows<IsThere>('SELECT to_regclass($1) IS NOT NULL AS is_there', [`"${db.schema}".migration`])
+  return row?.is_there ? newestStep(db.apart) : 0
+}
+
+async function newestStep(session: Session): Promise<number> {
+  const [row] = await session.rows<{ newest: number | null }>('SELECT max(number) AS newest FROM punctual.migration')
+  return row?.newest ?? 0
 }
 
 function outdated({ schema }: Database, number: number, advice: string, cause?: unknown): PunctualError {
@@ -97,10 +105,9 @@ function outdated({ schema }: Database, number: number, advice: string, cause?: 
 
 async function climb(db: Database): Promise<void> {
   await db.work(async ({ session }) => {
-    await session.all('SELECT number FROM punctual.migration WHERE number = 0 FOR UPDATE')
-    const [row] = await session.all<[number]>('SELECT max(number) AS newest FROM punctual.migration')
-    const texts = steps(row?.[0] ?? 0)
-    if (texts.length > 0) await session.all(texts.join(';\n'))
+    await session.rows('SELECT number FROM punctual.migration WHERE number = 0 FOR UPDATE')
+    const texts = steps(await newestStep(session))
+    if (texts.length > 0) await session.rows(texts.join(';\n'))
   })
 }
 
@@ -110,11 +117,11 @@ const mostTries = 5
 
 async function lay(db: Database): Promise<void> {
   // A role without the right to make schemas is refused even if there is nothing to make.
-  const [row] = await db.apart.all<[boolean]>('SELECT to_regnamespace($1) IS NOT NULL AS is_there', [`"${db.schema}"`])
-  for (const text of foundations(db.schema).slice(row?.[0] ? 1 : 0)) {
+  const [row] = await db.apart.rows<IsThere>('SELECT to_regnamespace($1) IS NOT NULL AS is_there', [`"${db.schema}"`])
+  for (const text of foundations(db.schema).slice(row?.is_there ? 1 : 0)) {
     for (let tries = 1; ; tries++) {
       try {
-        await db.apart.all(text)
+        await db.apart.rows(text)
         break
       } catch (error) {
         if (tries >= mostTries || !alreadyThere.includes(String((error as { code?: unknown }).code))) throw error

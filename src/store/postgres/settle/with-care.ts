@@ -25,14 +25,15 @@ export async function settleWithCare(
   return context.db.transaction(async (session) => {
     const tokens = await lockClaims(session, [...items.map(({ claim }) => claim.id), ...done.map(({ id }) => id)])
     const refs = items.map(({ member }) => member.ref)
-    const [clock, ends, running] = await Promise.all([
-      session.all<[number, boolean]>(`SELECT ${storeNow} AS now, (SELECT is_full FROM punctual.door) AS is_full`, [
-        context.now(),
-      ]),
+    const [[clock], ends, running] = await Promise.all([
+      session.rows<{ now: number; is_full: boolean }>(
+        `SELECT ${storeNow} AS now, (SELECT is_full FROM punctual.door) AS is_full`,
+        [context.now()],
+      ),
       readEnds(session, refs),
       readRunning(context, session, [...tokens.keys()], refs),
     ])
-    const [now, isFull] = clock[0] as [number, boolean]
+    const { now, is_full: isFull } = clock as { now: number; is_full: boolean }
     const members = new Map(running.map((member) => [`${member.claim} ${endKey(member.ref, member.turn)}`, member]))
     const changes = new Changes(now)
     const hints: Hint[] = []
@@ -74,7 +75,8 @@ export async function settleWithCare(
 /** The tokens of the claims that stand, locked in order. Later statements see rows as new as the locks. */
 async function lockClaims(session: Session, ids: readonly string[]): Promise<ReadonlyMap<string, string>> {
   const sql = 'SELECT id, token FROM punctual.claim WHERE id = ANY($1::text[]) ORDER BY id FOR UPDATE'
-  return new Map(await session.all<[id: string, token: string]>(sql, [column([...new Set(ids)])]))
+  const rows = await session.rows<{ id: string; token: string }>(sql, [column([...new Set(ids)])])
+  return new Map(rows.map(({ id, token }) => [id, token]))
 }
 
 function endKey(ref: number, turn: number): string {
@@ -84,17 +86,17 @@ function endKey(ref: number, turn: number): string {
 type StandingEnd = Pick<TurnRecord, 'end' | 'endedAt'>
 
 async function readEnds(session: Session, refs: readonly number[]): Promise<Map<string, StandingEnd>> {
-  const rows = await session.all<[ref: number, turn: number, end: TurnRecord['end'], endedAt: number]>(
+  const rows = await session.rows<{ ref: number; turn: number; end: TurnRecord['end']; ended_at: number }>(
     'SELECT ref, turn, "end", ended_at FROM punctual.turn WHERE ref = ANY($1::bigint[])',
     [column(refs)],
   )
-  return new Map(rows.map(([ref, turn, end, endedAt]) => [endKey(ref, turn), { end, endedAt }]))
+  return new Map(rows.map(({ ref, turn, end, ended_at }) => [endKey(ref, turn), { end, endedAt: ended_at }]))
 }
 
 /** Deletes those of the claims none of whose members is left. */
 async function dropDone(session: Session, ids: readonly string[]): Promise<void> {
   if (ids.length === 0) return
-  await session.all(
+  await session.rows(
     `DELETE FROM punctual.claim c WHERE c.id = ANY($1::text[])
       AND NOT EXISTS (SELECT 1 FROM unnest(c.refs, c.turns) m (ref, turn) WHERE ${lacks('turn', endOf('m'))})`,
     [column(ids)],
