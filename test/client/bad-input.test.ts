@@ -20,7 +20,7 @@ const strict = defineJob('strict', {
   },
 }).task('only', () => 1)
 
-/** What is refused, with the field that the message must name. */
+/** A call that is refused, with the field that the message must name. */
 type Refusal = readonly [field: string, given: string, call: (punctual: Punctual) => unknown]
 
 const deep = (levels: number): unknown => (levels === 0 ? 1 : { in: deep(levels - 1) })

@@ -37,7 +37,7 @@ export function inFile(): Connect {
   return () => sqlite(path)
 }
 
-/** Tables of their own in the PostgreSQL that the run shares. */
+/** Separate tables in the PostgreSQL that the run shares. */
 function inSchema(): Connect {
   const schema = freshSchemaName()
   const opened: Store[] = []

@@ -6,7 +6,7 @@ import { freshSchemaName, sharedPostgresUrl } from './postgres-database.ts'
 
 /**
  * Opens stores for the cases of a suite on one set of tables, which is emptied for each place. Making tables takes longer than
- * most cases do, and the cases of a file run one after the other, so that none sees what another has left.
+ * most cases do, and the cases of a file run one after the other, so none sees rows of another.
  */
 export function onEmptiedTables(connect: (schema: string) => Store | Promise<Store>): StoreSuiteOptions['open'] {
   const schema = freshSchemaName()
