@@ -29,6 +29,7 @@ declare global {
   const jobs: Definition[]
   const report: Definition<undefined, undefined, { build: string }>
   const remind: Definition<{ order: number }>
+  const paymentTimeout: Definition<{ order: number }>
   const charge: Definition<{ order: number }, { order: number }, { pay: string }>
   const invoice: Definition<{ customer: string }>
   const render: Definition<{ order: number }>
