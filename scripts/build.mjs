@@ -55,7 +55,7 @@ function buildDashboard(folder) {
   return spawnSync(process.execPath, [tool('vite'), ...args], { encoding: 'utf8' })
 }
 
-/** Renames, so that a process that starts meanwhile never sees half of dist. */
+/** Replaces the folder by renames: a process that starts meanwhile never sees half of dist. */
 function replace(folder, fresh) {
   const old = `${fresh}-old`
   if (existsSync(folder)) renameSync(folder, old)

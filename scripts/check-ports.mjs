@@ -1,5 +1,5 @@
 /**
- * Real time and chance enter through few doors: everything else in src receives a clock and a random source, so that the
+ * Real time and chance enter through few doors: everything else in src receives a clock and a random source, so the
  * whole engine runs on a manual clock. This names each place that reaches past them.
  */
 import { globSync, readFileSync } from 'node:fs'

@@ -10,7 +10,7 @@ import { howToGive, neededServers } from '../test/support/servers/needed.ts'
 
 const aptGetProgram = '/usr/bin/apt-get'
 
-/** What is missing still, in a sentence; null when all is there. */
+/** Installs missing servers. Returns a sentence about those that are still missing, or null. */
 export function getServers() {
   if (missing().length > 0 && isRootOnDebian()) install(missing())
   return missing().length > 0 ? howToGive(missing()) : null

@@ -1,6 +1,6 @@
 /**
  * Makes the work tree ready, then runs the script it is given on Node 24: `node scripts/setup.mjs scripts/test.mjs …`.
- * It runs before node_modules exists and on the machine's own Node.js, so that it is plain JavaScript for Node 20.
+ * It runs before node_modules exists and on the Node.js of the machine, so it is plain JavaScript for Node 20.
  */
 import { spawn, spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'

@@ -20,7 +20,7 @@ const log = process.env.PUNCTUAL_LOG ?? 'quiet'
 const serve = ['dist/cli/main.js', 'serve', '--store', `sqlite:./${file}`, '--jobs', 'examples/demo/jobs.ts', '--log', log]
 
 // One Ctrl-C reaches a process under npm twice or more: from the terminal, from npm, from each parent. The server
-// stands in a group of its own and gets one signal for all of them; another Ctrl-C after a second gets through.
+// has its own process group and gets one signal for all of them; another Ctrl-C after a second gets through.
 const server = spawn(process.execPath, serve, { stdio: 'inherit', detached: process.platform !== 'win32' })
 let passedAt = Number.NEGATIVE_INFINITY
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {

@@ -38,7 +38,7 @@ function runTests(args) {
   const { status } = spawnSync(process.execPath, [tool('vitest'), 'run', ...reporters, ...args], { stdio: 'inherit' })
   const result = read(report)
   rmSync(folder, { recursive: true, force: true })
-  // An error outside any test, or a runner that fell over, fails the run though no test says so.
+  // An error outside any test, or a crash of the runner, fails the run although no test failed.
   if (status !== 0 && result.failed.length === 0) result.failed.push(`vitest: exit code ${status}`)
   return result
 }

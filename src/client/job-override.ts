@@ -2,9 +2,16 @@
 import { type AnyDefinition, checkSchedule, Definition } from '../model/definition.ts'
 import type { JobOverride, JobRecord, JobSpec } from '../model/job.ts'
 import { hasLimitKeys, limitsOf } from '../model/limit-keys.ts'
-import { checkOneOf } from '../model/limits.ts'
+import { checkOneOf, checkOptions } from '../model/limits.ts'
 import { decodePayload } from '../model/payload.ts'
-import { cascade, parseSettings, type Settings, type SettingsDiff, type SettingsOptions } from '../model/settings.ts'
+import {
+  cascade,
+  parseSettings,
+  type Settings,
+  type SettingsDiff,
+  type SettingsOptions,
+  settingNames,
+} from '../model/settings.ts'
 import { inZone } from '../schedule/default-zone.ts'
 import type { Schedule } from '../schedule/schedule.ts'
 import { zoneNamed } from '../time/zone.ts'
@@ -25,13 +32,11 @@ export type OverridableField = 'schedule' | 'payload' | 'settings' | 'enabled'
 
 type OverrideEnv = Pick<ClientEnv, 'registry' | 'options'>
 
-export async function overrideOf(
-  env: OverrideEnv,
-  { schedule, payload, enabled, ...settings }: JobPatch,
-  job: Job,
-): Promise<JobOverride> {
+export async function overrideOf(env: OverrideEnv, patch: JobPatch, job: Job): Promise<JobOverride> {
   const name = nameOf(job)
   const where = `update of job ${JSON.stringify(name)}`
+  checkOptions(patch, ['schedule', 'payload', 'enabled', ...settingNames], where)
+  const { schedule, payload, enabled, ...settings } = patch
   const definition = job instanceof Definition ? job : env.registry.definition(name)
   if (schedule) checkSchedule(schedule, where)
   const given = parseSettings(storable(settings, where), where)

@@ -83,15 +83,24 @@ export async function newOccurrences(env: ClientEnv, requests: readonly Request[
   let common: Common | null = null
   let before: Request | null = null
   for (const [at, request] of requests.entries()) {
-    checkObject(request, `requests[${at}]`)
-    if (common === null || before === null || !isAlike(request, before)) common = commonOf(env, request)
-    before = request
-    // To wait where there is nothing to wait for would cost a good part of the row.
-    const isSchemaAsked = common.definition?.options.payload !== undefined
-    const payload = isSchemaAsked ? await acceptedPayload(common.definition, request.payload) : encodePayload(request.payload)
-    rows.push(rowOf(env, common, request, payload))
+    try {
+      checkObject(request, 'a request')
+      if (common === null || before === null || !isAlike(request, before)) common = commonOf(env, request)
+      before = request
+      // To wait where there is nothing to wait for would cost a good part of the row.
+      const isSchemaAsked = common.definition?.options.payload !== undefined
+      const payload = isSchemaAsked ? await acceptedPayload(common.definition, request.payload) : encodePayload(request.payload)
+      rows.push(rowOf(env, common, request, payload))
+    } catch (error) {
+      throw error instanceof PunctualError ? atRequest(error, at) : error
+    }
   }
   return rows
+}
+
+/** The error with the place of the request in the list. */
+function atRequest({ code, message, details, cause }: PunctualError, at: number): PunctualError {
+  return new PunctualError(code, `requests[${at}]: ${message}`, { ...details, request: at }, { cause })
 }
 
 /** The same for a caller that cannot wait: a promise only where the schema of the payload is asynchronous. */

@@ -1,7 +1,8 @@
 // How a call names the occurrence it is about.
-import { PunctualError } from '../errors.ts'
+import { PunctualError, shown } from '../errors.ts'
+import { Definition } from '../model/definition.ts'
 import { defaultTenant } from '../model/job.ts'
-import { checkKey, checkName, checkObject, checkOptions } from '../model/limits.ts'
+import { checkKey, checkName, checkOptions } from '../model/limits.ts'
 import type { CancelRequest, Which } from '../store/store.ts'
 import { type Job, nameOf } from './job-name.ts'
 import { type KeyOptions, storedKey } from './keys.ts'
@@ -19,16 +20,25 @@ export type CancelTarget = OccurrenceTarget | { tenant?: string; job: Job; entit
 
 export function whichOf(target: OccurrenceTarget): Which {
   if (typeof target === 'string') return { id: checkKey(target, 'id') }
-  const where = 'an occurrence is named by its id, by { tenant?, job, key } or by { tenant?, job, idempotencyKey }; the target'
-  checkObject(target, where)
-  checkOptions(target, ['tenant', 'job', 'key', 'idempotencyKey'], where)
+  if (typeof target !== 'object' || target === null || target instanceof Definition || !('job' in target))
+    throw new PunctualError(
+      'option.invalid',
+      `target must be the id of an occurrence, { job, key } or { job, idempotencyKey }; got ${kindOf(target)}`,
+      { field: 'target' },
+    )
+  checkOptions(target, ['tenant', 'job', 'key', 'idempotencyKey'], 'target')
   const { key, unique } = storedKey(target as KeyOptions)
   return { tenant: tenantOf(target), job: nameOf(target.job), key: key ?? checkKey(undefined, 'key'), unique }
 }
 
+function kindOf(target: unknown): string {
+  if (target instanceof Definition) return `the definition of job ${JSON.stringify(target.name)}`
+  return typeof target === 'object' && target !== null ? `${shown(target)} without job` : shown(target)
+}
+
 export function cancelTarget(target: CancelTarget): CancelRequest['which'] {
   if (typeof target !== 'object' || target === null || !('entity' in target)) return whichOf(target)
-  checkOptions(target, ['tenant', 'job', 'entity'], 'the target')
+  checkOptions(target, ['tenant', 'job', 'entity'], 'target')
   return { tenant: tenantOf(target), job: nameOf(target.job), entity: checkKey(target.entity, 'entity') }
 }
 
@@ -46,7 +56,8 @@ export function shownTarget(target: OccurrenceTarget): string {
 }
 
 export function unknownOccurrence(target: OccurrenceTarget): PunctualError {
-  return new PunctualError('occurrence.unknown', `There is no ${shownTarget(target)}`, { target })
+  const named = typeof target === 'string' ? target : { ...target, job: nameOf(target.job) }
+  return new PunctualError('occurrence.unknown', `There is no ${shownTarget(target)}`, { target: named })
 }
 
 export function tenantOf({ tenant = defaultTenant }: { tenant?: string }): string {

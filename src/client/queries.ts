@@ -49,7 +49,7 @@ export class Queries {
   async get<const J extends Job = string>(target: OccurrenceTarget<J>): Promise<OccurrenceOf<J> | null>
   async get(first: OccurrenceTarget | AnyDefinition, id?: string): Promise<Occurrence | null> {
     if (!(first instanceof Definition)) return this.#reads.get(first)
-    const found = await this.#reads.get(id as string)
+    const found = await this.#reads.get(id ?? (first as never))
     return found?.definition === first.name ? found : null
   }
 

@@ -92,6 +92,7 @@ export class Definition<
   task(name: string, second?: TaskOptions | Handler<Payload, never>, third?: Handler<Payload, never>): AnyDefinition {
     const options = typeof second === 'function' ? {} : (second ?? {})
     const handler = typeof second === 'function' ? second : third
+    if (handler !== third && third !== undefined) throw handlerNotLast('task')
     checkName(name, `name of a task of job ${JSON.stringify(this.name)}`)
     const where = `task ${JSON.stringify(name)} of job ${JSON.stringify(this.name)}`
     checkOptions(options, [...taskSettingNames, 'after', 'runIn', 'module'], where)
@@ -138,8 +139,10 @@ const optionNames = [...settingNames, 'payload', 'upcast', 'redact', 'schedule',
 
 /**
  * Declares a job: its name, the schema of its payload, its settings and its work. A job of one step has a handler right here, one of
- * several steps has tasks. Without a schema, say the type of the payload (and the mode, if it is not `sequential`) as a type argument.
+ * several steps has tasks. Without a schema, write the type of the payload in the handler's argument, and the result is typed too. As a
+ * type argument it leaves the result of a one-step job `unknown`; the mode, if it is not `sequential`, is then the second argument.
  * @example defineJob('report', { schedule: cron('0 6 * * *') }, ({ signal }) => build(signal))
+ * @example defineJob('remind', ({ payload }: Context<{ order: number }>) => send(payload.order))
  * @example defineJob<{ order: number }>('invoice').task('read', ({ payload }) => read(payload.order)).task('send', ({ results }) => send(results.read))
  */
 export function defineJob<Payload = unknown, Own = unknown>(
@@ -174,6 +177,7 @@ export function defineJob(
   third?: Handler<any, any, any>,
 ): AnyDefinition {
   const [options, handler] = typeof second === 'function' ? [{}, second] : [second, third]
+  if (handler !== third && third !== undefined) throw handlerNotLast('defineJob')
   const definition = definitionOf(name, options)
   return handler === undefined ? definition : definition.task(soleTask, {}, handler)
 }
@@ -265,6 +269,12 @@ function workerModule(runIn: unknown, module: unknown, hasHandler: boolean, wher
       ? "has a module; set runIn: 'worker' with it"
       : "with runIn: 'worker' needs module, a URL such as new URL('./render.js', import.meta.url)"
   throw new PunctualError('option.invalid', `${where[0]?.toUpperCase()}${where.slice(1)} ${message}`, { field: 'module' })
+}
+
+function handlerNotLast(call: string): PunctualError {
+  return new PunctualError('option.invalid', `${call} takes its handler last: ${call}(name, options, handler)`, {
+    field: 'handler',
+  })
 }
 
 function checkHook(hook: unknown, field: string, job: string): void {

@@ -90,7 +90,7 @@ export interface Events {
   'node.fenced': { readonly node: string; readonly reason: string }
   /** This node takes no new work, on a person's request. When `idle()` resolves, it has ended its work and can be closed. */
   'node.draining': { readonly node: string }
-  /** A job that this node knows has a task without a handler. */
+  /** A job that this node knows has a task without a handler; or its work is due and no node can run it (`task` is null). */
   'handler.missing': { readonly job: string; readonly task: string | null; readonly message: string }
   /** The health of this node has changed. */
   'health.changed': Health

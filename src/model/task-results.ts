@@ -2,7 +2,12 @@
 import type { Jsonified } from './json.ts'
 
 export type Results = Record<string, unknown>
-export type NewName<Name extends string, Known> = Name extends keyof Known ? never : Name
+/** The name of a task that the job does not have yet. */
+export type NewName<Name extends string, Known> = Name extends keyof Known ? Name & TaskNameIsTaken<Name> : Name
+/** The compiler shows this type for the name of a task that the job has already. */
+export interface TaskNameIsTaken<Name extends string> {
+  readonly error: `the job has a task named ${Name} already`
+}
 /** The results that a task sees. */
 export type Seen<Known, Mode, After extends keyof Known> = Readonly<
   Mode extends 'graph' ? Flat<Pick<Known, After>> : Mode extends 'parallel' ? {} : Known

@@ -20,7 +20,7 @@ const strict = defineJob('strict', {
   },
 }).task('only', () => 1)
 
-/** What is refused, with the field that the message must name. */
+/** A call that is refused, with the field that the message must name. */
 type Refusal = readonly [field: string, given: string, call: (punctual: Punctual) => unknown]
 
 const deep = (levels: number): unknown => (levels === 0 ? 1 : { in: deep(levels - 1) })
@@ -143,6 +143,11 @@ const enqueueRefusals: Refusal[] = [
     'an option that only a later request has',
     (punctual) => punctual.enqueueMany([{ job }, any({ job, prio: 1 })]),
   ],
+  [
+    'requests[1]: The payload of job "strict"',
+    'a payload that the schema refuses in a later request',
+    (punctual) => punctual.enqueueMany([{ job }, any({ job: strict, payload: 'x' })]),
+  ],
   ['requests[0]', 'a request that is a text', (punctual) => punctual.enqueueMany([any('known')])],
 ]
 
@@ -150,6 +155,11 @@ const scheduleRefusals: Refusal[] = [
   ['update', 'no change', (punctual) => punctual.update('known', any(undefined))],
   ['update', 'a number for a change', (punctual) => punctual.update('known', any(7))],
   ['update', 'a list for a change', (punctual) => punctual.update('known', any([]))],
+  [
+    'allowed are schedule, payload, enabled, retry',
+    'an unknown field',
+    (punctual) => punctual.update('known', any({ update: 1 })),
+  ],
   ['backfill', 'no options for a backfill', (punctual) => punctual.backfill('known', any(undefined))],
   ['explain', 'nothing to explain', (punctual) => punctual.explain(any(undefined))],
   ['explain', 'a number to explain', (punctual) => punctual.explain(any(7))],
@@ -179,8 +189,9 @@ const targetRefusals: Refusal[] = (['get', 'cancel', 'retry', 'discard'] as cons
     ['target', `${verb} of null`, call(null)],
     ['target', `${verb} of nothing`, call(undefined)],
     ['target', `${verb} of a number`, call(7)],
+    ['the definition of job "known"', `${verb} of a definition`, call(job)],
+    ['an object without job', `${verb} of an object without a job`, call({ key: 'k' })],
     ['key', `${verb} without a key`, call({ job: 'known' })],
-    ['job', `${verb} without a job`, call({ key: 'k' })],
     ['tenant', `${verb} with a wrong tenant`, call({ job: 'known', key: 'k', tenant: '' })],
     ['key', `${verb} with keys of both kinds`, call({ job: 'known', key: 'k', idempotencyKey: 'k' })],
     ['id', `${verb} with an unknown field`, call({ job: 'known', key: 'k', id: 'x' })],
@@ -343,6 +354,26 @@ const defineRefusals: Refusal[] = [
       defineJob('x')
         .task('a', () => 1)
         .task(any('a'), () => 1),
+  ],
+  [
+    'defineJob(name, options, handler)',
+    'options after the handler',
+    () =>
+      defineJob(
+        'x',
+        any(() => 1),
+        any({ retry: { max: 1 } }),
+      ),
+  ],
+  [
+    'task(name, options, handler)',
+    'options of a task after its handler',
+    () =>
+      defineJob('x').task(
+        'a',
+        any(() => 1),
+        any({}),
+      ),
   ],
   ['handler', 'a handler that is a text', () => defineJob('x').task('a', {}, any('run'))],
   ['priority', 'a setting that a task does not have', () => defineJob('x').task('a', any({ priority: 1 }), () => 1)],

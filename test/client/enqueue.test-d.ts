@@ -12,7 +12,7 @@ const invoice = defineJob('invoice', { payload: z.object({ customer: z.string(),
 )
 const sweep = defineJob('sweep').task('run', () => 1)
 
-// What is enqueued is what the schema takes in, not what it makes of it.
+// The payload of enqueue is the input of the schema, not its output.
 punctual.enqueue(invoice, { customer: 'acme' })
 punctual.enqueue(invoice, { customer: 'acme', net: '12' }, { key: 'k', delay: '15m' })
 // @ts-expect-error a field is missing

@@ -213,7 +213,7 @@ onEachStore('TM-1 work that handlers create', (open) => {
   })
 })
 
-describe('ctx.enqueue of a handler that was told to stop', () => {
+describe('ctx.enqueue of a handler that was signaled to stop', () => {
   it('creates nothing more', async () => {
     const { memory } = await import('../../src/store/memory/index.ts')
     const late = Promise.withResolvers<unknown>()

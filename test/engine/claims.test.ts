@@ -64,7 +64,7 @@ onEachStore('TM-5, JB-17 claims', (newDatabase) => {
     const { node } = newCluster({ connect: newDatabase() })
     const seen: unknown[] = []
     const job = defineJob('work').task('only', ({ payload }) => void seen.push(payload))
-    // Under a pick of one's own no claim travels with a creation.
+    // With a custom pick no claim travels with a creation.
     const { punctual, store } = await node({ jobs: [job], pick: () => [{ limit: 10 }] })
     const answer = store.holdAnswer('claim')
     await punctual.enqueue(job, 'one')

@@ -16,7 +16,7 @@ onEachStore('TM-5, TM-9 looks that nobody asked for', (newDatabase, name) => {
     await pass(10)
     const [claims, rescues, peeks, looks] = verbs.map((verb, at) => store.calls(verb) - (before[at] as number))
     expect({ claims, peeks, looks }).toEqual({ claims: 0, peeks: 5, looks: 5 })
-    // What is in memory is as soon rescued as looked at.
+    // The memory store rescues in the same call as it looks.
     expect(rescues).toBe(name === 'memory' ? 5 : 0)
   })
 
@@ -60,7 +60,7 @@ onEachStore('TM-5, TM-9 looks that nobody asked for', (newDatabase, name) => {
     const second = await node({ jobs: [], name: 'second', node: { checkInterval: '1h' } })
     await clock.advance('11s')
     first.store.freeze()
-    // At 15 s the beat of 10 s is seen, so that silence ends at 30 s.
+    // At 15 s the beat of 10 s is seen, so silence ends at 30 s.
     await clock.advance('18s')
     expect(second.probe.seen('node.gone')).toEqual([])
     await clock.advance('1s')
@@ -70,7 +70,7 @@ onEachStore('TM-5, TM-9 looks that nobody asked for', (newDatabase, name) => {
 
 const silent = { subscribe: () => () => {}, wake: async () => {} }
 
-/** A store that hears nothing of what others do, and says so. */
+/** A store that gets no hints from other processes, and reports this. */
 function deaf(store: Store): Store {
   return overridden(store, { hints: { ...silent, isLive: false } })
 }

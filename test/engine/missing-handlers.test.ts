@@ -20,6 +20,23 @@ onEachStore('TM-6 missing handlers', (newDatabase) => {
     expect((await occurrence(first.punctual, id)).result).toBe('sent')
   })
 
+  it('due work that no node can run is logged as an error once, and runs when a handler comes', async () => {
+    const { node, clock } = newCluster({ connect: newDatabase() })
+    const { punctual, probe, log } = await node({ jobs: [defineJob('other', () => 1)] })
+    const errors = () => log.filter(({ level }) => level === 'error').map(({ message }) => message)
+    const { id } = await punctual.enqueue('invoice', { order: 1 })
+    await clock.advance('1m')
+    expect(errors()).toEqual([])
+    for (let minute = 0; minute < 5; minute++) await clock.advance('1m')
+    const message = 'Work of "invoice" is due, and no node has all its handlers'
+    expect(errors()).toEqual([message])
+    expect(probe.seen('handler.missing')).toEqual([{ job: 'invoice', task: null, message }])
+    const second = await node({ jobs: [defineJob('invoice', () => 'rendered')] })
+    await second.probe.next('occurrence.completed')
+    expect((await occurrence(punctual, id)).result).toBe('rendered')
+    expect(errors()).toEqual([message])
+  })
+
   it('a handler without a definition is told, and hurts nothing', async () => {
     const { node } = newCluster({ connect: newDatabase() })
     const job = defineJob('known').task('only', () => 1)

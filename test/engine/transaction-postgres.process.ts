@@ -1,4 +1,4 @@
-// A node on PostgreSQL that stands still in its first attempt, inside or after its transaction:
+// A node on PostgreSQL that stops in its first attempt, inside or after its transaction:
 // transaction-postgres.process.ts URL SCHEMA
 import type { PoolClient } from 'pg'
 import { createPunctual } from '../../src/client/punctual.ts'

@@ -11,7 +11,7 @@ onEachStore('F14, F15 the store commits and its answer is lost', (newDatabase) =
     const { punctual, probe, store } = await node({ jobs: [job] })
     store.loseAnswer('claim')
     const { id } = await client().punctual.enqueue(job, undefined)
-    // The node hears of the work by a hint, which may need a moment on a real server.
+    // A hint wakes the node, which may take a moment on a real server.
     await expect.poll(async () => (await occurrence(punctual, id)).state, { timeout: 60_000 }).toBe('running')
     await clock.settle()
     expect(runs).toBe(0)

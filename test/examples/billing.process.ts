@@ -49,7 +49,7 @@ const webhook = async (id: string) => {
   after('webhook answered')
 }
 
-/** What happens in the world, for each of the five promises. */
+/** Events outside of the program, for each of the five promises. */
 const stories: Readonly<Record<string, () => Promise<unknown>>> = {
   renewal: () => subscribe('active', begin + 60_000, null),
   freeze: () => subscribe('past-due', begin + 20 * day, begin - day + 60_000),

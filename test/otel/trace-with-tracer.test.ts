@@ -61,7 +61,7 @@ describe('JB-18 traces', () => {
     await worker.start()
     await clock.advance('25h')
     expect((await worker.get(id))?.state).toBe('completed')
-    // A retry is a turn of its own, which may come hours later on another node.
+    // A retry is a separate turn, which may come hours later on another node.
     const turns = named('occurrence mail')
     expect(turns.map((span) => span.attributes['punctual.state'])).toEqual(['retrying', 'completed'])
     expect(new Set([enqueue, ...turns].map((span) => span.spanContext().traceId)).size).toBe(3)

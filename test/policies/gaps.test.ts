@@ -16,7 +16,7 @@ onStores('JB-15 every way to be away', (scene, store) => {
     const first = await slowNode({ jobs: [job] })
     await first.punctual.stop()
     await clock.advance('30d')
-    // Time of the processor, so that others on the machine do not count.
+    // Processor time: other processes on the machine do not count.
     const before = process.cpuUsage()
     const { punctual } = await slowNode({ jobs: [job] })
     await clock.advance('1s')

@@ -3,7 +3,7 @@ import { defineJob } from '../../src/model/definition.ts'
 import { cron } from '../../src/schedule/cron.ts'
 import { onStores } from './stores.ts'
 
-/** What runs now, what has run, and how to end what runs. */
+/** Names of running and ended runs, and a way to end the running ones. */
 function gates() {
   const running: string[] = []
   const ends: (() => void)[] = []

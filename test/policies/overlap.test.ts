@@ -5,7 +5,7 @@ import { interval } from '../../src/schedule/interval.ts'
 import { untilAborted } from '../support/until-aborted.ts'
 import { historyOf, onStores } from './stores.ts'
 
-/** A job of every ten seconds whose runs go on until they are told to end. */
+/** A job of every ten seconds whose runs go on until the test ends them. */
 function held(overlap: OverlapPolicy, schedule = interval('PT10S')) {
   const runs: { at: number; end: () => void; fail: () => void }[] = []
   const job = defineJob('tick', { schedule, overlap, retry: { max: 3, interval: '25s', factor: 1 } }).task('only', (ctx) => {

@@ -14,9 +14,9 @@ export function onStores(title: string, register: (scene: (start?: string) => Sc
 }
 
 export interface Scene extends Cluster {
-  /** A started node that beats seldom, so that weeks pass quickly. */
+  /** A started node with rare heartbeats: weeks pass quickly. */
   slowNode(options?: Partial<PunctualOptions>): Promise<Node>
-  /** What a killed process looks like: nothing it has under way ever reaches the store again. */
+  /** Makes the node look like a killed process: none of its calls reaches the store again. */
   crash(node: Node): void
 }
 

@@ -61,7 +61,7 @@ const any: fc.Arbitrary<Field> = fc
   .constantFrom('*', '?')
   .map((text) => ({ text, values: new Set<number>(), isInterval: true, special: [] }))
 
-/** A field that is `*` or `?` has no values of its own. */
+/** A field that is `*` or `?` restricts nothing. */
 function isAny(field: Field): boolean {
   return field.text === '*' || field.text === '?'
 }
@@ -86,7 +86,7 @@ function field(first: number, last: number, names: readonly string[] = [], speci
   const end = last === 7 ? 6 : last
   const value = fc.integer({ min: first, max: last })
   const written = (n: number) => {
-    // Sunday's name is 0, so that 7 stays a number: `0-7` is a week and `0-SUN` a day.
+    // Sunday's name is 0, so 7 stays a number: `0-7` is a week and `0-SUN` a day.
     const name = names[n - (first === 1 ? 1 : 0)]
     return name === undefined ? fc.constant(String(n)) : fc.constantFrom(String(n), name, name.toLowerCase())
   }

@@ -17,7 +17,7 @@ describe('JB-4 schedules in words', () => {
     ['0 0 * * 5#2', 'At 00:00, on the second Friday of the month (UTC)'],
     // Either may match, and the words must not say "and".
     ['0 0 13 * 5', 'At 00:00, on day 13 of the month; or: At 00:00, only on Friday (UTC)'],
-    // It starts anew each hour, so that it is not "every 25 minutes".
+    // It starts anew each hour, so it is not "every 25 minutes".
     ['*/25 * * * *', 'At 0, 25, and 50 minutes past the hour (UTC)'],
     ['0 0 */15 * *', 'At 00:00, on day 1, 16, and 31 of the month (UTC)'],
     ['0 0 * * FRI#2,SAT', 'At 00:00, only on Saturday; or: At 00:00, on the second Friday of the month (UTC)'],

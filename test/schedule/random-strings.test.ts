@@ -5,7 +5,7 @@ import { cron } from '../../src/schedule/cron.ts'
 import { parseSchedule } from '../../src/schedule/parse-text.ts'
 import { nextMs } from '../../src/schedule/schedule.ts'
 
-// Searches are bounded by turns (cron-search.test.ts), so that none of these can hang; bench/time shows how long each takes.
+// Searches are bounded by turns (cron-search.test.ts), so none of these can hang; bench/time shows how long each takes.
 
 const nearCron = fc
   .array(fc.array(fc.constantFrom(...'0123456789*/,-?LW#MONFEB'), { minLength: 1, maxLength: 6 }), { minLength: 4, maxLength: 7 })

@@ -1,11 +1,11 @@
-/** What a zone's wall shows, asked of Intl minute by minute: slow, simple, and independent of the code under test. */
+/** The wall times of a zone, read from Intl minute by minute: slow, simple, and independent of the code under test. */
 
 const minuteMs = 60_000
 
 export interface WallScan {
   /** Every minute of the scan, in order. */
   readonly instants: readonly number[]
-  /** What the wall shows at each of them, as if it were UTC. */
+  /** The wall time at each of them, as if it were UTC. */
   readonly walls: readonly number[]
   /** Wall time → the instants that show it. */
   readonly shownAt: ReadonlyMap<number, readonly number[]>

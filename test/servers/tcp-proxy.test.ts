@@ -42,7 +42,7 @@ describe('a proxy before a server', () => {
     const { proxy, client, table, url } = await proxied()
     proxy.stall()
     const answer = client.query(`INSERT INTO ${table} VALUES (1)`)
-    // A new connection is taken, but the server never hears of what it asks.
+    // A new connection is accepted, but its statements never reach the server.
     const late = queryOnce(proxy.url, `INSERT INTO ${table} VALUES (2)`)
     expect(await queryOnce(url, `SELECT n FROM ${table}`)).toEqual([])
     await proxy.heal()

@@ -10,7 +10,7 @@ interface Charge {
 /** When the process that charges is killed: before the charge is booked, after it, or after its answer was sent. */
 export type KillPoint = 'before' | 'booked' | 'answered' | null
 
-/** A bank that books every charge it is asked for, and drops no duplicate. */
+/** A bank that books every charge, and drops no duplicate. */
 export class FakeBank {
   readonly charges: Charge[] = []
   kills = 0

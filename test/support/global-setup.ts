@@ -18,7 +18,7 @@ export async function setup(): Promise<void> {
   run = await serveRun({ 'postgres-template': postgresTemplate, postgres: sharedPostgres })
 }
 
-/** Names the servers, so that a result can be read later; one version in use tells another story than the next. */
+/** Prints the versions of the servers: results may differ between versions. */
 export async function teardown(): Promise<void> {
   if (run.used.size > 0) console.log(`\nServers used: ${[...run.used].sort().join(', ')}`)
   run.close()

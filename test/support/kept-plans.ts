@@ -25,7 +25,7 @@ const growing = [
   'dead',
 ]
 
-/** What has to do with all rows, or with any one of them. */
+/** Statements about all rows, or about any one of them. */
 const meantToBe = [
   // All rows that wait for a pause, have a grant, or were planned.
   "FROM waiting p WHERE p.reason = 'pause'",

@@ -11,7 +11,7 @@ import { type ManualClock, manualClock } from '../../src/testing/manual-clock.ts
 
 export type Strategy = RecoveryPolicy
 
-/** What happens to a job and to those who plan it. */
+/** An act on a job or on a node that plans it. */
 export type PlanStep =
   | { readonly verb: 'plan' | 'plan-twice' | 'plan-late' | 'work' | 'resume' }
   | { readonly verb: 'pass' | 'down'; readonly seconds: number }
@@ -24,7 +24,7 @@ export type PlanStep =
       readonly inSeconds: number | null
     }
 
-/** What became of one instant of the schedule. `range`: it is counted in a range record. */
+/** The outcome of one instant of the schedule. `range`: it is counted in a range record. */
 export interface Account {
   readonly at: number
   readonly state: OccurrenceState | 'range'
@@ -50,7 +50,7 @@ const node: NodeInfo = {
 
 /**
  * A job with a schedule of whole seconds on a memory store, planned step by step. Everything happens half a second after a
- * whole one, so that no act falls on an instant.
+ * whole one, so no act falls on an instant.
  */
 export class PlannedJob {
   readonly horizonMs = 5000

@@ -9,7 +9,7 @@ import { freshSchemaName, sharedPostgresUrl } from './postgres-database.ts'
 const opened: Database[] = []
 afterAll(() => Promise.all(opened.map((db) => db.close())))
 
-/** Empty tables in a schema of their own, whose clock stands at `now`. */
+/** Empty tables in a separate schema, whose clock shows `now`. */
 export async function postgresContext(now = 1_000_000): Promise<Context> {
   const schema = freshSchemaName()
   const db = new Database(await sharedPostgresUrl(), { schema, prepare: true })

@@ -15,7 +15,7 @@ export function sharedPostgresUrl(): Promise<string> {
   return shared
 }
 
-/** The name of a schema that nobody has. Whoever makes it, it is dropped at the end of the test file. */
+/** The name of a schema that does not exist. The schema is dropped at the end of the test file. */
 export function freshSchemaName(): string {
   const name = freshName()
   cleanUps.push(`DROP SCHEMA IF EXISTS ${name} CASCADE`)
@@ -32,7 +32,7 @@ export async function createDatabase(): Promise<string> {
   return url.href
 }
 
-// Registered when a test file imports this, so that it runs after the file's own hooks.
+// Registered when a test file imports this, so it runs after the hooks of the file.
 afterAll(async () => {
   if (cleanUps.length === 0 || shared === undefined) return
   const client = new Client({ connectionString: await shared })
@@ -61,6 +61,6 @@ async function findShared(): Promise<string> {
 
 async function versionOf(url: string): Promise<string> {
   const [row] = await queryOnce<{ server_version: string }>(url, 'SHOW server_version')
-  // A distribution adds words of its own after the number.
+  // Distributions add words after the number.
   return row?.server_version.split(' ')[0] ?? ''
 }

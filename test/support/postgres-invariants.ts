@@ -4,7 +4,7 @@ import { inSchema } from '../../src/store/postgres/schema/tables.ts'
 
 const isEnd = `IN (${endStates.map((state) => `'${state}'`).join(', ')})`
 
-/** Where each occurrence stands, by what its tables say. */
+/** The state of each occurrence, by its tables. */
 const places = `member AS (SELECT c.id, m.ref, m.turn FROM punctual.claim c CROSS JOIN unnest(c.refs, c.turns) m (ref, turn)),
   standing AS (SELECT m.* FROM member m JOIN punctual.occurrence o ON o.ref = m.ref
     WHERE NOT EXISTS (SELECT 1 FROM punctual.turn t WHERE t.ref = m.ref AND t.turn = m.turn)),
@@ -27,7 +27,7 @@ const places = `member AS (SELECT c.id, m.ref, m.turn FROM punctual.claim c CROS
         -- Slots of rates come back by time, with a release of their own.
         AND l ->> 'perMs' IS NULL)`
 
-/** What must never be found at any moment, each as a query for what breaks it. */
+/** Invariants, each as a query for rows that break it. */
 const broken: Readonly<Record<string, string>> = {
   'an occurrence stands in no place, or in two': `SELECT ref, ready, waiting, dead, running, ended, "end" FROM stands
     WHERE ready + waiting + dead + running + ended <> 1`,
@@ -94,7 +94,7 @@ export async function brokenInvariants(url: string, schema: string): Promise<str
 /** The same as a connection sees it, which may be in a transaction. */
 export async function brokenInView(client: Client, schema: string): Promise<string[]> {
   const faults: string[] = []
-  // Each of these is asked once, and compiling it would take longer than running it.
+  // Each query runs once, and compiling it would take longer than running it.
   await client.query('SET jit = off')
   for (const [name, query] of Object.entries(broken)) {
     const { rows } = await client.query(inSchema(`WITH ${places} ${query} LIMIT 5`, schema))

@@ -10,7 +10,7 @@ export interface PostgresScene {
   readonly url: string
 }
 
-/** Empty tables in a schema of their own, at a standing clock. */
+/** Empty tables in a separate schema, with a clock that does not move. */
 export async function postgresScene(options: PostgresOptions = {}): Promise<PostgresScene> {
   const schema = freshSchemaName()
   const url = await sharedPostgresUrl()

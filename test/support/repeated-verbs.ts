@@ -6,9 +6,9 @@ import { memberOf, memberRef, minute, type Scene } from '../../src/testing/store
 /** A call of a verb, ready to be said. */
 export interface Call {
   say(store: Store): Promise<unknown>
-  /** What it answers where it was not said before. */
+  /** The answer to the first call. */
   readonly first: unknown
-  /** What it answers where it was. */
+  /** The answer to a repetition. */
   readonly again: unknown
 }
 

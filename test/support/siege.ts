@@ -31,7 +31,7 @@ const rate = { limit: 2, per: 5000 }
 
 /**
  * A cluster under a nemesis. Nodes are cut off, crash, stop and come back, answers are lost; nodes serve different jobs, canaries come
- * and go, work is canceled, replayed and paused. Whatever must never happen is noted in `faults`.
+ * and go, work is canceled, replayed and paused. Broken invariants are listed in `faults`.
  */
 export class Siege {
   readonly cluster: Cluster
@@ -41,7 +41,7 @@ export class Siege {
   readonly #random: () => number
   readonly #victims: Victim[] = []
   readonly #running = new Map<string, Running>()
-  /** Who runs under each key that allows one. */
+  /** The runs under each key that allows one. */
   readonly #holders = new Map<string, Map<string, Running>>()
   readonly #rated: number[] = []
   /** Rescheduled work keeps its `scheduledAt` and may run before it. */

@@ -1,4 +1,4 @@
-// Writes to a file without end, and tells of each act once it is acknowledged, so that it can be killed at any point.
+// Writes to a file without end, and prints each act once it is acknowledged. It can be killed at any point.
 import { randomUUID } from 'node:crypto'
 import { writeSync } from 'node:fs'
 import { sqlite } from '../../src/store/sqlite/index.ts'
@@ -6,7 +6,7 @@ import type { NewOccurrence } from '../../src/store/store.ts'
 import { systemClock } from '../../src/time/clock.ts'
 import { loneNode } from './lone-node.ts'
 
-/** What a writer tells of an occurrence. */
+/** An act that a writer prints. */
 export type Act = 'created' | 'claimed' | 'completed'
 
 const [path = ''] = process.argv.slice(2)

@@ -12,14 +12,14 @@ import { seededRandom } from '../../src/testing/store-suite/seeded-random.ts'
 const kinds = ['mail', 'report', 'report\t2']
 const ends = { result: null, error: null, attempt: null, settings: null, tasks: null, reason: null } as const
 
-/** Several callers that do random things to one database at once, each through a store of its own. */
+/** Several callers that do random things to one database at once, each through a separate store. */
 export class Storm {
-  /** Who was given which turn of which occurrence: nobody else may be. */
+  /** The holder of each turn: there is only one. */
   readonly #given = new Map<string, string>()
   readonly #ids: string[] = []
   readonly #clock: ManualClock
   readonly #stores: readonly Store[]
-  /** What must never happen, as far as callers can see it. */
+  /** Broken invariants, as far as callers can see them. */
   readonly faults: string[] = []
   /** How often a call was refused, by its error code. */
   readonly refusals: Record<string, number> = {}

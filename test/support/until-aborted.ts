@@ -1,6 +1,6 @@
 import type { Context } from '../../src/model/context.ts'
 
-/** What a well-behaved handler does: it goes on until its signal aborts, and throws the reason. Notes the reason's code. */
+/** Behaves like a good handler: it goes on until its signal aborts, and throws the reason. Notes the reason's code. */
 export function untilAborted({ signal }: Pick<Context, 'signal'>, codes: string[] = []): Promise<never> {
   return new Promise((_, reject) => {
     const stop = () => {

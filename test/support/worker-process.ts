@@ -3,13 +3,13 @@ import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { onTestFinished } from 'vitest'
 
-/** What a worker says, one JSON object a line. */
+/** A line of a worker: one JSON object. */
 export interface Said {
   readonly what: string
   readonly [field: string]: unknown
 }
 
-/** A process of a test's own. What it says can be awaited. */
+/** A process that a test starts. Its lines can be awaited. */
 export interface WorkerProcess {
   readonly child: ChildProcess
   /** All that was said so far. */

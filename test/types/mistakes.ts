@@ -94,3 +94,19 @@ punctual.enqueue(remind, { order: 1 }, { key: 'x', unique: 'ever' })
 punctual.reschedule('id', '15m')
 // says: Argument of type '"occurrence.complete"' is not assignable to parameter of type 'keyof Events'.
 punctual.on('occurrence.complete', () => {})
+// says: Argument of type '"read"' is not assignable to parameter of type '"read" & TaskNameIsTaken<"read">'.
+report.task('read', () => 1)
+// says: Argument of type '"read"' is not assignable to parameter of type '"read" & TaskNameIsTaken<"read">'.
+report.task('read', { timeout: '5m' }, () => 1)
+// says: Type '() => number' has no properties in common with type 'DefinitionOptions<
+defineJob('x', () => 1, { retry: { max: 2 } })
+// says: Type 'string' is not assignable to type 'Schedule'.
+defineJob('x', { schedule: '0 3 * * *' }, () => 1)
+// says: Type 'string' is not assignable to type 'Store'.
+createPunctual({ store: 'sqlite:app.db' })
+// says: Property 'store' is missing in type
+createPunctual({ jobs: [report] })
+// says: Object literal may only specify known properties, and 'delay' does not exist in type '{ order: number; }'.
+punctual.enqueue(remind, { delay: '15m' })
+// says: Object literal may only specify known properties, and 'tz' does not exist in type 'CronOptions'.
+cron('0 3 * * *', { tz: 'Europe/Warsaw' })

@@ -22,7 +22,7 @@ export class UnservedReport {
       const since = this.#unserved.get(job)
       if (typeof since === 'number' && now - since >= options.ttlMs) {
         const message = `Work of ${JSON.stringify(job)} is due, and no node has all its handlers`
-        log.warn(message, { job })
+        log.error(message, { job })
         events.emit('handler.missing', { job, task: null, message })
         this.#unserved.set(job, null)
       } else if (!this.#unserved.has(job)) this.#unserved.set(job, now)

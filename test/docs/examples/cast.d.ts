@@ -1,4 +1,4 @@
-// What the examples of the pages use without declaring it: names that an earlier example imports, and the application around them.
+// Names that the examples of the pages use without declaring them: names that an earlier example imports, and the application around them.
 import type { PoolClient as Client, Pool } from 'pg'
 import type { Context, DeadLetterGroup, Definition, JobView, Punctual, Schedule, Store } from 'punctual'
 import type { Broker } from 'punctual/timers'
@@ -29,6 +29,7 @@ declare global {
   const jobs: Definition[]
   const report: Definition<undefined, undefined, { build: string }>
   const remind: Definition<{ order: number }>
+  const paymentTimeout: Definition<{ order: number }>
   const charge: Definition<{ order: number }, { order: number }, { pay: string }>
   const invoice: Definition<{ customer: string }>
   const render: Definition<{ order: number }>

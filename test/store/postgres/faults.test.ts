@@ -1,4 +1,4 @@
-// What a broken connection does to each verb: nothing is left half done, and saying it again is safe.
+// The effect of a broken connection on each verb: nothing is left half done, and a repetition is safe.
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { postgres } from '../../../src/store/postgres/index.ts'
 import { Scene } from '../../../src/testing/store-suite/scene.ts'
@@ -88,7 +88,7 @@ it('F57 a line that passes nothing: the call is given up after ten seconds, and 
   await refused
   vi.useRealTimers()
   await proxy.heal()
-  // What was on its way may yet have arrived.
+  // A statement under way may yet have arrived.
   expect((await scene.store.create([row])).rows).toMatchObject([{ id: row.id, differs: false }])
   expect(await brokenInvariants(url, schema)).toEqual([])
 })

@@ -43,7 +43,7 @@ it('patience ends', async () => {
   const clock = manualClock()
   const { punctual, tx } = await scene({ clock })
   await punctual.enqueue('mail', 1, { tx, idempotencyKey: 'held' })
-  // A second passes whenever somebody looks at the clock.
+  // Each read of the clock moves it by a second.
   let at = 0
   vi.spyOn(clock, 'mono').mockImplementation(() => (at += 1000))
   await expect(punctual.enqueue('mail', 2, { idempotencyKey: 'held' })).rejects.toMatchObject({ code: 'store.busy' })

@@ -7,7 +7,7 @@ import { freshSchemaName, sharedPostgresUrl } from '../../support/postgres-datab
 import { brokenInView } from '../../support/postgres-invariants.ts'
 import { untilAborted } from '../../support/until-aborted.ts'
 
-/** What is planted, and what the look must find it to be. Some faults show in more than one way. */
+/** A planted fault, and the text that the check must find. Some faults show in more than one way. */
 const plants: readonly (readonly [sql: string, fault: RegExp])[] = [
   [`DELETE FROM punctual.ready`, /^an occurrence stands in no place/],
   [`INSERT INTO punctual.dead SELECT series, ref, '', 0 FROM punctual.ready`, /^an occurrence stands in no place, or in two/],

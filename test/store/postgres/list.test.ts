@@ -18,7 +18,7 @@ interface Row {
   readonly entity: string | null
   readonly state: OccurrenceState
   readonly scheduledAt: number
-  /** The ends of turns before the one that its state tells of. */
+  /** The ends of turns before the one in its state. */
   readonly earlier: readonly TurnEnd[]
 }
 

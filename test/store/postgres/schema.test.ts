@@ -272,7 +272,7 @@ async function catalog(url: string, schema: string) {
   return { columns, indexes, constraints: named, functions, options, enums: await enums(url, schema) }
 }
 
-/** A user who may connect to a database of its own, and no more. */
+/** A user who may connect to one separate database, and no more. */
 async function limitedRole(): Promise<{ url: string; asRole: string; schema: string; role: string }> {
   const url = await createDatabase()
   const role = `${freshSchemaName()}_role`

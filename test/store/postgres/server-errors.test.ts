@@ -1,4 +1,4 @@
-// What the server itself may answer, each provoked for real: it is tried again or told as an error of ours, and nothing is half done.
+// Errors of the server, each provoked for real: the store tries again or throws a PunctualError, and nothing is half done.
 import { Client } from 'pg'
 import { expect, it, onTestFinished, vi } from 'vitest'
 import { postgres } from '../../../src/store/postgres/index.ts'
@@ -28,7 +28,7 @@ it('40P01 of two that wait for each other the one that is ended tries again', as
   const given = lock(other, ids[0])
   await waiting(2)
   await gate.query('COMMIT')
-  // Nobody could have it before the store has given it back.
+  // No other session can have it before the store has given it back.
   await given
   await other.query('COMMIT')
   expect(await written).toEqual(['ok', 'ok', 'ok'])
@@ -140,7 +140,7 @@ it('25006 a server that takes no writes is away until it does', async () => {
   expect(await brokenInvariants(url, schema)).toEqual([])
 })
 
-/** An empty store with connections of these settings, in a database of its own. */
+/** An empty store with connections of these settings, in a separate database. */
 async function newScene(...settings: readonly string[]) {
   const url = await createDatabase()
   const schema = freshSchemaName()
@@ -161,7 +161,7 @@ async function newScene(...settings: readonly string[]) {
     onTestFinished(() => client.end())
     return client
   }
-  /** Waits until so many wait for locks, and tells who. */
+  /** Waits until so many sessions wait for locks, and returns them. */
   const waiting = (count: number) =>
     vi.waitFor(async () => {
       const ask = `SELECT pid FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()`

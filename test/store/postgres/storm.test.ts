@@ -44,7 +44,7 @@ describe('eight stores on one schema, all verbs at random', () => {
   )
 })
 
-/** What a look finds that is taken again and again for as long as the work goes on. */
+/** Repeats the check for as long as the work goes on, and returns all faults it found. */
 async function foundDuring(work: Promise<void>, look: () => Promise<string[]>): Promise<string[]> {
   let isOver = false
   const found: string[] = []

@@ -11,7 +11,7 @@ import {
   releasesAtClaim,
 } from '../../../src/store/rules/door.ts'
 
-/** A door of plain arrays that notes what it is told. */
+/** A door of plain arrays that records its calls. */
 class PlainDoor implements Door<AtDoor> {
   readonly counts = new Map<string, number>()
   readonly lines = new Map<string, AtDoor[]>()

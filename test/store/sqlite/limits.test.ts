@@ -1,4 +1,4 @@
-// What the SQLite store does in bounded steps, and what several handles of one file agree on.
+// The bounded steps of the SQLite store, and rules that several handles of one file share.
 import { expect, it } from 'vitest'
 import type { Limit } from '../../../src/model/limit.ts'
 import type { Scene } from '../../../src/testing/store-suite/scene.ts'

@@ -32,7 +32,7 @@ it(
     const claimed = reports.flatMap((report) => report.ids)
     expect(claimed).toHaveLength(10_000)
     expect(new Set(claimed)).toEqual(new Set(ids.flat().map(({ id }) => id)))
-    // Node may run a timer in the phase in which it was set, so that now and then a wait is over before the loop has turned; a store
+    // Node may run a timer in the phase in which it was set, so now and then a wait is over before the loop has turned; a store
     // that waits inside of SQLite would never let it turn.
     const total = (of: 'waits' | 'blocked') => reports.reduce((sum, report) => sum + report[of], 0)
     expect(total('blocked')).toBeLessThanOrEqual(1 + total('waits') / 4)
@@ -52,7 +52,7 @@ it(
     const killed = async () => {
       for (let kills = 0; kills < 25; kills++) await killAfter(path, 1 + Math.floor(random() * 60), told)
     }
-    // Four at a time, so that the others go on while one is killed in the middle of a commit.
+    // Four at a time: the others go on while one is killed in the middle of a commit.
     await Promise.all([killed(), killed(), killed(), killed()])
 
     const wrong: string[] = []
@@ -67,7 +67,7 @@ it(
   patienceMs,
 )
 
-/** Where an occurrence may stand after the last thing that was told of it. */
+/** The states that an occurrence may have after its last reported act. */
 const allowed: Record<Act, readonly string[]> = {
   created: ['pending', 'running', 'retrying', 'completed'],
   claimed: ['running', 'retrying', 'completed'],
@@ -98,7 +98,7 @@ async function finish(racer: ChildProcess): Promise<RaceReport> {
   return report as RaceReport
 }
 
-/** Starts a writer and kills it once it has told of so many acts; what it had told until then is kept. */
+/** Starts a writer and kills it after so many reported acts; reports until then are kept. */
 async function killAfter(path: string, acts: number, told: Map<string, Act>): Promise<void> {
   const writer = spawn(process.execPath, [script('sqlite-writer.ts'), path], {
     stdio: ['ignore', 'pipe', 'inherit'],

@@ -2,7 +2,7 @@ import { randomInt } from 'node:crypto'
 import { createServer } from 'node:net'
 import type { Supervisor } from './supervisor.ts'
 
-/** Starts a server on a port nobody listens on, and gives the port; on the next one when another process was quicker. */
+/** Starts a server on a free port, and returns the port; on the next one when another process was quicker. */
 export async function startOnFreePort(supervisor: Supervisor, start: (port: number) => Promise<void>): Promise<number> {
   for (let left = 5; ; left--) {
     const port = await freePort()
@@ -18,7 +18,7 @@ export async function startOnFreePort(supervisor: Supervisor, start: (port: numb
 }
 
 /**
- * A loopback port nobody listens on. It lies below the ports that systems give to outgoing connections: a port from among
+ * A free loopback port. It lies below the ports that systems give to outgoing connections: a port from among
  * those could be taken while its server restarts, even by a client that tries to reach it and so connects to itself.
  */
 export async function freePort(): Promise<number> {

@@ -19,7 +19,7 @@ export const postgres: NeededServer = {
   find: findPostgres,
 }
 
-/** It stands before a PostgreSQL, so that who names one by URL is not made to install it. */
+/** It runs in front of a PostgreSQL: a person who names one by URL need not install it. */
 export const pgbouncer: NeededServer = {
   name: 'pgbouncer',
   variable: 'PUNCTUAL_TEST_POSTGRES',
@@ -67,14 +67,14 @@ export function programsOf(server: NeededServer): string {
 }
 
 /**
- * Whether tests that start one of their own are skipped: whoever names a server that runs already need not have its
+ * Whether tests that start a separate server are skipped: with the URL of a running server you need not have its
  * programs too. Without either, such tests fail and say what is missing.
  */
 export function isLeftOut({ variable, find }: NeededServer): boolean {
   return Boolean(process.env[variable]) && find() === null
 }
 
-/** What to do about missing servers, in a sentence. */
+/** A sentence about how to get missing servers. */
 export function howToGive(missing: readonly NeededServer[]): string {
   const names = missing.map((server) => server.name).join(' and ')
   const variables = [...new Set(missing.map((server) => server.variable))].join(' and ')

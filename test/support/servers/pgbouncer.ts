@@ -19,7 +19,7 @@ export interface Pgbouncer extends AsyncDisposable {
   stop(): Promise<void>
 }
 
-/** Starts a pgbouncer before a PostgreSQL: one of ours, one behind a proxy, or any other with a URL. */
+/** Starts a pgbouncer in front of a PostgreSQL: a test server, one behind a proxy, or any other with a URL. */
 export async function startPgbouncer(server: { readonly url: string }, options: PgbouncerOptions = {}): Promise<Pgbouncer> {
   const program = programsOf(pgbouncer)
   const supervisor = await Supervisor.start('pgbouncer', 'SIGINT')

@@ -25,7 +25,7 @@ export async function makePostgresTemplate(): Promise<PostgresTemplate> {
   const passwordFile = supervisor.write('password', password)
   const data = join(supervisor.folder, 'data')
   const access = ['--auth=scram-sha-256', `--username=${superuser}`, `--pwfile=${passwordFile}`]
-  // Databases in use mostly sort by the rules of a language, so that a store which counts on bytes must fail here.
+  // Databases in use mostly sort by the rules of a language, so a store that relies on byte order fails here.
   const language = ['--encoding=UTF8', '--locale=C', '--locale-provider=icu', '--icu-locale=en-US']
   await supervisor.run(join(programs, 'initdb'), ['--no-sync', `--pgdata=${data}`, ...access, ...language])
   return { programs, data, password }

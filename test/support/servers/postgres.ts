@@ -6,7 +6,7 @@ import { queryOnce } from './query-once.ts'
 import { askRun, noteUse } from './run-servers.ts'
 import { Supervisor } from './supervisor.ts'
 
-/** PostgreSQL's own settings by name, as in postgresql.conf. What is left out is PostgreSQL's default, fsync included. */
+/** PostgreSQL's own settings by name, as in postgresql.conf. Other settings have PostgreSQL's defaults, fsync included. */
 export type PostgresSettings = Readonly<Record<string, string | number | boolean>>
 
 export interface PostgresOptions {
@@ -18,7 +18,7 @@ export interface PostgresOptions {
 /** For tests that do not ask what a crash of the machine leaves. */
 export const fastSettings: PostgresSettings = { fsync: false, synchronous_commit: false, full_page_writes: false }
 
-/** Starts an instance of its own in a temporary folder. It never outlives our process, however that ends. */
+/** Starts a separate instance in a temporary folder. It never outlives our process, however that ends. */
 export async function startPostgres({ settings = {}, template }: PostgresOptions = {}): Promise<Postgres> {
   const from = template ?? (await preparedTemplate())
   const supervisor = await Supervisor.start('postgres', 'SIGQUIT')
@@ -97,7 +97,7 @@ export class Postgres implements AsyncDisposable {
     return this.#version
   }
 
-  /** What it was started with. */
+  /** The settings it was started with. */
   get settings(): PostgresSettings {
     return this.#settings
   }
@@ -134,7 +134,7 @@ export class Postgres implements AsyncDisposable {
     await this.query('SELECT pg_promote(true, 60)')
   }
 
-  /** One statement on a connection of its own. */
+  /** Runs one statement on a new connection. */
   query<Row extends object>(text: string, values?: unknown[]): Promise<readonly Row[]> {
     return queryOnce<Row>(this.url, text, values)
   }
@@ -165,7 +165,7 @@ export class Postgres implements AsyncDisposable {
     this.#version = row?.version ?? ''
   }
 
-  /** What a killed server leaves outside its folder goes when it next starts: here without clients, and to stop at once. */
+  /** A killed server leaves shared memory, which its next start frees. This start has no clients and stops at once. */
   async #freeSharedMemory(): Promise<void> {
     await this.#supervisor.run(this.#program, ['--single', '-D', this.#data, 'postgres']).catch(() => {})
   }

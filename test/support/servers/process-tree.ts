@@ -8,7 +8,7 @@ export function childrenOf(pid: number): readonly number[] {
   return listed.filter(({ parent, state }) => parent === pid && !hasEnded(state)).map((one) => one.pid)
 }
 
-/** Whether it stands still, by SIGSTOP. */
+/** Whether it is stopped by SIGSTOP. */
 export function isStopped(pid: number): boolean {
   return look([pid]).some(({ state }) => state === 'T')
 }

@@ -7,7 +7,7 @@ const postgresPrograms = ['postgres', 'initdb', 'pg_basebackup']
 /** The folder of PostgreSQL's programs: the one on the PATH, else the newest that Debian has put beside each other. */
 export function findPostgres(): string | null {
   const debian = globSync('/usr/lib/postgresql/*/bin').sort((a, b) => version(b) - version(a))
-  // What is on the PATH may be a link to one program alone; its neighbours lie where the link leads.
+  // A program on the PATH may be a link; its neighbours lie where the link leads.
   const onPath = find('postgres', pathFolders())
   const folders = onPath === null ? debian : [dirname(realpathSync(onPath)), ...debian]
   return folders.find((folder) => postgresPrograms.every((name) => isProgram(join(folder, name)))) ?? null
@@ -34,7 +34,7 @@ export function findNats(): string | null {
   return find('nats-server', [...pathFolders(), '/usr/sbin', '/usr/local/sbin'])
 }
 
-/** The folder of RabbitMQ's scripts: those on the PATH are wrappers that insist on a user of their own. */
+/** The folder of RabbitMQ's scripts: those on the PATH are wrappers that need a certain user. */
 export function findRabbitmq(): string | null {
   const folders = globSync('/usr/lib/rabbitmq/lib/rabbitmq_server-*/sbin')
   const onPath = find('rabbitmq-server', pathFolders())

@@ -1,9 +1,9 @@
 import { Client } from 'pg'
 
-/** One statement on a connection of its own. */
+/** Runs one statement on a new connection. */
 export async function queryOnce<Row extends object>(url: string, text: string, values?: unknown[]): Promise<readonly Row[]> {
   const client = new Client({ connectionString: url })
-  // A server that goes away says so to whoever waits; without a listener it would also end our process.
+  // A server that stops sends an error to its clients; without a listener it would end this process.
   client.on('error', () => {})
   await client.connect()
   try {

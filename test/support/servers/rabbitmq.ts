@@ -21,13 +21,13 @@ export interface RabbitmqServer extends AsyncDisposable {
 }
 
 /**
- * Starts a RabbitMQ of its own: node name, ports, data, log and plugins are those of a temporary folder. It has its own port mapper
- * too, since the one that Erlang starts by itself would outlive it. `login`: its only user; read at each start without data.
+ * Starts a separate RabbitMQ: node name, ports, data, log and plugins are those of a temporary folder. It has its own port mapper
+ * too, since the one that Erlang starts would outlive it. `login`: its only user; read at each start without data.
  */
 export async function startRabbitmq(login = { user: 'guest', password: 'guest' }): Promise<RabbitmqServer> {
   const programs = programsOf(rabbitmq)
   const program = join(programs, 'rabbitmq-server')
-  // No signal that it knows: its script would leave the port mapper behind. What does not end is killed with its children.
+  // No signal that it knows: its script would leave the port mapper behind. A server that does not end is killed with its children.
   const supervisor = await Supervisor.start('rabbitmq', 'SIGCONT')
   const [port, dist, epmd] = [await freePort(), await freePort(), await freePort()]
   supervisor.write('plugins', '[].\n')
@@ -61,7 +61,7 @@ export async function startRabbitmq(login = { user: 'guest', password: 'guest' }
 
 /**
  * RabbitMQ 3.10 may forget a queue that was made just before a kill, and its messages with it, confirmed or not: the log of
- * definitions is then not on disk yet. What the tests are about is the messages, so the log is written first.
+ * definitions is then not on disk yet. The tests are about messages, so the log is written first.
  */
 async function keepQueues(program: string, env: NodeJS.ProcessEnv): Promise<void> {
   await promisify(execFile)(program, ['eval', 'disk_log:sync(latest_log).'], { env, ...serverUser() })

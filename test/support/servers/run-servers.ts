@@ -1,5 +1,5 @@
-// What the files of a test run share: they run in processes of their own, and ask the one that runs them all for it. A
-// server starts when it is first asked for, so that a run which needs none starts none.
+// Servers that the files of a test run share: each file has its own process, and requests them from the main process. A
+// server starts with the first request, so a run that needs none starts none.
 import { randomBytes } from 'node:crypto'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -8,7 +8,7 @@ import type { NeededServer } from './needed.ts'
 
 const variable = 'PUNCTUAL_TEST_RUN'
 
-/** What can be asked for: how it is made, on the first request. */
+/** The shared things by name, each with the function that makes it on the first request. */
 export type Shared = Readonly<Record<string, () => Promise<unknown>>>
 
 export interface RunServers {
@@ -17,7 +17,7 @@ export interface RunServers {
   close(): void
 }
 
-/** Answers the processes of this run; they inherit the address, which nobody else can guess. */
+/** Answers the processes of this run; they inherit the address, which no other process can guess. */
 export async function serveRun(shared: Shared): Promise<RunServers> {
   const token = randomBytes(16).toString('hex')
   const used = new Set<string>()

@@ -7,7 +7,7 @@ export interface ServerUser {
   readonly gid: number
 }
 
-/** PostgreSQL and pgbouncer refuse to run as root, so that root's tests hand them to another user; null is ourselves. */
+/** PostgreSQL and pgbouncer refuse to run as root: tests of root start them as another user. Null: the current user. */
 export function serverUser(): ServerUser | null {
   if (process.getuid?.() !== 0) return null
   const user = numbersOf('postgres') ?? numbersOf('nobody')

@@ -52,7 +52,7 @@ async function start({ program, args, env }: Extract<Order, { verb: 'start' }>):
 }
 
 /**
- * Signals the program and what it has started. The program is stopped before we look, so that meanwhile it starts nothing,
+ * Signals the program and what it has started. The program is stopped before the look, so meanwhile it starts nothing,
  * and none of its children's pids can go to another process.
  */
 async function signalAll(signal: TreeSignal): Promise<void> {

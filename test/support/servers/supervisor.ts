@@ -18,7 +18,7 @@ export type Report =
   | { readonly order: number; readonly error: string }
   | { readonly ended: Ended }
 
-/** What a program and all it has started can be sent. */
+/** The signals for a program and all its children. */
 export type TreeSignal = 'SIGSTOP' | 'SIGCONT' | 'SIGKILL'
 
 /** The exit code of a program, or the signal that ended it. */
@@ -36,11 +36,11 @@ export class Supervisor {
   #ended: PromiseWithResolvers<Ended> = Promise.withResolvers()
   #waiting = 0
 
-  /** `endSignal` is how the program is asked to end at once. */
+  /** `endSignal` makes the program end at once. */
   static async start(name: string, endSignal: NodeJS.Signals = 'SIGTERM'): Promise<Supervisor> {
     const user = serverUser()
     const args = [name, String(user?.uid ?? ''), String(user?.gid ?? ''), endSignal]
-    // A session of its own, so that what ends us (Ctrl-C, a kill of our process group) leaves it to clean up.
+    // In a separate session it outlives Ctrl-C or a kill of this process group, and cleans up.
     const child = fork(fileURLToPath(new URL('./supervisor.process.ts', import.meta.url)), args, {
       detached: true,
       execArgv: [],
@@ -122,7 +122,7 @@ export class Supervisor {
     return this.#awake(this.ended)
   }
 
-  /** What the programs have written, the end of it. */
+  /** The end of the output of the programs. */
   log(): string {
     return readFileSync(join(this.folder, 'log'), 'utf8').slice(-4_000)
   }
