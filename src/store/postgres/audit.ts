@@ -1,4 +1,4 @@
-import { type AuditEntry, type AuditRecord, type AuditSeal, sealOf } from '../../model/audit.ts'
+import { type AuditDigest, type AuditEntry, type AuditRecord, type AuditSeal, rowDigest, sealOf } from '../../model/audit.ts'
 import { type AuditedOccurrence, mostPerSegment, occurrenceAudit } from '../rules/audit.ts'
 import { type AuditSealRow, askedAudit, auditSeal } from '../rules/sql/audit-row.ts'
 import type { AuditNote, AuditQuery } from '../store.ts'
@@ -24,11 +24,10 @@ const fields = [
 ] as const
 const columns = `seq, at, ${fields.join(', ')}`
 
-const append = `WITH added AS (
-    INSERT INTO punctual.audit (at, ${fields.join(', ')})
-    SELECT ${storeNow}, * FROM unnest(${fields.map((_, at) => `$${at + 2}::text[]`).join(', ')})
-    ON CONFLICT DO NOTHING RETURNING seq)
-  INSERT INTO punctual.audit_open (seq) SELECT seq FROM added`
+const append = `INSERT INTO punctual.audit (at, ${fields.join(', ')})
+  SELECT ${storeNow}, * FROM unnest(${fields.map((_, at) => `$${at + 2}::text[]`).join(', ')})
+  ON CONFLICT DO NOTHING RETURNING ${columns}`
+const appendDigests = 'INSERT INTO punctual.audit_open (seq, digest) SELECT * FROM unnest($1::bigint[], $2::text[])'
 
 /** Appends what is not there yet: an act that is repeated is written once. */
 export async function appendAudit(
@@ -38,7 +37,9 @@ export async function appendAudit(
 ): Promise<void> {
   const given = entries.filter((entry) => entry !== null)
   if (given.length === 0) return
-  await session.all(append, [context.now(), ...fields.map((field) => column(given.map((entry) => entry[field])))])
+  const values = fields.map((field) => column(given.map((entry) => entry[field])))
+  const added = (await session.all(append, [context.now(), ...values])).map(auditRecord)
+  if (added.length > 0) await session.all(appendDigests, [column(added.map(({ seq }) => seq)), column(added.map(rowDigest))])
 }
 
 /** Writes what an act did to occurrences: their states and due times before and after it. */
@@ -96,30 +97,29 @@ export async function sealAudit(context: Context, before: number | null): Promis
       [boolean],
     ]
     if (!isOurs) return
-    const open = await session.all<[number]>(
+    const open = await session.all<AuditDigest>(
       `DELETE FROM punctual.audit_open WHERE seq = ANY(ARRAY(SELECT seq FROM punctual.audit_open ORDER BY seq LIMIT ${mostPerSegment}))
-        RETURNING seq`,
+        RETURNING seq, digest`,
     )
     const [[now]] = (await session.all<[number]>(`SELECT ${storeNow}`, [context.now()])) as [[number]]
     if (open.length > 0)
       await seal(
         session,
-        open.map(([seq]) => seq),
+        open.toSorted(([a], [b]) => a - b),
         now,
       )
     if (before !== null) await drop(session, before, now)
   })
 }
 
-async function seal(session: Session, seqs: readonly number[], now: number): Promise<void> {
-  const rows = (
-    await session.all(`SELECT ${columns} FROM punctual.audit WHERE seq = ANY($1::bigint[]) ORDER BY seq`, [column(seqs)])
-  ).map(auditRecord)
-  if (rows.length === 0) return
+async function seal(session: Session, rows: readonly AuditDigest[], now: number): Promise<void> {
+  const [written] = await session.all<[number | null]>('SELECT max(at) FROM punctual.audit WHERE seq = ANY($1::bigint[])', [
+    column(rows.map(([seq]) => seq)),
+  ])
   const [newest] = await session.all<[number, string]>(
     'SELECT segment, hash FROM punctual.audit_seal ORDER BY segment DESC LIMIT 1',
   )
-  const made = sealOf(rows, newest ? { segment: newest[0], hash: newest[1] } : null, now)
+  const made = sealOf(rows, newest ? { segment: newest[0], hash: newest[1] } : null, { newestAt: written?.[0] ?? now, now })
   const { segment, first, last, count, content, previous, hash, sealedAt, newestAt } = made
   await session.all(`INSERT INTO punctual.audit_seal (${sealColumns}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, NULL)`, [
     segment,
@@ -148,6 +148,11 @@ async function drop(session: Session, before: number, now: number): Promise<void
 }
 
 export async function listAudit(context: Context, query: AuditQuery): Promise<readonly unknown[]> {
+  if (query.of === 'unsealed')
+    return context.db.all('SELECT seq, digest FROM punctual.audit_open WHERE seq > $1 ORDER BY seq LIMIT $2::int', [
+      query.beyond,
+      query.limit,
+    ])
   if (query.of === 'seals') {
     const rows = await context.db.all(
       `SELECT ${sealColumns} FROM punctual.audit_seal WHERE segment > $1 ORDER BY segment LIMIT $2::int`,
@@ -158,16 +163,13 @@ export async function listAudit(context: Context, query: AuditQuery): Promise<re
     )
   }
   const { where, values, order } = askedAudit(query, (n) => `$${n + 2}`)
-  const rows = await context.db.all(
-    `SELECT ${columns}, (SELECT true FROM punctual.audit_open o WHERE o.seq = a.seq) IS NULL
-      FROM punctual.audit a ${where} ${order} LIMIT $1::int`,
-    [query.limit, ...values],
-  )
-  return rows.map((row) => ({ ...auditRecord(row), isSealed: row.at(-1) as boolean }))
+  const select = `SELECT ${columns} FROM punctual.audit ${where} ${order} LIMIT $1::int`
+  return (await context.db.all(select, [query.limit, ...values])).map(auditRecord)
 }
 
 function auditRecord(row: readonly unknown[]): AuditRecord {
   const [seq, at, ...rest] = row
   const entry = Object.fromEntries(fields.map((field, n) => [field, rest[n]])) as unknown as AuditEntry
-  return { seq: seq as number, at: at as number, ...entry }
+  // In a caller's transaction numbers may come as text.
+  return { seq: Number(seq), at: Number(at), ...entry }
 }
