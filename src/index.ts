@@ -1,7 +1,8 @@
 import './node-version.ts'
 
 export type { By } from './client/act.ts'
-export type { AuditFault, AuditFilter, AuditVerification, AuditView } from './client/audits.ts'
+export type { AuditFault, AuditVerification, VerifyAuditOptions } from './client/audit-verification.ts'
+export type { AuditFilter, AuditView } from './client/audits.ts'
 export type { BackfillMode, BackfillOptions, BackfillPreview, OperationResult } from './client/backfills.ts'
 export type { BulkFilter, BulkOptions, BulkResult, RetryAllOptions } from './client/bulk.ts'
 export type { CancelOptions, CancelOutcome, DeadRetryOptions, TriggerOptions } from './client/commands.ts'

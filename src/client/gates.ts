@@ -5,6 +5,7 @@ import { PunctualError } from '../errors.ts'
 import type { Effect, OnceInTransactionOptions, OnceOptions } from '../model/effect.ts'
 import { checkKey, checkName, checkObject, checkOneOf, checkOptions, checkWhole } from '../model/limits.ts'
 import { decodePayload, encodeResult } from '../model/payload.ts'
+import { isSealed, missingKey } from '../model/sealed-text.ts'
 import { type GateState, gateStates } from '../store/messages/gate.ts'
 import type { Page } from '../store/query.ts'
 import type { GateKey, GateRecord } from '../store/store.ts'
@@ -58,7 +59,7 @@ export interface GateView extends GateKey {
   /** When a recorded outcome is forgotten; null: never. */
   readonly expiresAt: Date | null
   readonly result: unknown
-  /** Why the outcome is unknown. */
+  /** Why the outcome is unknown, or why this process cannot read it. */
   readonly reason: string | null
   /** How often the effect was tried. */
   readonly tries: number
@@ -82,7 +83,7 @@ export class Gates {
     const env = this.#env
     const parsed = parseOnce(given, effect, options, { own: ['tenant'], keepMs: env.options.gateRetentionMs })
     const { key, scope: _, isInTransaction, ...rest } = parsed
-    const gate = { tenant: tenantOf(options), scope: checkKey(scope, 'scope'), key }
+    const gate = { tenant: tenantOf(options ?? {}), scope: checkKey(scope, 'scope'), key }
     const timeoutMs = rest.timeoutMs ?? defaultTimeoutMs
     const none = { occurrence: null, member: null, signal: new AbortController().signal }
     const request = {
@@ -159,8 +160,15 @@ function gateView({ fingerprint: _, ...gate }: GateRecord): GateView {
     reservedAt: new Date(gate.reservedAt),
     endedAt: date(gate.endedAt),
     expiresAt: date(gate.expiresAt),
-    result: decodePayload(gate.result),
+    ...readable(gate),
   }
+}
+
+/** A key that this process cannot read is listed, and its reason names the key of the codec that is missing. */
+function readable({ result, reason }: Pick<GateRecord, 'result' | 'reason'>): Pick<GateView, 'result' | 'reason'> {
+  const unreadable = [result, reason].find((text) => text !== null && isSealed(text))
+  if (unreadable) return { result: null, reason: missingKey(unreadable).message }
+  return { result: decodePayload(result), reason }
 }
 
 function checkText(value: unknown): string {

@@ -3,7 +3,8 @@ import { checkOptions } from '../model/limits.ts'
 import type { ExecutionReport } from '../model/report.ts'
 import type { Page } from '../store/query.ts'
 import type { NodeRecord } from '../store/store.ts'
-import { type AuditFilter, Audits, type AuditVerification, type AuditView } from './audits.ts'
+import type { AuditVerification, VerifyAuditOptions } from './audit-verification.ts'
+import { type AuditFilter, Audits, type AuditView } from './audits.ts'
 import type { ClientEnv } from './client-env.ts'
 import { type DeadLetterFilter, type DeadLetterGroup, type DeadLetterGroups, deadLetterGroups } from './dead-letters.ts'
 import { Explainer, type ExplainTarget, type Explanation } from './explain.ts'
@@ -134,9 +135,9 @@ export class Queries {
     return this.#audits.list(filter)
   }
 
-  /** Checks every row of the audit against its sealed segment, and names each that was changed, removed or inserted. */
-  async verifyAudit(): Promise<AuditVerification> {
-    return this.#audits.verify()
+  /** Checks every row of the audit against the digest that was kept of it, and names each that was changed, removed or inserted. */
+  async verifyAudit(options?: VerifyAuditOptions): Promise<AuditVerification> {
+    return this.#audits.verify(options)
   }
 
   /** The nodes that the store knows, with their heartbeats. */

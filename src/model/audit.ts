@@ -1,5 +1,5 @@
-// The audit: who did what, and hashes over it. Rows are appended; committed rows are sealed in numbered segments, each with the hash of the
-// one before, so a changed, missing or inserted row shows.
+// The audit: who did what, and hashes over it. Rows are appended, each with a digest beside it. The digests of committed rows are sealed in
+// numbered segments, each with the hash of the one before, so a changed, missing or inserted row shows.
 import { createHash } from 'node:crypto'
 
 /** Acts that are recorded with the change they make. `event` is a business event of `ctx.audit`. */
@@ -58,13 +58,16 @@ export interface AuditRecord extends AuditEntry {
   readonly at: number
 }
 
-/** A sealed segment. `rows`: the number and the digest of each; empty once retention has dropped the rows. */
+/** A row's number, and the digest that was made of it when it was appended. */
+export type AuditDigest = readonly [seq: number, digest: string]
+
+/** A sealed segment. `rows` is empty once retention has dropped the rows. */
 export interface AuditSeal {
   readonly segment: number
   readonly first: number
   readonly last: number
   readonly count: number
-  readonly rows: readonly (readonly [seq: number, digest: string])[]
+  readonly rows: readonly AuditDigest[]
   /** Over all rows. */
   readonly content: string
   /** The hash of the segment before; '' for the first. */
@@ -81,19 +84,26 @@ export function rowDigest(row: AuditRecord): string {
   return hashed([seq, at, act, target, actor, action, tenant, job, before, after, reason, event, refs, data]).slice(0, 22)
 }
 
-/** Seals rows, which are in the order of their numbers. */
-export function sealOf(rows: readonly AuditRecord[], before: Pick<AuditSeal, 'segment' | 'hash'> | null, now: number): AuditSeal {
-  const digests = rows.map((row) => [row.seq, rowDigest(row)] as const)
+/**
+ * Seals the digests that were kept since their rows were appended, in the order of the rows' numbers. The rows themselves are not read: one that was
+ * changed or removed meanwhile does not match its digest.
+ * @param newestAt When the newest of the rows was written.
+ */
+export function sealOf(
+  rows: readonly AuditDigest[],
+  before: Pick<AuditSeal, 'segment' | 'hash'> | null,
+  { newestAt, now }: { readonly newestAt: number; readonly now: number },
+): AuditSeal {
   const seal = {
     segment: (before?.segment ?? 0) + 1,
-    first: rows[0]?.seq ?? 0,
-    last: rows.at(-1)?.seq ?? 0,
+    first: rows[0]?.[0] ?? 0,
+    last: rows.at(-1)?.[0] ?? 0,
     count: rows.length,
-    rows: digests,
-    content: hashed(digests),
+    rows,
+    content: hashed(rows),
     previous: before?.hash ?? '',
     sealedAt: now,
-    newestAt: Math.max(...rows.map(({ at }) => at)),
+    newestAt,
     droppedAt: null,
   }
   return { ...seal, hash: sealHash(seal) }

@@ -1,6 +1,7 @@
 // A store whose payloads, results, errors, progress and log lines are sealed on their way in and opened on their way out. Texts that cannot be opened
 // stay sealed: their readers get an error that names the key.
 import type { Codec } from '../model/codec.ts'
+import type { JobRecord } from '../model/job.ts'
 import type { AttemptLog, AttemptRecord, OccurrenceHistory, Progress, TurnRecord } from '../model/occurrence.ts'
 import { Seal } from './seal.ts'
 import type {
@@ -10,6 +11,7 @@ import type {
   ClaimMember,
   CreateAnswer,
   GateAnswerTo,
+  GateRecord,
   GateRequest,
   JobPut,
   MemberWrite,
@@ -64,7 +66,7 @@ function sealedVerbs(store: Store, seal: Seal): Verbs {
   return {
     async putJob(put) {
       const [known] = await store.readJobs({ tenant: put.tenant, name: put.name, limit: 1 })
-      const answer = await store.putJob(sealPut(seal, put, known?.spec.payload ?? null))
+      const answer = await store.putJob(sealPut(seal, put, known))
       return { ...answer, job: answer.job && seal.openJob(answer.job) }
     },
     readJobs: async (query) => (await store.readJobs(query)).map((job) => seal.openJob(job)),
@@ -105,13 +107,10 @@ function sealedVerbs(store: Store, seal: Seal): Verbs {
       const isEdited = 'payload' in to && to.payload !== undefined
       return store.move(isEdited ? { ...request, to: { ...to, payload: seal.text(to.payload as string | null) } } : request)
     },
-    gate: async <Request extends GateRequest>(request: Request) =>
-      openGate(
-        seal,
-        await store.gate(
-          sealGate(seal, 'member' in request && request.member ? { ...request, member: written(request.member) } : request),
-        ),
-      ),
+    async gate<Request extends GateRequest>(request: Request) {
+      const own = 'member' in request && request.member ? { ...request, member: written(request.member) } : request
+      return openGate(seal, await gateOnce(store, seal, own))
+    },
     async get(which) {
       const history = await store.get(which)
       return history && openHistory(seal, history)
@@ -131,8 +130,9 @@ async function compare(store: Store, seal: Seal, row: CreateAnswer['rows'][numbe
 }
 
 /** A payload that has not changed stays sealed as it is, so an unchanged job writes nothing, whatever the current key. */
-function sealPut(seal: Seal, put: JobPut, known: string | null): JobPut {
-  const text = (payload: string | null) => (known !== null && seal.open(known) === payload ? known : seal.text(payload))
+function sealPut(seal: Seal, put: JobPut, known: JobRecord | undefined): JobPut {
+  const stored = [known?.spec, known?.declared, known?.override].flatMap((spec) => spec?.payload ?? [])
+  const text = (payload: string | null) => stored.find((sealed) => seal.open(sealed) === payload) ?? seal.text(payload)
   const { spec, declared, override } = put
   return {
     ...put,
@@ -193,14 +193,40 @@ function sealChanges(seal: Seal, { creates, cancels }: ChildWork): ChildWork {
   return { creates: creates.map((row) => ({ ...row, payload: seal.text(row.payload) })), cancels }
 }
 
+/** A fingerprint that was sealed with an older key is another text: what it says is compared, as of payloads. */
+async function gateOnce<Request extends GateRequest>(store: Store, seal: Seal, request: Request): Promise<GateAnswerTo<Request>> {
+  const sealedRequest = sealGate(seal, request)
+  const answer = await store.gate(sealedRequest)
+  if (request.act !== 'reserve' || !('gate' in answer) || answer.outcome !== 'mismatch') return answer
+  const stored = answer.gate?.fingerprint ?? null
+  return seal.open(stored) === request.fingerprint ? store.gate({ ...sealedRequest, fingerprint: stored }) : answer
+}
+
 function sealGate<Request extends GateRequest>(seal: Seal, request: Request): Request {
-  if ('within' in request && request.within) return { ...request, within: seal.within(request.within) }
-  return 'result' in request ? { ...request, result: seal.text(request.result) } : request
+  switch (request.act) {
+    case 'reserve': {
+      const { within, fingerprint } = request
+      return { ...request, fingerprint: seal.text(fingerprint), ...(within && { within: seal.within(within) }) }
+    }
+    case 'record':
+      return { ...request, result: seal.text(request.result) }
+    case 'doubt':
+      return { ...request, reason: seal.text(request.reason) }
+    case 'resolve':
+      return { ...request, to: request.to && { ...request.to, result: seal.text(request.to.result) } }
+    default:
+      return request
+  }
 }
 
 function openGate<Request extends GateRequest>(seal: Seal, answer: GateAnswerTo<Request>): GateAnswerTo<Request> {
-  const given = answer as { gate?: { result: string | null } | null; items?: readonly { result: string | null }[] }
-  const opened = <Gate extends { result: string | null }>(gate: Gate) => ({ ...gate, result: seal.open(gate.result) })
+  const given = answer as { gate?: GateRecord | null; items?: readonly GateRecord[] }
+  const opened = (gate: GateRecord): GateRecord => ({
+    ...gate,
+    result: seal.open(gate.result),
+    fingerprint: seal.open(gate.fingerprint),
+    reason: seal.open(gate.reason),
+  })
   return {
     ...answer,
     ...(given.gate && { gate: opened(given.gate) }),

@@ -10,7 +10,7 @@ import { spawnWorker, type WorkerProcess } from '../support/worker-process.ts'
 import { pay } from './charge-job.ts'
 
 const kills = Number(process.env.PUNCTUAL_KILLS ?? 10)
-const points: readonly KillPoint[] = ['before', 'booked', 'answered', null, null]
+const points: readonly KillPoint[] = ['before', 'booked', 'answered', null]
 const silent = { debug() {}, info() {}, warn() {}, error() {} }
 
 const urls = {
@@ -27,7 +27,9 @@ it.each(Object.keys(urls) as (keyof typeof urls)[])(
   { timeout: 60_000 + kills * 10_000 },
   async (store) => {
     const random = seededRandom(kills)
-    const bank = new FakeBank(() => (bank.kills < kills ? (points[Math.floor(random() * points.length)] as KillPoint) : null))
+    // At one of the points, or at any moment of the record of the charge and of what follows it.
+    const anyPoint = () => (random() < 0.5 ? (points[Math.floor(random() * points.length)] as KillPoint) : random() * 40)
+    const bank = new FakeBank(() => (bank.kills < kills ? anyPoint() : null))
     process.env.BANK = await bank.open()
     onTestFinished(() => bank.close())
     const url = await urls[store]()
@@ -51,7 +53,8 @@ it.each(Object.keys(urls) as (keyof typeof urls)[])(
     })
     const charged = orders.map(({ order }) => bank.charges.filter((charge) => charge.order === order).length)
     expect(charged).toEqual(orders.map(() => 1))
-    expect(bank.kills).toBe(kills)
+    // The other worker may have been marked before the last kill.
+    expect(bank.kills).toBeGreaterThanOrEqual(kills)
     const paid = await auditedOrders(client)
     expect(paid.toSorted()).toEqual(orders.map(({ order }) => order).toSorted())
     expect((await client.gates({ state: 'unknown' })).items).toEqual([])

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest'
 import { createPunctual, defineJob } from '../../src/index.ts'
+import type { Context } from '../../src/model/context.ts'
 import { memory } from '../../src/store/memory/index.ts'
 import { newCluster, occurrence } from '../support/cluster.ts'
 import { inMemory } from '../support/each-store.ts'
@@ -32,7 +33,7 @@ it('records of a task that the job has lost since are marked retired', async () 
 it('a turn whose node was lost is no attempt of a task that the job has lost since', async () => {
   const { node, client, clock } = newCluster({ connect: inMemory() })
   const isHeld = Promise.withResolvers<void>()
-  const wider = (work: () => unknown) =>
+  const wider = (work: (ctx: Pick<Context, 'signal'>) => unknown) =>
     defineJob('report')
       .task('fetch', work)
       .task('print', () => 2)

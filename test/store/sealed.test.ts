@@ -1,6 +1,6 @@
-import { randomBytes } from 'node:crypto'
+import { createHash, randomBytes } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
-import { aesCodec, createPunctual, cron, defineJob } from '../../src/index.ts'
+import { aesCodec, createPunctual, cron, defineJob, type Punctual } from '../../src/index.ts'
 import { memory } from '../../src/store/memory/index.ts'
 import { sealed } from '../../src/store/sealed.ts'
 import { sqlite } from '../../src/store/sqlite/index.ts'
@@ -71,6 +71,51 @@ describe('JS-11 a codec', () => {
     expect(await after.enqueue(pay, { card: secret }, { key: 'k' })).toMatchObject({ outcome: 'existing', payloadDiffers: false })
     expect(await after.enqueue(pay, { card: 'other' }, { key: 'k' })).toMatchObject({ payloadDiffers: true })
     for (const one of [after, before, holder]) await one.close()
+  })
+
+  it('keeps outcomes, reasons and payloads of effects out of the store, also after a rotation', async () => {
+    const store = memory()
+    const [before, after, keyless] = [codec, rotated, null].map((one) =>
+      createPunctual({ store, jobs: [], log: silent, ...(one && { codec: one }) }),
+    ) as [Punctual, Punctual, Punctual]
+    const stored = async () => JSON.stringify((await store.gate({ act: 'list', limit: 10 })).items)
+    const options = { payload: { card: secret } }
+    await before.once('charge', 'a', () => secret, options)
+    const lost = () => Promise.reject(Object.assign(new Error(`no answer for ${secret}`), { outcome: 'unknown' }))
+    await expect(before.once('charge', 'b', lost, options)).rejects.toThrow(secret)
+    expect(await stored()).not.toContain('hunter')
+    const hash = createHash('sha256').update(JSON.stringify(options.payload)).digest('base64url')
+    expect(await stored()).not.toContain(hash)
+    expect((await after.gates({ state: 'unknown' })).items).toMatchObject([{ key: 'b', reason: `no answer for ${secret}` }])
+    expect((await keyless.gates()).items).toMatchObject([
+      { key: 'a', result: null, reason: expect.stringContaining('"old"') },
+      { key: 'b', result: null, reason: expect.stringContaining('"old"') },
+    ])
+    await before.resolveGate({ scope: 'charge', key: 'b' }, { happened: true, result: secret })
+    expect(await stored()).not.toContain('hunter')
+    for (const key of ['a', 'b']) {
+      expect(await after.once('charge', key, () => 'again', options)).toBe(secret)
+      const other = after.once('charge', key, () => 'again', { payload: { card: 'other' } })
+      await expect(other).rejects.toMatchObject({ code: 'gate.conflict' })
+    }
+    await expect(keyless.once('charge', 'a', () => 'again')).rejects.toMatchObject({
+      code: 'codec.key-missing',
+      details: { keyId: 'old' },
+    })
+  })
+
+  it('an overridden job that is declared again writes nothing after a rotation', async () => {
+    const store = memory()
+    const [before, after] = [codec, rotated].map((one) => createPunctual({ store, jobs: [daily], codec: one })) as [
+      Punctual,
+      Punctual,
+    ]
+    const declare = (punctual: Punctual) => punctual.schedule(daily, cron('0 3 * * *'), { payload: { card: secret } })
+    await declare(before)
+    await before.update('daily', { payload: { card: 'another' } })
+    const [known] = await store.readJobs({ limit: 1 })
+    expect(await declare(after)).toMatchObject({ outcome: 'unchanged' })
+    expect((await store.readJobs({ limit: 1 }))[0]).toEqual(known)
   })
 
   it('without the key, or with a wrong one, the record is kept and the error names the key', async () => {

@@ -7,13 +7,13 @@ interface Charge {
   readonly idempotencyKey: string
 }
 
-/** When the process that charges is killed: before the charge is booked, after it, or after its answer was sent. */
-export type KillPoint = 'before' | 'booked' | 'answered' | null
+/** When the process that charges is killed: before the charge is booked, after it, after its answer was sent, or so many ms later. */
+export type KillPoint = 'before' | 'booked' | 'answered' | number | null
 
 /** A bank that books every charge, and drops no duplicate. */
 export class FakeBank {
   readonly charges: Charge[] = []
-  kills = 0
+  readonly #killed = new Set<number>()
   readonly #nextKill: () => KillPoint
   readonly #server = createServer(async (request, response) => {
     const url = new URL(request.url ?? '', 'http://bank')
@@ -27,6 +27,7 @@ export class FakeBank {
     const charge = { id: this.charges.length + 1, order, idempotencyKey }
     this.charges.push(charge)
     if (kill === 'booked') return this.#kill(pid)
+    if (typeof kill === 'number') setTimeout(() => this.#kill(pid), kill)
     response.end(JSON.stringify({ id: charge.id }), () => kill === 'answered' && this.#kill(pid))
   })
 
@@ -44,8 +45,14 @@ export class FakeBank {
     this.#server.closeAllConnections()
   }
 
+  get kills(): number {
+    return this.#killed.size
+  }
+
+  /** A process may have several charges under way: it is killed once. */
   #kill(pid: number): void {
-    this.kills += 1
+    if (this.#killed.has(pid)) return
+    this.#killed.add(pid)
     process.kill(pid, 'SIGKILL')
   }
 }

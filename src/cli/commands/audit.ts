@@ -41,17 +41,22 @@ function addFilters(command: Command): Command {
 function addVerify(audit: Command): void {
   audit
     .command('verify')
-    .description('Check every row against its sealed segment. Names each row that was changed, removed or inserted; exit code 1.')
+    .description(
+      'Check every row against the digest that was kept of it. Names each row that was changed, removed or inserted; exit code 1.',
+    )
     .addOption(storeOption())
+    .addOption(new Option('--hash <text>', 'the last hash of an earlier check, which a segment must have'))
     .addOption(jsonOption())
     .addHelpText('after', example('punctual audit verify --store sqlite:./punctual.db'))
-    .action(async ({ store, json }: { store: string; json?: true }) => {
-      const found = await withClient(store, (punctual) => punctual.verifyAudit())
-      const { rows, unsealed, segments, hash, faults } = found
+    .action(async ({ store, json, hash: known }: { store: string; json?: true; hash?: string }) => {
+      const options = known === undefined ? {} : { hash: known }
+      const found = await withClient(store, (punctual) => punctual.verifyAudit(options))
+      const { rows, unsealed, segments, dropped, hash, faults } = found
       if (json) printJson(found)
       else {
         for (const { message } of faults) print(message)
-        print(`${rows} rows in ${segments} segments checked, ${unsealed} not sealed yet; last hash ${hash ?? 'none'}`)
+        const gone = dropped === 0 ? '' : ` (${dropped} without rows, by retention)`
+        print(`${rows} rows in ${segments} segments${gone} checked, ${unsealed} not sealed yet; last hash ${hash ?? 'none'}`)
       }
       if (faults.length > 0)
         throw new PunctualError('store.corrupt', `The audit has ${faults.length} faults`, { faults: faults.length })

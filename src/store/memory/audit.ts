@@ -1,6 +1,6 @@
-import { type AuditEntry, type AuditRecord, sealOf } from '../../model/audit.ts'
+import { type AuditEntry, type AuditRecord, rowDigest, sealOf } from '../../model/audit.ts'
 import { mostPerSegment } from '../rules/audit.ts'
-import type { AuditLine, AuditQuery } from '../store.ts'
+import type { AuditQuery } from '../store.ts'
 import type { State } from './state.ts'
 
 /** Appends what is not there yet: an act that is repeated is written once. */
@@ -8,17 +8,20 @@ export function appendAudit(state: State, ...entries: readonly (AuditEntry | nul
   for (const entry of entries) {
     if (!entry || state.audit.some(({ act, target }) => act === entry.act && target === entry.target)) continue
     const seq = ++state.lastAudit
-    state.audit.push({ ...entry, seq, at: state.now })
-    state.unsealed.add(seq)
+    const row = { ...entry, seq, at: state.now }
+    state.audit.push(row)
+    state.unsealed.set(seq, rowDigest(row))
   }
 }
 
 /** Seals what was appended since, and drops whole segments whose rows are all older than `before`. */
 export function sealAudit(state: State, before: number | null): void {
-  const rows = state.audit.filter(({ seq }) => state.unsealed.has(seq)).slice(0, mostPerSegment)
-  if (rows.length > 0) {
-    state.seals.push(sealOf(rows, state.seals.at(-1) ?? null, state.now))
-    for (const { seq } of rows) state.unsealed.delete(seq)
+  const rows = [...state.unsealed].slice(0, mostPerSegment)
+  const last = rows.at(-1)?.[0]
+  if (last !== undefined) {
+    const newestAt = Math.max(...state.audit.filter(({ seq }) => seq <= last && state.unsealed.has(seq)).map(({ at }) => at))
+    state.seals.push(sealOf(rows, state.seals.at(-1) ?? null, { newestAt, now: state.now }))
+    for (const [seq] of rows) state.unsealed.delete(seq)
   }
   if (before === null) return
   state.seals.forEach((seal, at) => {
@@ -31,6 +34,7 @@ export function sealAudit(state: State, before: number | null): void {
 
 export function listAudit(state: State, query: AuditQuery): readonly unknown[] {
   if (query.of === 'seals') return state.seals.filter(({ segment }) => segment > query.beyond).slice(0, query.limit)
+  if (query.of === 'unsealed') return [...state.unsealed].filter(([seq]) => seq > query.beyond).slice(0, query.limit)
   const { tenant, job, target, actor, action, event, from, to, order, beyond, limit } = query
   const isNewest = order === 'newest'
   const isAsked = (row: AuditRecord) =>
@@ -43,6 +47,6 @@ export function listAudit(state: State, query: AuditQuery): readonly unknown[] {
     (from === undefined || row.at >= from) &&
     (to === undefined || row.at < to) &&
     (beyond === undefined || (isNewest ? row.seq < beyond : row.seq > beyond))
-  const found = state.audit.filter(isAsked).map((row): AuditLine => ({ ...row, isSealed: !state.unsealed.has(row.seq) }))
+  const found = state.audit.filter(isAsked)
   return (isNewest ? found.reverse() : found).slice(0, limit)
 }

@@ -34,7 +34,7 @@ export class State {
   readonly tombstones = new Map<string, Tombstone & { readonly until: number }>()
   audit: AuditRecord[] = []
   lastAudit = 0
-  readonly unsealed = new Set<number>()
+  readonly unsealed = new Map<number, string>()
   readonly seals: AuditSeal[] = []
   readonly gates = new Map<string, GateEntry>()
 

@@ -1,4 +1,4 @@
-import type { AuditAction, AuditEntry, AuditRecord, AuditSeal } from '../../model/audit.ts'
+import type { AuditAction, AuditDigest, AuditEntry, AuditRecord, AuditSeal } from '../../model/audit.ts'
 
 /** Travels with the verb that makes a change: the store writes one row for each target that it changes, in the same commit. */
 export interface AuditNote {
@@ -34,10 +34,16 @@ export type AuditQuery =
       readonly beyond: number
       readonly limit: number
     }
+  | {
+      /** The digests of rows that wait for their seal. */
+      readonly of: 'unsealed'
+      /** Of rows after this one, in order. */
+      readonly beyond: number
+      readonly limit: number
+    }
 
-/** `isSealed`: it belongs to a segment. A row that waits for its seal does not yet; of an inserted one it is true, and no seal has it. */
-export interface AuditLine extends AuditRecord {
-  readonly isSealed: boolean
-}
-
-export type AuditAnswerTo<Query extends AuditQuery> = Query extends { of: 'seals' } ? readonly AuditSeal[] : readonly AuditLine[]
+export type AuditAnswerTo<Query extends AuditQuery> = Query extends { of: 'rows' }
+  ? readonly AuditRecord[]
+  : Query extends { of: 'seals' }
+    ? readonly AuditSeal[]
+    : readonly AuditDigest[]

@@ -1,4 +1,4 @@
-import { type AuditEntry, type AuditRecord, type AuditSeal, sealOf } from '../../model/audit.ts'
+import { type AuditDigest, type AuditEntry, type AuditRecord, type AuditSeal, rowDigest, sealOf } from '../../model/audit.ts'
 import { type AuditedOccurrence, mostPerSegment, occurrenceAudit } from '../rules/audit.ts'
 import { type AuditSealRow, askedAudit, auditSeal } from '../rules/sql/audit-row.ts'
 import type { AuditNote, AuditQuery } from '../store.ts'
@@ -25,11 +25,10 @@ const fields = [
 ] as const
 const columns = `seq, at, ${fields.join(', ')}`
 
-const append = `WITH added AS (
-    INSERT INTO punctual.audit (at, ${fields.join(', ')})
-    SELECT ${storeNow}, * FROM unnest(${fields.map((_, at) => `$${at + 2}::text[]`).join(', ')})
-    ON CONFLICT DO NOTHING RETURNING seq)
-  INSERT INTO punctual.audit_open (seq) SELECT seq FROM added`
+const append = `INSERT INTO punctual.audit (at, ${fields.join(', ')})
+  SELECT ${storeNow}, * FROM unnest(${fields.map((_, at) => `$${at + 2}::text[]`).join(', ')})
+  ON CONFLICT DO NOTHING RETURNING ${columns}`
+const appendDigests = 'INSERT INTO punctual.audit_open (seq, digest) SELECT * FROM unnest($1::bigint[], $2::text[])'
 
 /** Appends what is not there yet: an act that is repeated is written once. */
 export async function appendAudit(
@@ -39,7 +38,9 @@ export async function appendAudit(
 ): Promise<void> {
   const given = entries.filter((entry) => entry !== null)
   if (given.length === 0) return
-  await session.rows(append, [context.now(), ...fields.map((field) => column(given.map((entry) => entry[field])))])
+  const values = fields.map((field) => column(given.map((entry) => entry[field])))
+  const added = (await session.rows<AuditRecord>(append, [context.now(), ...values])).map(auditRecord)
+  if (added.length > 0) await session.rows(appendDigests, [column(added.map(({ seq }) => seq)), column(added.map(rowDigest))])
 }
 
 /** Writes what an act did to occurrences: their states and due times before and after it. */
@@ -93,31 +94,39 @@ const sealColumns = 'segment, first, last, count, rows, content, previous, hash,
 export async function sealAudit(context: Context, before: number | null): Promise<void> {
   await context.db.transaction(async (session) => {
     if (!(await tryLock(session, 'audit'))) return
-    const open = await session.rows<{ seq: number }>(
+    const open = await session.rows<DigestRow>(
       `DELETE FROM punctual.audit_open WHERE seq = ANY(ARRAY(SELECT seq FROM punctual.audit_open ORDER BY seq LIMIT ${mostPerSegment}))
-        RETURNING seq`,
+        RETURNING seq, digest`,
     )
     const now = await readNow(session, context)
     if (open.length > 0)
       await seal(
         session,
-        open.map(({ seq }) => seq),
+        open.map(auditDigest).toSorted(([a], [b]) => a - b),
         now,
       )
     if (before !== null) await drop(session, before, now)
   })
 }
 
-async function seal(session: Session, seqs: readonly number[], now: number): Promise<void> {
-  const rows = await session.rows<AuditRecord>(
-    `SELECT ${columns} FROM punctual.audit WHERE seq = ANY($1::bigint[]) ORDER BY seq`,
-    [column(seqs)],
+interface DigestRow {
+  readonly seq: number
+  readonly digest: string
+}
+
+function auditDigest({ seq, digest }: DigestRow): AuditDigest {
+  return [seq, digest]
+}
+
+async function seal(session: Session, rows: readonly AuditDigest[], now: number): Promise<void> {
+  const [written] = await session.rows<{ newest_at: number | null }>(
+    'SELECT max(at) AS newest_at FROM punctual.audit WHERE seq = ANY($1::bigint[])',
+    [column(rows.map(([seq]) => seq))],
   )
-  if (rows.length === 0) return
   const [newest = null] = await session.rows<Pick<AuditSeal, 'segment' | 'hash'>>(
     'SELECT segment, hash FROM punctual.audit_seal ORDER BY segment DESC LIMIT 1',
   )
-  const made = sealOf(rows, newest, now)
+  const made = sealOf(rows, newest, { newestAt: written?.newest_at ?? now, now })
   const { segment, first, last, count, content, previous, hash, sealedAt, newestAt } = made
   await session.rows(`INSERT INTO punctual.audit_seal (${sealColumns}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, NULL)`, [
     segment,
@@ -146,6 +155,13 @@ async function drop(session: Session, before: number, now: number): Promise<void
 }
 
 export async function listAudit(context: Context, query: AuditQuery): Promise<readonly unknown[]> {
+  if (query.of === 'unsealed')
+    return (
+      await context.db.rows<DigestRow>('SELECT seq, digest FROM punctual.audit_open WHERE seq > $1 ORDER BY seq LIMIT $2::int', [
+        query.beyond,
+        query.limit,
+      ])
+    ).map(auditDigest)
   if (query.of === 'seals') {
     const rows = await context.db.rows<AuditSealRow>(
       `SELECT ${sealColumns} FROM punctual.audit_seal WHERE segment > $1 ORDER BY segment LIMIT $2::int`,
@@ -154,10 +170,11 @@ export async function listAudit(context: Context, query: AuditQuery): Promise<re
     return rows.map(auditSeal)
   }
   const { where, values, order } = askedAudit(query, (n) => `$${n + 2}`)
-  const rows = await context.db.rows<AuditRecord & { readonly is_sealed: boolean }>(
-    `SELECT ${columns}, (SELECT true FROM punctual.audit_open o WHERE o.seq = a.seq) IS NULL AS is_sealed
-      FROM punctual.audit a ${where} ${order} LIMIT $1::int`,
-    [query.limit, ...values],
-  )
-  return rows.map(({ is_sealed, ...row }) => ({ ...row, isSealed: is_sealed }))
+  const select = `SELECT ${columns} FROM punctual.audit ${where} ${order} LIMIT $1::int`
+  return (await context.db.rows<AuditRecord>(select, [query.limit, ...values])).map(auditRecord)
+}
+
+/** In a caller's transaction numbers may come as text. */
+function auditRecord(row: AuditRecord): AuditRecord {
+  return { ...row, seq: Number(row.seq), at: Number(row.at) }
 }

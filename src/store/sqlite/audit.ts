@@ -1,4 +1,4 @@
-import { type AuditEntry, type AuditRecord, type AuditSeal, sealOf } from '../../model/audit.ts'
+import { type AuditDigest, type AuditEntry, type AuditRecord, type AuditSeal, rowDigest, sealOf } from '../../model/audit.ts'
 import { mostPerSegment } from '../rules/audit.ts'
 import { type AuditSealRow, askedAudit, auditSeal } from '../rules/sql/audit-row.ts'
 import type { AuditQuery } from '../store.ts'
@@ -19,22 +19,26 @@ export function appendAudit(tx: Transaction, ...entries: readonly (AuditEntry | 
         ON CONFLICT DO NOTHING RETURNING seq`,
       ...values,
     )
-    if (row) tx.run('INSERT INTO punctual_audit_open (seq) VALUES (?)', row.seq)
+    if (!row) continue
+    const digest = rowDigest({ ...entry, seq: row.seq, at: tx.now })
+    tx.run('INSERT INTO punctual_audit_open (seq, digest) VALUES (?, ?)', row.seq, digest)
   }
 }
 
 /** Seals what was appended since, and drops whole segments whose rows are all older than `before`. */
 export function sealAudit(tx: Transaction, before: number | null): void {
-  const rows = tx.all<AuditRecord>(
-    `SELECT ${columns} FROM punctual_audit WHERE seq IN (SELECT seq FROM punctual_audit_open ORDER BY seq LIMIT ${mostPerSegment}) ORDER BY seq`,
-  )
-  const last = rows.at(-1)
-  if (last) {
+  const rows = unsealed(tx, 0, mostPerSegment)
+  const last = rows.at(-1)?.[0]
+  if (last !== undefined) {
     const newest = tx.one<Pick<AuditSeal, 'segment' | 'hash'>>(
       'SELECT segment, hash FROM punctual_audit_seal ORDER BY segment DESC LIMIT 1',
     )
-    insertSeal(tx, sealOf(rows, newest ?? null, tx.now))
-    tx.run('DELETE FROM punctual_audit_open WHERE seq <= ?', last.seq)
+    const written = tx.one<{ at: number | null }>(
+      'SELECT max(at) AS at FROM punctual_audit WHERE seq IN (SELECT seq FROM punctual_audit_open WHERE seq <= ?)',
+      last,
+    )
+    insertSeal(tx, sealOf(rows, newest ?? null, { newestAt: written?.at ?? tx.now, now: tx.now }))
+    tx.run('DELETE FROM punctual_audit_open WHERE seq <= ?', last)
   }
   if (before === null) return
   const select =
@@ -43,6 +47,11 @@ export function sealAudit(tx: Transaction, before: number | null): void {
     tx.run("UPDATE punctual_audit_seal SET dropped_at = ?, rows = '[]' WHERE segment = ?", tx.now, segment)
     tx.run('DELETE FROM punctual_audit WHERE seq BETWEEN ? AND ?', first, end)
   }
+}
+
+function unsealed(tx: Transaction, beyond: number, limit: number): AuditDigest[] {
+  const select = 'SELECT seq, digest FROM punctual_audit_open WHERE seq > ? ORDER BY seq LIMIT ? + 0'
+  return tx.all<{ seq: number; digest: string }>(select, beyond, limit).map(({ seq, digest }) => [seq, digest])
 }
 
 function insertSeal(tx: Transaction, seal: AuditSeal): void {
@@ -54,14 +63,11 @@ function insertSeal(tx: Transaction, seal: AuditSeal): void {
 }
 
 export function listAudit(tx: Transaction, query: AuditQuery): readonly unknown[] {
+  if (query.of === 'unsealed') return unsealed(tx, query.beyond, query.limit)
   if (query.of === 'seals') {
     const select = `SELECT ${sealColumns} FROM punctual_audit_seal WHERE segment > ? ORDER BY segment LIMIT ? + 0`
     return tx.all<AuditSealRow>(select, query.beyond, query.limit).map(auditSeal)
   }
   const { where, values, order } = askedAudit(query, () => '?')
-  const select = `SELECT ${columns}, NOT EXISTS (SELECT 1 FROM punctual_audit_open o WHERE o.seq = a.seq) AS sealed
-    FROM punctual_audit a ${where} ${order} LIMIT ? + 0`
-  return tx
-    .all<AuditRecord & { sealed: number }>(select, ...values, query.limit)
-    .map(({ sealed, ...row }) => ({ ...row, isSealed: sealed === 1 }))
+  return tx.all<AuditRecord>(`SELECT ${columns} FROM punctual_audit ${where} ${order} LIMIT ? + 0`, ...values, query.limit)
 }

@@ -166,7 +166,7 @@ export const migrations: readonly Migration[] = [
       'CREATE TABLE punctual.hook_note (ref bigint PRIMARY KEY, kind int NOT NULL, node text, free_at float8 NOT NULL)',
       'CREATE INDEX hook_note_free ON punctual.hook_note (kind, free_at)',
 
-      // Rows are appended; segments of committed rows are sealed, and only dropped as a whole. audit_open: not sealed yet.
+      // Rows are appended; segments of committed rows are sealed, and only dropped as a whole. audit_open: the digests of rows that are not sealed yet.
       `CREATE TABLE punctual.audit (
         seq bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, at float8 NOT NULL, act text NOT NULL, target text NOT NULL, actor text NOT NULL,
         action text NOT NULL, tenant text, job text, before text, after text, reason text, event text, refs text, data text,
@@ -174,7 +174,7 @@ export const migrations: readonly Migration[] = [
       )`,
       'CREATE INDEX audit_job ON punctual.audit (job, seq)',
       'CREATE INDEX audit_target ON punctual.audit (target, seq)',
-      'CREATE TABLE punctual.audit_open (seq bigint PRIMARY KEY)',
+      'CREATE TABLE punctual.audit_open (seq bigint PRIMARY KEY, digest text NOT NULL)',
       `CREATE TABLE punctual.audit_seal (
         segment int PRIMARY KEY, first bigint NOT NULL, last bigint NOT NULL, count int NOT NULL, rows text NOT NULL, content text NOT NULL,
         previous text NOT NULL, hash text NOT NULL, sealed_at float8 NOT NULL, newest_at float8 NOT NULL, dropped_at float8

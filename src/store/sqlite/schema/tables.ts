@@ -165,7 +165,7 @@ export const migrations: readonly Migration[] = [
       ) STRICT`,
       'CREATE INDEX punctual_audit_job ON punctual_audit (job, seq)',
       'CREATE INDEX punctual_audit_target ON punctual_audit (target, seq)',
-      'CREATE TABLE punctual_audit_open (seq INTEGER PRIMARY KEY) STRICT',
+      'CREATE TABLE punctual_audit_open (seq INTEGER PRIMARY KEY, digest TEXT NOT NULL) STRICT',
       `CREATE TABLE punctual_audit_seal (
         segment INTEGER PRIMARY KEY, first INTEGER NOT NULL, last INTEGER NOT NULL, count INTEGER NOT NULL, rows TEXT NOT NULL,
         content TEXT NOT NULL, previous TEXT NOT NULL, hash TEXT NOT NULL, sealed_at REAL NOT NULL, newest_at REAL NOT NULL, dropped_at REAL

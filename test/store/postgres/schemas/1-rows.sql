@@ -25,7 +25,7 @@ INSERT INTO punctual.tombstone VALUES ('01a1e133-0000-7000-8000-000000000009', 9
 INSERT INTO punctual.hook_note VALUES (1, 1, 'north', 2000);
 INSERT INTO punctual.audit (at, act, target, actor, action, tenant, job, before, after, reason) VALUES (900, 'a', 'report', 'ada', 'update',
   'acme', 'report', '{"version":1}', '{"version":2}', 'moved');
-INSERT INTO punctual.audit_open VALUES (1);
+INSERT INTO punctual.audit_open VALUES (1, 'd');
 INSERT INTO punctual.audit_seal VALUES (1, 1, 1, 1, '[]', 'c', '', 'h', 900, 900, NULL);
 INSERT INTO punctual.gate VALUES ('acme', 'charge', 'order-42', 'reserved', 'f', '01a1e133-0000-7000-8000-000000000005', 1, 0, 1100, NULL, NULL, NULL,
   NULL, 'h', 5000, 'c', 5, 1);

@@ -111,7 +111,7 @@ CREATE TABLE punctual.audit (
       );
 CREATE INDEX audit_job ON punctual.audit (job, seq);
 CREATE INDEX audit_target ON punctual.audit (target, seq);
-CREATE TABLE punctual.audit_open (seq bigint PRIMARY KEY);
+CREATE TABLE punctual.audit_open (seq bigint PRIMARY KEY, digest text NOT NULL);
 CREATE TABLE punctual.audit_seal (
         segment int PRIMARY KEY, first bigint NOT NULL, last bigint NOT NULL, count int NOT NULL, rows text NOT NULL, content text NOT NULL,
         previous text NOT NULL, hash text NOT NULL, sealed_at float8 NOT NULL, newest_at float8 NOT NULL, dropped_at float8
