@@ -85,7 +85,11 @@ function routes(desk: Desk, basePath: string, limits: Limits, isMetricsOpen: boo
     await callerOf(desk, c.req.raw)
     return Response.json(openApi(root))
   })
-  app.get('/api/v1/events', async (c) => eventStream(await callerOf(desk, c.req.raw), c.req.raw, changes))
+  app.get('/api/v1/events', async (c) => {
+    const request = c.req.raw
+    const isStillLetIn = async () => (await desk.access.caller(request)) !== null
+    return eventStream(await callerOf(desk, request), request, { changes, isStillLetIn })
+  })
   app.route('/api/v1', apiRoutes(desk, root, limits))
   app.route('/', dashboardRoutes(basePath))
   app.all('*', unknown)

@@ -1,6 +1,8 @@
 import type { Punctual } from 'punctual'
 import { createHandler } from 'punctual/http'
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { insideOf } from '../../src/client/inside.ts'
+import { Access } from '../../src/http/access/access.ts'
 import { echo, newPunctual, silent } from './asker.ts'
 
 let punctual: Punctual
@@ -36,13 +38,48 @@ test('changes come with their job and occurrence, and a broken stream continues 
   const text = await first.until(/event: change/)
   expect(text).toContain(id)
   expect(text).toContain('"name":"echo"')
-  const [, last = ''] = /id: (\d+)/.exec(text) ?? []
+  const { run, n } = idOf(text)
   await punctual.runDue()
-  const second = await listen(handle, { 'last-event-id': String(Number(last) - 1) })
+  const second = await listen(handle, { 'last-event-id': `${run}-${n - 1}` })
   expect(await second.until(/event: change/)).toContain(id)
-  const third = await listen(handle, { 'last-event-id': '999999' })
+  const third = await listen(handle, { 'last-event-id': `${run}-999999` })
   await third.until(/event: lag/)
   for (const one of [first, second, third]) one.stop()
+})
+
+/** The id of the last message: of the process that sent it, and its number. */
+function idOf(text: string): { readonly run: string; readonly n: number } {
+  const [, run = '', n = ''] = [...text.matchAll(/^id: ([\w-]+)-(\d+)$/gm)].at(-1) ?? []
+  return { run, n: Number(n) }
+}
+
+test('an id of another process, or of a time when nobody listened, means: read everything again', async () => {
+  const [one, other] = [
+    createHandler(punctual, { open: true, log: silent }),
+    createHandler(punctual, { open: true, log: silent }),
+  ]
+  const streams = [await listen(one), await listen(other)]
+  await punctual.enqueue(echo, { text: 'a' })
+  const [first = ''] = await Promise.all(streams.map((stream) => stream.until(/event: change/)))
+  const { run, n } = idOf(first)
+  const elsewhere = await listen(other, { 'last-event-id': `${run}-${n}` })
+  await elsewhere.until(/event: lag/)
+  streams[0]?.stop()
+  await punctual.pause(echo)
+  const later = await listen(one, { 'last-event-id': `${run}-${n}` })
+  await later.until(/event: lag/)
+  for (const stream of [...streams, elsewhere, later]) stream.stop()
+})
+
+test('S29: a token that is revoked ends its streams with the next message', async () => {
+  const { tokens } = new Access(insideOf(punctual), {}, { basePath: '', log: silent })
+  const { token, secret } = await tokens.create({ name: 'ci', role: 'viewer', tenants: null, expiresInMs: null, createdBy: null })
+  const handle = createHandler(punctual, { log: silent })
+  const stream = await listen(handle, { authorization: `Bearer ${secret}` })
+  await stream.until(/retry/)
+  await tokens.revoke(token.id)
+  await punctual.enqueue(echo, { text: 'a' })
+  await expect(stream.until(/event: change/)).rejects.toThrow('the stream ended')
 })
 
 test('a listener of one tenant is not told of others', async () => {

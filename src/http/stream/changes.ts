@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import type { ClientEnv } from '../../client/client-env.ts'
 import type { OccurrenceState } from '../../model/lifecycle.ts'
 import { iso } from '../board/line.ts'
@@ -29,7 +30,8 @@ type Line = WireChange['occurrences'][number]
 export class Changes {
   readonly #env: ClientEnv
   readonly #listeners = new Set<Listener>()
-  readonly #kept: Message[] = []
+  readonly #run = randomBytes(6).toString('base64url')
+  #kept: Message[] = []
   #stop: (() => void)[] = []
   #jobs = new Map<string, JobRef>()
   #lines = new Map<string, Line>()
@@ -57,10 +59,17 @@ export class Changes {
     }
   }
 
-  /** The messages after an id; null when some of them are no longer kept. */
-  since(id: number): readonly Message[] | null {
+  /** The id of a message for clients. Another process counts apart, so its ids must not be taken for those of this one. */
+  idText(id: number): string {
+    return `${this.#run}-${id}`
+  }
+
+  /** The messages after an id; null when some of them are no longer kept, or the id is of another process. */
+  since(text: string): readonly Message[] | null {
+    const [, run, digits] = /^([\w-]+)-(\d{1,15})$/.exec(text) ?? []
+    const id = Number(digits)
     const first = this.#kept[0]?.id ?? this.#lastId + 1
-    if (id > this.#lastId || id < first - 1) return null
+    if (run !== this.#run || id > this.#lastId || id < first - 1) return null
     return this.#kept.filter((message) => message.id > id)
   }
 
@@ -88,6 +97,9 @@ export class Changes {
     this.#stop = []
     if (this.#timer) clearTimeout(this.#timer)
     this.#timer = null
+    // Nothing is noted until the next listener comes: no earlier message leads on to what it will get.
+    this.#kept = []
+    this.#lastId += 1
   }
 
   #note(tenant: string, job: string, line?: { id: string; state: OccurrenceState }): void {

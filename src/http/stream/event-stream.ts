@@ -12,7 +12,11 @@ const mostWaiting = 32
 const perCaller = new WeakMap<Changes, Map<string, number>>()
 
 /** Changes as server-sent events. `Last-Event-ID` continues where a connection broke off, as far as messages are kept. */
-export function eventStream(caller: Caller, request: Request, changes: Changes): Response {
+export function eventStream(
+  caller: Caller,
+  request: Request,
+  { changes, isStillLetIn }: { changes: Changes; isStillLetIn: () => Promise<boolean> },
+): Response {
   const key = caller.token ?? `${caller.via} ${caller.name}`
   const counts = perCaller.get(changes) ?? new Map<string, number>()
   perCaller.set(changes, counts)
@@ -28,37 +32,50 @@ export function eventStream(caller: Caller, request: Request, changes: Changes):
       start: (controller) => {
         const write = (text: string) => controller.enqueue(encoder.encode(text))
         let isBehind = false
+        let isOver = false
+        const end = () => {
+          stop()
+          try {
+            controller.close()
+          } catch {}
+        }
+        const checked = async (act: () => void) => {
+          // A store that is away is no reason to send anyone away.
+          const isLetIn = await isStillLetIn().catch((error) => !(error instanceof Refusal))
+          if (isOver) return
+          if (isLetIn) act()
+          else end()
+        }
         const send = (message: Message) => {
           if ((controller.desiredSize ?? 0) <= 0) {
             isBehind = true
             return
           }
-          if (isBehind) write(lagText(message.id))
+          if (isBehind) write(lagText(changes.idText(message.id)))
           isBehind = false
-          write(messageText(message, caller))
+          write(messageText(message, caller, changes))
         }
         write(`retry: 2000\n\n`)
         for (const message of missed(request, changes))
-          write(typeof message === 'string' ? message : messageText(message, caller))
-        const leave = changes.subscribe(send)
+          write(typeof message === 'string' ? message : messageText(message, caller, changes))
+        // A token is looked at again with each message: one that is revoked or has expired ends its streams. Others with each heartbeat.
+        const leave = changes.subscribe((message) => (caller.token === null ? send(message) : void checked(() => send(message))))
         const beat = setInterval(() => {
-          if ((controller.desiredSize ?? 0) > 0) write('event: heartbeat\ndata: {}\n\n')
+          void checked(() => {
+            if ((controller.desiredSize ?? 0) > 0) write('event: heartbeat\ndata: {}\n\n')
+          })
         }, heartbeatMs)
         beat.unref()
         stop = () => {
           stop = () => {}
+          isOver = true
           clearInterval(beat)
           leave()
           const left = (counts.get(key) ?? 1) - 1
           if (left > 0) counts.set(key, left)
           else counts.delete(key)
         }
-        request.signal?.addEventListener('abort', () => {
-          stop()
-          try {
-            controller.close()
-          } catch {}
-        })
+        request.signal?.addEventListener('abort', end)
       },
       cancel: () => stop(),
     },
@@ -73,17 +90,16 @@ export function eventStream(caller: Caller, request: Request, changes: Changes):
 function missed(request: Request, changes: Changes): readonly (Message | string)[] {
   const text = request.headers.get('last-event-id')
   if (text === null) return []
-  const since = /^\d{1,15}$/.test(text) ? changes.since(Number(text)) : null
-  return since ?? [lagText(null)]
+  return changes.since(text) ?? [lagText(null)]
 }
 
-function lagText(id: number | null): string {
+function lagText(id: string | null): string {
   return `${id === null ? '' : `id: ${id}\n`}event: lag\ndata: {}\n\n`
 }
 
-function messageText({ id, change, isLag }: Message, caller: Caller): string {
+function messageText({ id, change, isLag }: Message, caller: Caller, changes: Changes): string {
   const lag = isLag ? 'event: lag\ndata: {}\n\n' : ''
-  return `${lag}id: ${id}\nevent: change\ndata: ${JSON.stringify(visible(change, caller))}\n\n`
+  return `${lag}id: ${changes.idText(id)}\nevent: change\ndata: ${JSON.stringify(visible(change, caller))}\n\n`
 }
 
 /** Only changes that the caller may see. Changes of unknown origin are sent without a name. */

@@ -141,7 +141,7 @@ function isSmall(line: string): boolean {
     /^SCAN (sqlite_schema|sqlite_sequence|CONSTANT|punctual_(block|series|claim|kind|node|meta|cancel_request|pause|dead|unheard|audit_open)\b)/.test(
       line,
     ) ||
-    /^SCAN s in .* FROM punctual_series s $/.test(line) ||
+    /^SCAN s in .* FROM punctual_series s (LIMIT 201)?$/.test(line) ||
     /^SCAN punctual_(ready|arrival|waiting) USING (COVERING )?INDEX punctual_\w+_(planned|granted)/.test(line) ||
     // All that a pause holds back is let go at once, and of a group at most a thousand rows are counted.
     /^SCAN punctual_aside USING (COVERING )?INDEX punctual_aside_paused/.test(line) ||
@@ -159,7 +159,7 @@ function isOfOne(line: string): boolean {
   return (
     /FROM punctual_attempt WHERE ref = \? ORDER BY seq$/.test(line) ||
     /INDEXED BY punctual_aside_stranded .* WHERE .*\.series = \?/.test(line) ||
-    /FROM punctual_occurrence s WHERE s\.series = \? AND s\.key = \?/.test(line) ||
+    /FROM punctual_occurrence s INDEXED BY punctual_occurrence_key WHERE s\.series = \? AND s\.key = \?/.test(line) ||
     /FOR GROUP BY in SELECT series, count\(\*\) AS count FROM punctual_occurrence WHERE ref > \?/.test(line) ||
     /FOR GROUP BY in SELECT w\.series, f\.priority/.test(line)
   )

@@ -1,65 +1,76 @@
 // Where a list finds its refs: tables that one index holds in the order of `ref`.
 import type { OccurrenceState } from '../../../model/lifecycle.ts'
 import type { OccurrenceFilter } from '../../query.ts'
-import { running, type StoredMember } from '../claim/claim-row.ts'
+import { running } from '../claim/claim-row.ts'
 import type { Source } from '../connection/merge.ts'
 import type { Transaction } from '../connection/transaction.ts'
 import { type Entry, readEntry } from '../occurrence/entry.ts'
-import type { RefRange } from '../schema/blocks.ts'
+import { createdAfter } from '../schema/count-changes.ts'
 import { seriesWhere } from '../schema/series-filter.ts'
 import { type CountedState, countedStates } from '../schema/tables.ts'
+import { named, namedOfMany, ofCause, ofManyJobs } from './many-jobs.ts'
+import { runningSource } from './running-source.ts'
+import { type Origin, Tables } from './tables.ts'
 
-/** A table, and what stands at the head of its index. */
-interface Origin {
-  readonly from: string
-  readonly where: string
-  readonly values: readonly (string | number)[]
-}
+/** More jobs than these are not looked into one by one. */
+const mostLanes = 200
 
 export function sourcesFor(tx: Transaction, filter: OccurrenceFilter, below: number): Source<number>[] {
   const { tenant, job, states, key, entity, parent, cause } = filter
-  const window = windowOf(tx, filter)
-  const table = (origin: Origin) => tableSource(tx, origin, window, below)
+  const reader = new Tables(tx, filter, below)
+  const table = (origin: Origin) => reader.source(origin)
   if ([tenant, job, states, key, entity, parent, cause].every((part) => part === undefined))
     return [table({ from: 'punctual_occurrence s', where: '1', values: [] })]
   if (parent !== undefined) return [matching(tx, table(ofParent(parent)), filter)]
-  const series = matchingSeries(tx, filter)
-  if (key !== undefined || entity !== undefined)
-    return series.map(({ ref }) => inStates(tx, table(ofKeyOrEntity(ref, filter)), filter))
-  if (cause !== undefined) return series.map(({ ref }) => table(ofCause(ref, cause)))
-  const runs = !states || states.includes('running') ? Map.groupBy(running(tx), (member) => member.series) : new Map()
+  const series = matchingSeries(tx, filter, `LIMIT ${mostLanes + 1}`)
+  const isMany = series.length > mostLanes
+  const isNamed = key !== undefined || entity !== undefined
+  if (isNamed && isMany) return namedOfMany(reader, filter)
+  if (isNamed) return series.map(({ ref }) => inStates(tx, table(ofSeries(ref, named(filter))), filter))
+  if (isMany) return ofManyJobs(reader, filter, (state) => lanes(reader, filter, state))
+  return cause !== undefined ? series.map(({ ref }) => table(ofSeries(ref, ofCause(cause)))) : lanesOf(reader, filter, series)
+}
+
+/** A lane of each job that the filter asks for and that has work in the state; without one, of each. */
+function lanes(reader: Tables, filter: OccurrenceFilter, state: CountedState | undefined): Source<number>[] {
+  const isIn = state === undefined ? hasAny(reader.tx) : (one: SeriesRow) => one[state] > 0
+  const series = matchingSeries(reader.tx, filter).filter(isIn)
+  return lanesOf(reader, { ...filter, ...(state !== undefined && { states: [state] }) }, series)
+}
+
+/** Whether a job has any occurrence. */
+function hasAny(tx: Transaction): (series: SeriesRow) => boolean {
+  const created = createdAfter(tx, tx.meta('counted_ref'), Number.MAX_SAFE_INTEGER)
+  const uncounted = new Set(created.map(({ series }) => series))
+  return ({ ref, present }) => present > 0 || uncounted.has(ref)
+}
+
+function lanesOf(reader: Tables, filter: OccurrenceFilter, series: readonly SeriesRow[]): Source<number>[] {
+  const { states } = filter
+  const isRunning = !states || states.includes('running')
+  const runs = isRunning ? Map.groupBy(running(reader.tx), (member) => member.series) : new Map()
   return series.flatMap((one) => [
-    ...originsOf(one, states).map(table),
-    ...(runs.has(one.ref) ? [runningSource(tx, runs.get(one.ref) ?? [], filter, below)] : []),
+    ...originsOf(one, states).map((origin) => reader.source(origin)),
+    ...(runs.has(one.ref) ? [runningSource(reader, runs.get(one.ref) ?? [], filter)] : []),
   ])
 }
 
-type SeriesRow = Record<CountedState, number> & { readonly ref: number }
+type SeriesRow = Record<CountedState | 'present', number> & { readonly ref: number }
 
-function matchingSeries(tx: Transaction, filter: OccurrenceFilter): SeriesRow[] {
+function matchingSeries(tx: Transaction, filter: OccurrenceFilter, limit = ''): SeriesRow[] {
   const { where, values } = seriesWhere(filter)
-  return tx.all<SeriesRow>(`SELECT s.ref, ${countedStates.join(', ')} FROM punctual_series s ${where}`, ...values)
+  return tx.all<SeriesRow>(
+    `SELECT s.ref, present, ${countedStates.join(', ')} FROM punctual_series s ${where} ${limit}`,
+    ...values,
+  )
 }
 
-function ofKeyOrEntity(series: number, { key, unique, entity }: OccurrenceFilter): Origin {
-  const from = 'punctual_occurrence s'
-  if (key === undefined) return { from, where: 's.series = ? AND s.entity = ?', values: [series, entity as string] }
-  // Without a kind the keys of both are few, and brought in order.
-  const ofKind = unique === undefined ? '' : ` AND s.live = ${unique === 'live' ? 1 : 0}`
-  if (entity === undefined) return { from, where: `s.series = ? AND s.key = ?${ofKind}`, values: [series, key] }
-  return { from, where: `s.series = ? AND s.key = ?${ofKind} AND +s.entity = ?`, values: [series, key, entity] }
+function ofSeries(series: number, { from, where, values }: Origin): Origin {
+  return { from, where: `s.series = ? AND ${where}`, values: [series, ...values] }
 }
 
 function ofParent(parent: string): Origin {
   return { from: 'punctual_occurrence s INDEXED BY punctual_occurrence_parent', where: 's.parent = ?', values: [parent] }
-}
-
-function ofCause(series: number, cause: string): Origin {
-  return {
-    from: 'punctual_dead s INDEXED BY punctual_dead_cause',
-    where: 's.cause = ? AND s.series = ?',
-    values: [cause, series],
-  }
 }
 
 /** Where the occurrences of a series are, those that run left out. */
@@ -102,63 +113,6 @@ function waiting(values: readonly number[]): Origin[] {
     { from: 'punctual_waiting s INDEXED BY punctual_waiting_series', where: 's.series = ?', values },
     { from: 'punctual_aside s', where: 's.series = ?', values },
   ]
-}
-
-function tableSource(tx: Transaction, { from, where, values }: Origin, window: Window | null, below: number): Source<number> {
-  if (!window) {
-    const sql = `SELECT s.ref FROM ${from} WHERE ${where} AND s.ref < ? ORDER BY s.ref DESC LIMIT ? + 0`
-    return { page: (last, limit) => refsOf(tx.all(sql, ...values, last ?? below, limit)) }
-  }
-  const sql = `SELECT s.ref FROM ${from} CROSS JOIN punctual_occurrence o ON o.ref = s.ref
-    WHERE ${where} AND s.ref >= ? AND s.ref < ? AND o.scheduled_at >= ? AND o.scheduled_at < ? ORDER BY s.ref DESC LIMIT ? + 0`
-  return {
-    page(last = below, limit) {
-      const refs: number[] = []
-      for (const range of window.ranges) {
-        if (refs.length === limit) break
-        if (range.from >= last) continue
-        const to = Math.min(range.to, last)
-        refs.push(...refsOf(tx.all(sql, ...values, range.from, to, window.since, window.to, limit - refs.length)))
-      }
-      return refs
-    },
-  }
-}
-
-function refsOf(rows: readonly { readonly ref?: number }[]): number[] {
-  return rows.map(({ ref }) => ref as number)
-}
-
-/** The instants that are asked for, and where in the table they can be. */
-interface Window {
-  readonly since: number
-  readonly to: number
-  readonly ranges: readonly RefRange[]
-}
-
-function windowOf(
-  tx: Transaction,
-  { from: since = Number.NEGATIVE_INFINITY, to = Number.POSITIVE_INFINITY }: OccurrenceFilter,
-): Window | null {
-  if (since === Number.NEGATIVE_INFINITY && to === Number.POSITIVE_INFINITY) return null
-  return { since, to, ranges: tx.blocks.dueWithin(since, to) }
-}
-
-/** The running work of a series: few rows, and only claims know them. */
-function runningSource(
-  tx: Transaction,
-  members: readonly StoredMember[],
-  { from, to }: OccurrenceFilter,
-  below: number,
-): Source<number> {
-  const isWithin = (ref: number) => {
-    if (from === undefined && to === undefined) return true
-    const { scheduledAt } = (readEntry(tx, ref) as Entry).record
-    return (from === undefined || scheduledAt >= from) && (to === undefined || scheduledAt < to)
-  }
-  const refs = members.map(({ ref }) => ref).filter(isWithin)
-  refs.sort((a, b) => b - a)
-  return { page: (last, limit) => refs.filter((ref) => ref < (last ?? below)).slice(0, limit) }
 }
 
 /** The rows of a source that stand in one of the states, or died of the cause. */

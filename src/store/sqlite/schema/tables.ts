@@ -65,8 +65,8 @@ export const migrations: readonly Migration[] = [
         indexed INTEGER NOT NULL, live INTEGER NOT NULL, id TEXT NOT NULL, key TEXT, entity TEXT, parent TEXT, payload TEXT, extra TEXT
       ) STRICT`,
       'CREATE UNIQUE INDEX punctual_occurrence_id ON punctual_occurrence (id) WHERE indexed = 1',
-      'CREATE INDEX punctual_occurrence_key ON punctual_occurrence (series, key, live) WHERE key IS NOT NULL',
-      'CREATE INDEX punctual_occurrence_entity ON punctual_occurrence (series, entity) WHERE entity IS NOT NULL',
+      'CREATE INDEX punctual_occurrence_key ON punctual_occurrence (key, series, live) WHERE key IS NOT NULL',
+      'CREATE INDEX punctual_occurrence_entity ON punctual_occurrence (entity, series) WHERE entity IS NOT NULL',
       'CREATE INDEX punctual_occurrence_parent ON punctual_occurrence (parent) WHERE parent IS NOT NULL',
       // For spans of refs: between when work was first due that was due in another span.
       'CREATE TABLE punctual_block (block INTEGER PRIMARY KEY, first_at REAL NOT NULL, last_at REAL NOT NULL) STRICT',
@@ -119,6 +119,7 @@ export const migrations: readonly Migration[] = [
         series INTEGER NOT NULL, ref INTEGER NOT NULL, cause TEXT NOT NULL, died_at REAL NOT NULL, PRIMARY KEY (series, ref)
       ) STRICT, WITHOUT ROWID`,
       'CREATE INDEX punctual_dead_cause ON punctual_dead (cause, series, ref, died_at)',
+      'CREATE INDEX punctual_dead_ref ON punctual_dead (ref)',
       // members: JSON, see claim/claim-row.ts
       'CREATE TABLE punctual_claim (id TEXT PRIMARY KEY, token TEXT NOT NULL, node TEXT NOT NULL, members TEXT NOT NULL) STRICT, WITHOUT ROWID',
 
@@ -129,6 +130,7 @@ export const migrations: readonly Migration[] = [
         reason TEXT, error TEXT, result TEXT, PRIMARY KEY (series, ref, turn)
       ) STRICT, WITHOUT ROWID`,
       "CREATE INDEX punctual_turn_end ON punctual_turn (series, end, ref) WHERE end <> 'completed'",
+      "CREATE INDEX punctual_turn_end_ref ON punctual_turn (end, ref) WHERE end <> 'completed'",
       `CREATE INDEX punctual_turn_ended ON punctual_turn (ended_at) WHERE ${isLastEnd}`,
       `CREATE TABLE punctual_attempt (
         seq INTEGER PRIMARY KEY, ref INTEGER NOT NULL, turn INTEGER NOT NULL, task TEXT NOT NULL, n INTEGER NOT NULL,
