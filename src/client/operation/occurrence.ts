@@ -23,6 +23,8 @@ export const occurrenceLine = z
     /** From its start to its end. */
     tookMs: durationMs.nullable(),
     error: error.nullable(),
+    /** Why it was canceled, skipped or missed, where that is known. */
+    reason: z.string().nullable(),
     /** The cause of its failure, as dead letters are grouped by. */
     cause: z.string().nullable(),
   })
@@ -94,7 +96,6 @@ export const occurrence = occurrenceLine
     result: json,
     node: z.string().nullable(),
     nodeName: z.string().nullable(),
-    reason: z.string().nullable(),
     wait: z.object({ reason: z.string(), until: instant.nullable(), blockers: z.array(z.string()) }).nullable(),
     replay: z.object({ origin: z.string(), reason: z.string(), tasks: z.array(z.string()).nullable() }).nullable(),
     span: z.object({ from: instant, to: instant, count: whole }).nullable(),
