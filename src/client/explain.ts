@@ -29,6 +29,7 @@ export interface Explanation {
 /** A job or an occurrence that `explain` is about. */
 export type ExplainTarget = AnyDefinition | OccurrenceTarget | { tenant?: string; job: Job }
 
+const endedStates = ['completed', 'failed', 'dead', 'canceled', 'skipped', 'missed'] as const
 const rankedStates = ['pending', 'retrying'] as const
 const rankedAtMost = 500
 
@@ -79,16 +80,7 @@ export class Explainer {
     const last = turns.at(-1)
     if (state === 'running') return [...loopReasons(history), runningReason(history, now)]
     if (state === 'waiting') return this.#ofWait(history)
-    if (state !== 'pending' && state !== 'retrying') {
-      const why = last?.reason ?? last?.error?.message
-      return [
-        reason('ended', `It ended as ${state}${last ? ` at ${isoText(last.endedAt)}` : ''}${why ? `: ${why}` : ''}`, {
-          state,
-          reason: last?.reason ?? null,
-          error: last?.error ?? null,
-        }),
-      ]
-    }
+    if (state !== 'pending' && state !== 'retrying') return [endReason(history)]
     if (state === 'retrying' && dueAt > now)
       return [
         ...loopReasons(history),
@@ -189,8 +181,22 @@ export class Explainer {
     } else if (history?.state === 'retrying') reasons.push(...loopReasons(history))
     const lacking = await this.#withoutNode({ definition: job.spec.definition, kind: kindOf(job.spec) })
     if (lacking) reasons.push(lacking)
+    const last = await this.#lastTrouble(job)
+    if (last) reasons.push(last)
     reasons.push(scheduleReason(job, { versions: await store.readVersions(job), now, isPaused: pauses.length > 0 }))
     return reasons
+  }
+
+  /** The end of its newest ended occurrence, unless that one has completed or was canceled. */
+  async #lastTrouble({ tenant, name }: JobRecord): Promise<Reason | null> {
+    const { store } = this.#env
+    const { items } = await store.list({ tenant, job: name, states: endedStates, limit: 1 })
+    const [newest] = items
+    if (!newest || newest.state === 'completed' || newest.state === 'canceled') return null
+    const history = await store.get({ id: newest.id })
+    if (!history) return null
+    const { code, message, details } = endReason(history)
+    return reason(code, `Occurrence ${newest.id}: ${message}`, { ...details, id: newest.id })
   }
 
   async #pausesOf(tenant: string, job: string, now: number): Promise<PauseRecord[]> {
@@ -210,6 +216,28 @@ export class Explainer {
       nodes: open.map(({ name }) => name),
     })
   }
+}
+
+function endReason(history: OccurrenceHistory): Reason {
+  const last = history.turns.at(-1)
+  return reason('ended', endWords(history), {
+    state: history.state,
+    reason: last?.reason ?? null,
+    error: last?.error ?? null,
+  })
+}
+
+function endWords({ state, record, turns }: OccurrenceHistory): string {
+  const last = turns.at(-1)
+  const at = isoText(record.scheduledAt)
+  const [why, rival] = last?.reason?.split(': ') ?? []
+  if (last && state === 'missed' && why === 'downtime')
+    return `It was missed: no node ran at ${at}. A node was back at ${isoText(last.endedAt)}, and the job's recovery strategy does not run it later`
+  if (state === 'skipped' && why === 'paused') return `It was skipped: the job was paused at ${at}`
+  if (state === 'skipped' && why === 'overlap') return `It was skipped: ${rival} was under way at ${at}`
+  if (state === 'skipped' && why === 'compressed') return `It was skipped: one run after the downtime stands for it and others`
+  const said = last?.reason ?? last?.error?.message
+  return `It ended as ${state}${last ? ` at ${isoText(last.endedAt)}` : ''}${said ? `: ${said}` : ''}`
 }
 
 function scheduleReason(

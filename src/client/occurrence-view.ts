@@ -147,6 +147,8 @@ export interface OccurrenceLine extends KeyView {
   readonly startedAt: Date | null
   readonly endedAt: Date | null
   readonly error: ErrorRecord | null
+  /** Why it was canceled, skipped or missed, where that is known. */
+  readonly reason: string | null
   /** Of dead work: the cause by which `deadLetters` groups it. */
   readonly cause: string | null
 }

@@ -153,6 +153,8 @@ export interface OccurrenceSummary {
   readonly startedAt: number | null
   readonly endedAt: number | null
   readonly error: ErrorRecord | null
+  /** Of ended work: why it was canceled, skipped or missed, where that is known. */
+  readonly reason: string | null
   /** Of dead work: what it died of, see `causeOf`. */
   readonly cause: string | null
 }

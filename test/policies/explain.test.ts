@@ -243,6 +243,36 @@ onStores('explain answers why something has not run, or will not', (scene) => {
     ])
   })
 
+  it('a job whose last instant was missed or skipped says so, and its list names the reason', async () => {
+    const { clock, slowNode } = scene()
+    const report = defineJob('report', { schedule: hourly, recovery: 'mark-missed' }, () => 1)
+    const { punctual } = await slowNode({ jobs: [report] })
+    await clock.advance('90m')
+    expect((await punctual.explain('report')).reasons.map(({ code }) => code)).toEqual(['next-run'])
+    await punctual.stop()
+    await clock.advance('1h')
+    const later = (await slowNode({ jobs: [report] })).punctual
+    await clock.advance('1m')
+    const { items } = await later.list({ job: 'report', limit: 1 })
+    expect(items).toMatchObject([{ state: 'missed', reason: 'downtime' }])
+    expect((await later.explain('report')).reasons).toMatchObject([
+      {
+        code: 'ended',
+        message: expect.stringMatching(/was missed: no node ran at 2026-01-01T02:00:00.000Z. A node was back at 2026-01-01T02:3/),
+        details: { id: items[0]?.id, state: 'missed', reason: 'downtime' },
+      },
+      { code: 'next-run' },
+    ])
+    await later.pause('report')
+    await clock.advance('1h')
+    await later.resume('report')
+    const [skipped] = (await later.list({ job: 'report', limit: 1 })).items
+    expect(skipped).toMatchObject({ state: 'skipped', reason: 'paused' })
+    expect((await later.explain('report')).reasons[0]?.message).toContain('the job was paused at 2026-01-01T03:00:00.000Z')
+    await clock.advance('1h')
+    expect((await later.explain('report')).reasons.map(({ code }) => code)).toEqual(['next-run'])
+  })
+
   it('what is unknown is refused', async () => {
     const { punctual } = await scene().node({ jobs: [work] })
     await expect(punctual.explain('nothing')).rejects.toMatchObject({ code: 'job.unknown' })

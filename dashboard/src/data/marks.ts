@@ -25,6 +25,11 @@ export function occurrenceMark({ state, late }: { state: WireOccurrenceLine['sta
   return late ? 'late' : state
 }
 
+/** The instant to show a run under: its own, unless it is to start at another one. A replay keeps the instant of its origin. */
+export function dueOf({ state, source, scheduledAt, dueAt }: WireOccurrenceLine): string {
+  return state === 'pending' || state === 'retrying' || source === 'replay' ? dueAt : scheduledAt
+}
+
 /** The schedule in words, without the zone, which stands beside it. */
 export function wordsOf({ words, timezone }: { readonly words: string; readonly timezone: string | null }): string {
   const zone = ` (${timezone ?? 'UTC'})`

@@ -5,7 +5,7 @@ import { useWidth } from './width.ts'
 
 type Cell = WireCalendar['cells'][number]
 
-const left = 104
+const left = 124
 const right = 88
 const rowHeight = 26
 const top = 26

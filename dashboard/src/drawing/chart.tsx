@@ -47,7 +47,7 @@ function options(spec: ChartSpec, width: number, zone: string): uPlot.Options {
   return {
     width,
     height,
-    padding: [8, 6, 0, 0],
+    padding: [8, 18, 0, 0],
     legend: { show: false },
     cursor: { show: false },
     ...rest,

@@ -26,7 +26,8 @@ export function throughputChart({ points }: WireFigures): ChartSpec {
   return {
     data: [
       points.map(({ at }) => seconds(at)),
-      points.map(({ completed }) => completed),
+      points.map(({ completed }, at) => (at === points.length - 1 ? null : completed)),
+      points.map(({ completed }, at) => (at === points.length - 1 && completed > 0 ? completed : null)),
       points.map(({ failedAttempts }) => (failedAttempts > 0 ? -failedAttempts : null)),
     ],
     options: (colour, bars) => ({
@@ -37,6 +38,8 @@ export function throughputChart({ points }: WireFigures): ChartSpec {
       series: [
         {},
         { scale: 'y', fill: colour('--state-done-mark'), width: 0, paths: bars, points: { show: false } },
+        // The newest step still fills.
+        { scale: 'y', stroke: colour('--state-done-mark'), width: 1, dash: [3, 2], paths: bars, points: { show: false } },
         { scale: 'f', fill: colour('--state-fault'), width: 0, paths: bars, points: { show: false } },
       ],
       axes: [
@@ -61,7 +64,16 @@ export function latenessChart({ points }: WireFigures): ChartSpec {
         { stroke: colour('--state-active'), width: 1.8, ...plain },
         { stroke: colour('--state-active'), width: 1.6, dash: [4, 2.5], ...plain },
       ],
-      axes: [{}, { scale: 'y', size: 48, splits: () => decades(ceiling), values: (_, all) => all.map(decadeText) }],
+      axes: [
+        {},
+        {
+          scale: 'y',
+          size: 48,
+          splits: () => decades(ceiling),
+          filter: (_, all) => all,
+          values: (_, all) => all.map(decadeText),
+        },
+      ],
     }),
   }
 }

@@ -15,6 +15,7 @@ import { Button, Segments } from '../part/button.tsx'
 import { Glyph } from '../part/glyph.tsx'
 import { Icon } from '../part/icon.tsx'
 import { markWord } from '../part/mark.ts'
+import { reasonText } from '../part/message.tsx'
 import { Failure } from '../part/screen.tsx'
 import { Ago } from '../part/time.tsx'
 import { useKeys } from '../shell/keys.ts'
@@ -202,7 +203,7 @@ function laneMarks(lane: WireLane): LaneMark[] {
     at: Date.parse(mark.startedAt ?? mark.at),
     endAt: mark.endedAt === null ? (mark.state === 'running' || mark.late ? now.peek() : null) : Date.parse(mark.endedAt),
     mark: occurrenceMark(mark),
-    text: mark.note,
+    text: mark.note && reasonText(mark.note),
   }))
   const coming = (lane.coming ?? []).map(({ at, id }) => ({ id, at: Date.parse(at), endAt: null, mark: 'pending' as const }))
   return [...past, ...coming]

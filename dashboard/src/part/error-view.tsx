@@ -30,11 +30,22 @@ function title({ name, code, message }: WireError): string {
   return `${name && name !== 'Error' ? `${name}: ` : 'Error: '}${message}${code ? ` (${code})` : ''}`
 }
 
+/** The error and the first frames of its stack. */
+export function ErrorSample({ error }: { error: WireError }): VNode {
+  return (
+    <pre class="code sample" tabIndex={0}>
+      {title(error)}
+      {'\n'}
+      <Frames error={error} most={3} />
+    </pre>
+  )
+}
+
 const shownFrames = 8
 
-function Frames({ error, prefix = '' }: { error: WireError; prefix?: string }): VNode {
+function Frames({ error, prefix = '', most = shownFrames }: { error: WireError; prefix?: string; most?: number }): VNode {
   const frames = (error.stack ?? '').split('\n').filter((line) => /^\s*at /.test(line))
-  const rest = frames.length - shownFrames
+  const rest = frames.length - most
   return (
     <>
       {prefix && (
@@ -43,7 +54,7 @@ function Frames({ error, prefix = '' }: { error: WireError; prefix?: string }): 
           {'\n'}
         </>
       )}
-      {frames.slice(0, shownFrames).map((line, at) => (
+      {frames.slice(0, most).map((line, at) => (
         <span key={at} class={/node_modules|node:|\/dist\//.test(line) ? 'lib' : 'own'}>
           {frameText(line)}
           {'\n'}

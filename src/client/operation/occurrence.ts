@@ -23,6 +23,8 @@ export const occurrenceLine = z
     /** From its start to its end. */
     tookMs: durationMs.nullable(),
     error: error.nullable(),
+    /** Why it was canceled, skipped or missed, where that is known. */
+    reason: z.string().nullable(),
     /** The cause of its failure, as dead letters are grouped by. */
     cause: z.string().nullable(),
   })
@@ -94,7 +96,6 @@ export const occurrence = occurrenceLine
     result: json,
     node: z.string().nullable(),
     nodeName: z.string().nullable(),
-    reason: z.string().nullable(),
     wait: z.object({ reason: z.string(), until: instant.nullable(), blockers: z.array(z.string()) }).nullable(),
     replay: z.object({ origin: z.string(), reason: z.string(), tasks: z.array(z.string()).nullable() }).nullable(),
     span: z.object({ from: instant, to: instant, count: whole }).nullable(),
@@ -111,7 +112,7 @@ export const occurrence = occurrenceLine
     children: z.array(link),
     /** The reasons for its state: `explain`. */
     why: z.array(explainReason),
-    /** Dead letters of the same cause besides it. */
+    /** Dead letters of the same cause besides it, counted to 100. */
     sameCause: whole,
     updatedAt: instant,
   })
@@ -143,15 +144,19 @@ export const deadCause = z.object({
   job: z.string(),
   task: z.string().nullable(),
   count: whole,
-  capped: z.boolean(),
+  /** How many of them, the newest, `tenants`, `spark` and `entities` are counted over. */
+  seen: whole,
   tenants: z.array(z.object({ tenant: z.string(), count: whole })),
   firstAt: instant,
   lastAt: instant,
-  /** Ends in equal steps from the first to the last, the oldest first. */
+  /** Ends in equal steps, the newest last. */
   spark: z.object({ stepMs: durationMs, counts: z.array(whole) }),
   entities: z.array(z.string()),
-  nodes: z.array(z.object({ node: z.string(), count: whole })),
+  /** Of the newest ten: the nodes they failed on, by name, and their versions. */
+  nodes: z.array(z.string()),
   versions: z.array(whole),
+  /** When the newest completed occurrence of the job ended. */
+  lastSuccessAt: instant.nullable(),
   /** The newest of the group. */
   sample: occurrenceLine.nullable(),
 })

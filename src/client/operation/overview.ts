@@ -15,13 +15,16 @@ export const attention = z.object({
   cause: z.string().nullable(),
   label: z.string(),
   count: whole,
+  /** Whether `tenants` is counted over the newest of them only. */
   capped: z.boolean(),
   tenants: z.array(z.object({ tenant: z.string(), count: whole })),
   firstAt: instant.nullable(),
   lastAt: instant.nullable(),
   /** An occurrence to look at. */
   sample: z.string().nullable(),
-  /** Why, from `explain`, where there is more to say. */
+  /** Of `dead`: the code of its error, where it has one. */
+  code: z.string().nullable(),
+  /** Why, where there is more to say. */
   why: z.string().nullable(),
 })
 

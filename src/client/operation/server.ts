@@ -118,8 +118,10 @@ export const gateKey = z
     scope: z.string(),
     key: z.string(),
     state: z.string(),
-    /** The occurrence that reserved the key last. */
+    /** The occurrence that reserved the key last, and its job and key as long as it is on record. */
     occurrence: z.string().nullable(),
+    job: z.string().nullable(),
+    occurrenceKey: z.string().nullable(),
     reservedAt: instant,
     endedAt: instant.nullable(),
     /** When the outcome is forgotten. */

@@ -1,3 +1,4 @@
+import type { JobRecord } from '../../model/job.ts'
 import { offsetText } from '../../schedule/preview.ts'
 import { type Zone, zoneNamed } from '../../time/zone.ts'
 import type { WireCalendar, WireCalendarCell } from '../wire.ts'
@@ -57,16 +58,25 @@ async function allComing(board: Board, { tenant, job, from, to }: Span) {
   if (from >= to) return { instants: [], capped: false }
   const facts = await board.facts(tenant)
   const all = await board.jobs(tenant)
-  const jobs = all.jobs.filter(({ name, nextAt }) => nextAt !== null && (job === undefined || name === job))
-  const most = Math.max(leastPerJob, Math.floor(mostInstants / Math.max(1, jobs.length)))
-  let capped = all.capped
+  let open = all.jobs.filter(({ name, nextAt }) => nextAt !== null && (job === undefined || name === job))
+  let isCut = all.capped
   const instants: { tenant: string; job: string; at: number }[] = []
-  for (const record of jobs) {
-    const found = await comingInstants(board, record, { from, to, most, pauses: facts.pauses })
-    capped ||= found.isCut
-    for (const at of found.instants) instants.push({ tenant: record.tenant, job: record.name, at })
+  // The first round is for all. What jobs with few instants have left is for those with many.
+  for (let round = 1; round <= 2 && open.length > 0; round++) {
+    const most = Math.max(leastPerJob, Math.floor((mostInstants - instants.length) / open.length))
+    const cut: JobRecord[] = []
+    for (const record of open) {
+      const found = await comingInstants(board, record, { from, to, most, pauses: facts.pauses })
+      if (found.isCut && round === 1) {
+        cut.push(record)
+        continue
+      }
+      isCut ||= found.isCut
+      for (const at of found.instants) instants.push({ tenant: record.tenant, job: record.name, at })
+    }
+    open = cut
   }
-  return { instants, capped }
+  return { instants, capped: isCut }
 }
 
 function hourCells(zone: Zone, from: number, to: number): Counted[] {
@@ -115,13 +125,18 @@ function clockChanges(zone: Zone, from: number, to: number): WireCalendar['chang
   return changes
 }
 
+/** The hour with the most runs on a day on which it has any: days before the first job do not count. */
 function busiest(cells: readonly Counted[]): WireCalendar['busiestHour'] {
-  const days = new Set(cells.map(({ date }) => date)).size
-  if (days === 0) return null
-  const hours = new Array<number>(24).fill(0)
-  for (const { hour, completed, failed, coming } of cells) hours[hour] = (hours[hour] as number) + completed + failed + coming
-  const most = Math.max(...hours)
-  return most === 0 ? null : { hour: hours.indexOf(most), runs: Math.round((most / days) * 10) / 10 }
+  const hours = Array.from({ length: 24 }, () => ({ runs: 0, days: new Set<string>() }))
+  for (const { date, hour, completed, failed, coming } of cells) {
+    const runs = completed + failed + coming
+    const known = hours[hour] as (typeof hours)[number]
+    known.runs += runs
+    if (runs > 0) known.days.add(date)
+  }
+  const busy = hours.map(({ runs, days }) => runs / Math.max(1, days.size))
+  const most = Math.max(...busy)
+  return most === 0 ? null : { hour: busy.indexOf(most), runs: Math.round(most * 10) / 10 }
 }
 
 export async function calendarCell(board: Board, span: Span): Promise<WireCalendarCell> {

@@ -2,32 +2,40 @@ import { causeOf } from '../../model/cause.ts'
 import type { DeadCause } from '../../store/store.ts'
 import type { WireDeadCause } from '../wire.ts'
 import type { Board } from './board.ts'
-import { errorLine, iso, wireLine } from './line.ts'
+import { errorLine, iso, isoOrNull, wireError, wireLine } from './line.ts'
 
 const sampled = 200
+const looked = 10
 const steps = 24
+const leastStepMs = 60_000
 
-/** Dead letters by cause. `isShort`: without what takes a look at each of them. */
-export async function deadCauses(
-  board: Board,
-  scope: { tenant?: string; job?: string },
-  { limit, isShort = false }: { limit: number; isShort?: boolean },
-): Promise<WireDeadCause[]> {
-  const { causes } = await board.env.store.counts({ ...scope, causes: limit })
-  return Promise.all(causes.map((cause) => wireCause(board, scope, cause, isShort ? 20 : sampled)))
+interface Depth {
+  /** Groups at most. */
+  readonly limit: number
+  /** Without what takes a look at single ones of a group. */
+  readonly isShort?: boolean
+  /** Stacks name files of the server. */
+  readonly hasStacks?: boolean
+}
+
+type Scope = { readonly tenant?: string; readonly job?: string }
+
+/** Dead letters by cause. */
+export async function deadCauses(board: Board, scope: Scope, depth: Depth): Promise<WireDeadCause[]> {
+  const { causes } = await board.env.store.counts({ ...scope, causes: depth.limit })
+  return Promise.all(causes.map((cause) => wireCause(board, scope, cause, depth)))
 }
 
 async function wireCause(
   board: Board,
-  scope: { tenant?: string; job?: string },
+  scope: Scope,
   group: DeadCause,
-  most: number,
+  { isShort = false, hasStacks = false }: Depth,
 ): Promise<WireDeadCause> {
   const { cause, count, firstAt, lastAt, jobs, sample } = group
-  const [{ items }, history] = await Promise.all([
-    board.env.store.list({ ...scope, cause, limit: most }),
-    board.env.store.get({ id: sample }),
-  ])
+  const { store } = board.env
+  const [job = ''] = jobs
+  const [{ items }, history] = await Promise.all([store.list({ ...scope, cause, limit: sampled }), store.get({ id: sample })])
   const last = history?.turns.at(-1)
   const task =
     last?.tasks?.find(({ state }) => state === 'failed' || state === 'timeout')?.task ??
@@ -37,10 +45,10 @@ async function wireCause(
   return {
     cause,
     label: errorLine(newest?.error ?? last?.error ?? null) ?? 'No error is on record',
-    job: jobs[0] ?? '',
+    job,
     task,
     count,
-    capped: false,
+    seen: items.length,
     tenants: counted(items.map(({ tenant }) => tenant)).map(([tenant, n]) => ({ tenant, count: n })),
     firstAt: iso(firstAt),
     lastAt: iso(lastAt),
@@ -49,24 +57,58 @@ async function wireCause(
       firstAt,
       lastAt,
     ),
-    entities: [...new Set(items.flatMap(({ entity }) => entity ?? []))].slice(0, 20),
-    nodes: counted((history?.turns ?? []).flatMap(({ node }) => node ?? [])).map(([node, n]) => ({ node, count: n })),
-    versions: history ? [history.record.version] : [],
-    sample: newest ? { ...wireLine(newest, board.now), cause: newest.error ? causeOf(newest.error) : cause } : null,
+    entities: counted(items.flatMap(({ entity }) => entity ?? []))
+      .map(([entity]) => entity)
+      .slice(0, 20),
+    ...(isShort
+      ? { nodes: [], versions: [], lastSuccessAt: null }
+      : await shared(board, { ...scope, job }, items.slice(0, looked))),
+    sample: newest
+      ? {
+          ...wireLine(newest, board.now),
+          error: wireError(newest.error, hasStacks),
+          cause: newest.error ? causeOf(newest.error) : cause,
+        }
+      : null,
   }
 }
 
-function counted(values: readonly string[]): [string, number][] {
-  const counts = new Map<string, number>()
+/** What the newest of a group have in common, and when its job last succeeded. */
+async function shared(
+  board: Board,
+  own: { readonly tenant?: string; readonly job: string },
+  newest: readonly { readonly id: string }[],
+): Promise<Pick<WireDeadCause, 'nodes' | 'versions' | 'lastSuccessAt'>> {
+  const { store } = board.env
+  const [histories, { nodes }, { items }] = await Promise.all([
+    Promise.all(newest.map(({ id }) => store.get({ id }))),
+    store.nodes(),
+    store.list({ ...own, states: ['completed'], limit: 1 }),
+  ])
+  const names = new Map(nodes.map(({ boot, name }) => [boot, name]))
+  const lastNodes = histories.flatMap((one) => one?.turns.at(-1)?.node ?? [])
+  return {
+    nodes: counted(lastNodes.map((boot) => names.get(boot) ?? `${boot.slice(0, 8)}, gone`)).map(([name]) => name),
+    // A job of all tenants has no version in those where it has no record.
+    versions: counted(histories.flatMap((one) => (one && one.record.version > 0 ? [one.record.version] : []))).map(
+      ([version]) => version,
+    ),
+    lastSuccessAt: isoOrNull(items[0]?.endedAt),
+  }
+}
+
+function counted<Value>(values: readonly Value[]): [Value, number][] {
+  const counts = new Map<Value, number>()
   for (const value of values) counts.set(value, (counts.get(value) ?? 0) + 1)
   return [...counts].sort((a, b) => b[1] - a[1])
 }
 
-function spark(ends: readonly number[], from: number, to: number): { stepMs: number; counts: number[] } {
-  const stepMs = Math.max(60_000, Math.ceil((to - from + 1) / steps))
-  const counts = new Array<number>(Math.min(steps, Math.floor((to - from) / stepMs) + 1)).fill(0)
+/** Always the same number of steps, so groups can be compared. */
+function spark(ends: readonly number[], from: number, to: number): WireDeadCause['spark'] {
+  const stepMs = Math.max(leastStepMs, Math.ceil((to - from + 1) / steps))
+  const counts = new Array<number>(steps).fill(0)
   for (const at of ends) {
-    const step = Math.min(counts.length - 1, Math.max(0, Math.floor((at - from) / stepMs)))
+    const step = Math.max(0, steps - 1 - Math.floor(Math.max(0, to - at) / stepMs))
     counts[step] = (counts[step] as number) + 1
   }
   return { stepMs, counts }

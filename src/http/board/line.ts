@@ -25,7 +25,8 @@ export function isLate({ state, dueAt }: { state: string; dueAt: number }, now: 
 
 /** Stacks name files of the server: only lists of one occurrence have them. */
 export function wireLine(summary: OccurrenceSummary, now: number): WireOccurrenceLine {
-  const { id, tenant, job, entity, state, source, turn, scheduledAt, dueAt, createdAt, startedAt, endedAt, error } = summary
+  const { id, tenant, job, entity, state, source, turn, scheduledAt, dueAt, createdAt, startedAt, endedAt, error, reason } =
+    summary
   const hasFailed = error !== null && (state === 'dead' || state === 'failed')
   return {
     id,
@@ -44,6 +45,7 @@ export function wireLine(summary: OccurrenceSummary, now: number): WireOccurrenc
     endedAt: isoOrNull(endedAt),
     tookMs: startedAt !== null && endedAt !== null ? Math.max(0, endedAt - startedAt) : null,
     error: state === 'completed' ? null : wireError(error, false),
+    reason,
     cause: hasFailed ? causeOf(error) : null,
   }
 }

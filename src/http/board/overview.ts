@@ -1,6 +1,8 @@
 import { builtInPrefix } from '../../engine/node/registry.ts'
 import type { Health } from '../../model/events.ts'
 import { sumFigures } from '../../model/figure.ts'
+import type { JobRecord } from '../../model/job.ts'
+import type { OccurrenceHistory, TurnRecord } from '../../model/occurrence.ts'
 import { covers } from '../../model/pause.ts'
 import type { DueLine } from '../../store/store.ts'
 import type { WireAttention, WireJobMark, WireOverview } from '../wire.ts'
@@ -13,6 +15,8 @@ const hourMs = 3_600_000
 const shownRunning = 20
 const shownNext = 10
 const shownAttention = 20
+const shownCauses = 10
+const mostCauses = 100
 const mostWaiting = 500
 
 export async function overview(board: Board, tenant: string | undefined, health: Health): Promise<WireOverview> {
@@ -20,14 +24,14 @@ export async function overview(board: Board, tenant: string | undefined, health:
   const scope = tenant === undefined ? {} : { tenant }
   const facts = await board.facts(tenant)
   const { now, nodes } = facts
-  const [{ states }, { jobs, capped }, hour, running, waiting, next, causes] = await Promise.all([
-    store.counts(scope),
+  const [{ states, causes: known }, { jobs, capped }, hour, running, waiting, next, causes] = await Promise.all([
+    store.counts({ ...scope, causes: mostCauses }),
     board.jobs(tenant),
     store.figures({ ...scope, from: now - hourMs, to: now + 1, limit: 5000 }),
     store.list({ ...scope, states: ['running'], limit: shownRunning }),
     store.list({ ...scope, states: ['waiting'], limit: mostWaiting }),
     coming(board, tenant, now),
-    deadCauses(board, scope, { limit: 10, isShort: true }),
+    deadCauses(board, scope, { limit: shownCauses, isShort: true }),
   ])
   const marked = jobs.map((job) => marksOf(job, facts))
   const having = (mark: WireJobMark) => marked.filter((marks) => marks.includes(mark)).length
@@ -55,13 +59,13 @@ export async function overview(board: Board, tenant: string | undefined, health:
       graceMs,
       oldest: oldest ? { tenant: oldest.tenant, name: oldest.job, dueAt: iso(oldest.dueAt), id: oldest.id } : null,
     },
-    failed: { lastHour: sumFigures(hour.map(({ figure }) => figure)).failed ?? 0, dead: states.dead, causes: causes.length },
+    failed: { lastHour: sumFigures(hour.map(({ figure }) => figure)).failed ?? 0, dead: states.dead, causes: known.length },
     running: {
       count: states.running,
       slots: beating.reduce((sum, { concurrency }) => sum + concurrency, 0),
       nodes: nodes.length,
       beating: beating.length,
-      items: await runningLines(board, running.items, now),
+      items: await runningLines(board, running.items, jobs, now),
     },
     waiting: {
       count: states.waiting,
@@ -82,11 +86,17 @@ export async function overview(board: Board, tenant: string | undefined, health:
   }
 }
 
-async function runningLines(board: Board, items: Awaited<ReturnType<Board['env']['store']['list']>>['items'], now: number) {
+async function runningLines(
+  board: Board,
+  items: Awaited<ReturnType<Board['env']['store']['list']>>['items'],
+  jobs: readonly JobRecord[],
+  now: number,
+) {
+  // A job of all tenants has its record in the default one.
+  const taskCounts = new Map(jobs.map(({ name, spec }) => [name, spec.tasks.length]))
   return Promise.all(
     items.map(async (line) => {
       const history = await board.env.store.get({ id: line.id })
-      const tasks = history?.turns.flatMap((turn) => turn.tasks ?? []) ?? []
       const finished = new Set(history?.attempts.filter(({ state }) => state === 'succeeded').map(({ task }) => task))
       return {
         ...wireLine(line, now),
@@ -94,7 +104,7 @@ async function runningLines(board: Board, items: Awaited<ReturnType<Board['env']
         node: history?.node ?? null,
         progress: history?.progress?.done ?? null,
         tasksDone: finished.size,
-        tasks: Math.max(finished.size, new Set(tasks.map(({ task }) => task)).size),
+        tasks: Math.max(finished.size, taskCounts.get(line.job) ?? 0),
       }
     }),
   )
@@ -111,9 +121,13 @@ async function waitReasons(board: Board, ids: readonly string[]): Promise<Record
 async function missedReasons(board: Board, { missed }: Facts): Promise<ReadonlyMap<string, string>> {
   const ids = [...new Set([...missed.values()].slice(0, shownAttention).map(({ id }) => id))]
   const histories = await Promise.all(ids.map((id) => board.env.store.get({ id })))
-  return new Map(
-    histories.flatMap((one) => (one?.turns.at(-1)?.reason ? [[one.record.id, one.turns.at(-1)?.reason as string]] : [])),
-  )
+  return new Map(histories.flatMap((one) => (one?.turns.length ? [[one.record.id, missedWords(one)]] : [])))
+}
+
+function missedWords({ record: { scheduledAt }, turns }: OccurrenceHistory): string {
+  const { reason, endedAt } = turns.at(-1) as TurnRecord
+  if (reason !== 'downtime') return reason ?? 'it did not start'
+  return `no node ran from ${iso(scheduledAt)} to ${iso(endedAt)}, and its recovery strategy does not run it later`
 }
 
 /** The soonest: planned and enqueued work, and the next instants of schedules. */
@@ -142,7 +156,17 @@ async function coming(board: Board, tenant: string | undefined, now: number): Pr
     .map((one) => ({ ...one, at: iso(one.at) }))
 }
 
-const none = { task: null, cause: null, capped: false, tenants: [], firstAt: null, lastAt: null, sample: null, why: null }
+const none = {
+  task: null,
+  cause: null,
+  capped: false,
+  tenants: [],
+  firstAt: null,
+  lastAt: null,
+  sample: null,
+  code: null,
+  why: null,
+}
 
 function attention(
   facts: Facts,
@@ -151,17 +175,17 @@ function attention(
   causes: Awaited<ReturnType<typeof deadCauses>>,
   orphans: readonly { readonly tenant: string; readonly name: string }[],
 ): WireAttention[] {
-  const dead = causes.map(({ cause, label, job, task, count, capped, tenants, firstAt, lastAt, sample }) => ({
+  const dead = causes.map(({ cause, label, job, task, count, seen, tenants, firstAt, lastAt, sample }) => ({
     ...none,
     kind: 'dead' as const,
-    ...{ tenant: tenants.length === 1 ? (tenants[0]?.tenant ?? null) : null, job, task, cause, label, count, capped, tenants },
-    ...{ firstAt, lastAt, sample: sample?.id ?? null },
+    ...{ tenant: tenants.length === 1 ? (tenants[0]?.tenant ?? null) : null, job, task, cause, label, count, tenants },
+    ...{ capped: seen < count, firstAt, lastAt, sample: sample?.id ?? null, code: sample?.error?.code ?? null },
   }))
   const late = lines.map(({ tenant, job, dueAt, id }) => ({
     ...none,
     kind: facts.unserved.includes(job) ? ('unserved' as const) : ('late' as const),
     ...{ tenant, job, label: `${job} is late`, count: 1, firstAt: iso(dueAt), sample: id },
-    why: facts.unserved.includes(job) ? 'No live node has all its handlers' : null,
+    why: facts.unserved.includes(job) ? 'no live node has all its handlers' : null,
   }))
   const missed = [...facts.missed]
     .filter(([key]) => !key.startsWith('\n'))
@@ -175,7 +199,14 @@ function attention(
     })
   const orphaned = orphans.map(({ tenant, name }) => ({
     ...none,
-    ...{ kind: 'orphaned' as const, tenant, job: name, label: `${name} is orphaned`, count: 1, why: 'No live node declares it' },
+    ...{
+      kind: 'orphaned' as const,
+      tenant,
+      job: name,
+      label: `${name} is orphaned`,
+      count: 1,
+      why: 'no live node declares it; its instants still come due',
+    },
   }))
   return [...dead, ...late, ...missed, ...orphaned].slice(0, shownAttention)
 }

@@ -11,6 +11,8 @@ import { errorLine, isLate, iso, isoOrNull } from './line.ts'
 const mostMarks = 200
 const mostInstants = 2000
 const lanesShown = 20
+const longestOutageMs = 7 * 86_400_000
+const downtime = 'downtime'
 const binsPerSpan = 240
 const attentionOrder = ['failing', 'late', 'missed', 'orphaned', 'paused', 'disabled']
 
@@ -31,12 +33,32 @@ export async function timeline(board: Board, span: Span, lanes = lanesShown): Pr
   }
 }
 
-/** When no node ran, as far as instants were missed by it. */
+/** When no node ran, as far as instants were missed by it: from the missed instant until a node recorded it. */
 async function outages(board: Board, { tenant, from, to }: Span): Promise<WireTimeline['outages']> {
-  const ranges = await board.env.store.listRanges({ ...(tenant !== undefined && { tenant }), limit: 200 })
-  return ranges
-    .filter((range) => range.state === 'missed' && range.from < to && range.to > from)
-    .map((range) => ({ from: iso(range.from), to: iso(range.to) }))
+  const scope = tenant === undefined ? {} : { tenant }
+  const [ranges, { items }] = await Promise.all([
+    board.env.store.listRanges({ ...scope, limit: mostMarks }),
+    board.env.store.list({ ...scope, states: ['missed'], from: from - longestOutageMs, to, limit: mostMarks }),
+  ])
+  const spans = [
+    ...ranges.filter(({ reason }) => reason === downtime).map((range) => ({ from: range.from, to: range.recordedAt })),
+    ...items.filter(({ reason }) => reason === downtime).map((line) => ({ from: line.scheduledAt, to: line.createdAt })),
+  ]
+  return joined(spans.filter((span) => span.from < to && span.to > from)).map((span) => ({
+    from: iso(span.from),
+    to: iso(span.to),
+  }))
+}
+
+/** Spans that touch as one. */
+function joined(spans: readonly { readonly from: number; readonly to: number }[]): { from: number; to: number }[] {
+  const found: { from: number; to: number }[] = []
+  for (const { from, to } of spans.toSorted((a, b) => a.from - b.from)) {
+    const last = found.at(-1)
+    if (last && from <= last.to) last.to = Math.max(last.to, to)
+    else found.push({ from, to })
+  }
+  return found
 }
 
 function rank(job: JobRecord, facts: Facts): number {
@@ -98,7 +120,10 @@ function isOver(state: string): boolean {
   return !['pending', 'waiting', 'running'].includes(state)
 }
 
-function markOf({ id, scheduledAt, startedAt, endedAt, state, source, error, dueAt }: OccurrenceSummary, now: number): WireMark {
+function markOf(
+  { id, scheduledAt, startedAt, endedAt, state, source, error, reason, dueAt }: OccurrenceSummary,
+  now: number,
+): WireMark {
   return {
     id,
     at: iso(scheduledAt),
@@ -107,7 +132,7 @@ function markOf({ id, scheduledAt, startedAt, endedAt, state, source, error, due
     state,
     late: isLate({ state, dueAt }, now),
     source,
-    note: state === 'completed' ? null : errorLine(error),
+    note: state === 'completed' ? null : (errorLine(error) ?? reason),
   }
 }
 

@@ -55,8 +55,11 @@ export const careCalls: Calls<
     const tenant = scopeOf(call, call.query.tenant)
     const { items, cursor } = await call.desk.punctual.gates(defined({ ...call.query, tenant }) as GateFilter)
     const mayRead = hasRole(call.caller, 'operator')
+    const { store } = call.desk.env
+    const works = await Promise.all(items.map(({ occurrence }) => (occurrence === null ? null : store.get({ id: occurrence }))))
     return {
-      items: items.map((gate) => ({
+      items: items.map((gate, at) => ({
+        ...{ job: works[at]?.record.job ?? null, occurrenceKey: works[at]?.record.key ?? null },
         ...{ tenant: gate.tenant, scope: gate.scope, key: gate.key, state: gate.state, occurrence: gate.occurrence },
         ...{ reason: gate.reason, tries: gate.tries, hits: gate.hits, result: mayRead ? (gate.result ?? null) : null },
         reservedAt: gate.reservedAt.toISOString(),

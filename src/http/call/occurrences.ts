@@ -18,6 +18,8 @@ const defaultPage = 50
 /** Counts over a filter stop here. */
 const mostCounted = 1000
 const pageSize = 500
+/** Dead letters of the same cause are counted to here. */
+const mostSame = 100
 /** Pages that one request reads while it looks for a source. */
 const mostPages = 4
 
@@ -190,13 +192,14 @@ async function wireOccurrence(call: Pick<Call, 'caller' | 'desk'>, one: Occurren
   const { now } = board
   const hasFailed = one.state === 'dead' || one.state === 'failed'
   const cause = hasFailed && one.error ? causeOf(one.error) : null
+  const within = call.caller.tenants === null ? {} : { tenant: one.tenant }
   const [{ reasons }, { nodes }, [record], parent, children, same] = await Promise.all([
     punctual.explain(one.id),
     env.store.nodes(),
     env.store.readJobs({ tenant: one.tenant, name: one.job, limit: 1 }),
     one.parent === null ? null : env.store.get({ id: one.parent }),
     env.store.list({ tenant: one.tenant, parent: one.id, limit: 50 }),
-    cause ? env.store.list({ tenant: one.tenant, cause, limit: 100 }) : { items: [] },
+    cause ? env.store.list({ ...within, cause, limit: mostSame + 1 }) : { items: [] },
   ])
   const nodeName = (boot: string | null) => nodes.find((node) => node.boot === boot)?.name ?? null
   const error = (given: ErrorRecord | null) => wireError(given, mayRead)
@@ -264,7 +267,7 @@ async function wireOccurrence(call: Pick<Call, 'caller' | 'desk'>, one: Occurren
     parent: parent && { id: parent.record.id, job: parent.record.job, state: parent.state },
     children: children.items.map((child) => ({ id: child.id, job: child.job, state: child.state })),
     why: reasons.map(({ code, message, details: { error: _, ...details } }) => ({ code, message, details })),
-    sameCause: Math.max(0, same.items.length - 1),
+    sameCause: same.items.filter((other) => other.id !== id).length,
     updatedAt: iso(one.updatedAt.getTime()),
   }
 }

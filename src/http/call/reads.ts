@@ -113,7 +113,8 @@ export const readCalls: Calls<
     const tenant = scopeOf(call, call.query.tenant)
     const scope = { ...(tenant !== undefined && { tenant }), ...(job !== undefined && { job }) }
     const { board, env } = call.desk
-    const [items, { states }] = await Promise.all([deadCauses(board, scope, { limit }), env.store.counts(scope)])
+    const hasStacks = hasRole(call.caller, 'operator')
+    const [items, { states }] = await Promise.all([deadCauses(board, scope, { limit, hasStacks }), env.store.counts(scope)])
     return { total: states.dead, items }
   },
   'ranges.list': async (call) => {

@@ -8,7 +8,7 @@ interface Listed extends Pick<OccurrenceSummary, 'state' | 'turn' | 'dueAt' | 'c
     'id' | 'tenant' | 'job' | 'key' | 'unique' | 'entity' | 'parent' | 'source' | 'scheduledAt' | 'createdAt'
   >
   /** Its last turn that has ended. */
-  readonly last: Pick<TurnRecord, 'startedAt' | 'endedAt' | 'error'> | null | undefined
+  readonly last: Pick<TurnRecord, 'startedAt' | 'endedAt' | 'error' | 'reason'> | null | undefined
 }
 
 /** The line of a list. */
@@ -20,6 +20,7 @@ export function summaryOf({ record, state, turn, dueAt, last, cause }: Listed): 
     startedAt: last?.startedAt ?? null,
     endedAt: isOver ? (last?.endedAt ?? null) : null,
     error: last?.error ?? null,
+    reason: isOver ? (last?.reason ?? null) : null,
     cause,
   }
 }

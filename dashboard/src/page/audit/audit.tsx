@@ -10,9 +10,9 @@ import { PageHead } from '../../part/page-head.tsx'
 import { Pager } from '../../part/pager.tsx'
 import { Empty, Loaded } from '../../part/screen.tsx'
 import { TenantSelect } from '../../part/tenant-select.tsx'
-import { Two } from '../../part/time.tsx'
+import { At, Two } from '../../part/time.tsx'
 import { now } from '../../time/zone.ts'
-import { changesOf } from './changes.ts'
+import { changesOf, type FieldValue } from './changes.ts'
 
 const actions = [
   ...['update', 'reset', 'rollback', 'retire', 'pause', 'resume', 'trigger', 'replay', 'backfill'],
@@ -129,7 +129,18 @@ function AuditTable({ items }: { items: readonly WireAuditRow[] }): VNode {
             <td class="reason grow full">
               {changesOf(row).map(({ field, before, after }) => (
                 <span class="change" key={field}>
-                  <span class="dim">{field}</span> {before !== null && <s class="mono">{before}</s>} <b class="mono">{after}</b>
+                  <span class="dim">{field}</span>{' '}
+                  {before !== null && (
+                    <>
+                      <s>
+                        <Value value={before} />
+                      </s>{' '}
+                      →{' '}
+                    </>
+                  )}
+                  <b>
+                    <Value value={after} />
+                  </b>
                 </span>
               ))}
               {row.reason && <span class="sec">“{row.reason}”</span>}
@@ -139,6 +150,10 @@ function AuditTable({ items }: { items: readonly WireAuditRow[] }): VNode {
       </tbody>
     </table>
   )
+}
+
+function Value({ value }: { value: FieldValue }): VNode {
+  return typeof value === 'number' ? <At at={value} seconds /> : <span class="mono">{value}</span>
 }
 
 const occurrenceId = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/

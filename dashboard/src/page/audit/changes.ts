@@ -3,17 +3,28 @@ import type { WireAuditRow } from '../../../../src/http/wire.ts'
 export interface FieldChange {
   readonly field: string
   /** Null where there was nothing before. */
-  readonly before: string | null
-  readonly after: string
+  readonly before: FieldValue | null
+  readonly after: FieldValue
 }
 
+/** A text, or an instant. */
+export type FieldValue = string | number
+
 const longest = 80
+
+const instants = /(At|^from|^to|^until)$/
+/** Said elsewhere in the row. */
+const repeated = ['reason', 'by']
 
 /** The fields that differ between the two sides of a row; of a business event its refs and data. */
 export function changesOf({ before, after, refs, data, event }: WireAuditRow): readonly FieldChange[] {
   const [old, next] = event === null ? [fieldsOf(before), fieldsOf(after)] : [{}, { ...refs, ...fieldsOf(data) }]
-  return [...new Set([...Object.keys(old), ...Object.keys(next)])].flatMap((field) => {
-    const [one, other] = [old[field], next[field]].map((value) => (value === undefined ? null : shown(value)))
+  const fields = [...new Set([...Object.keys(old), ...Object.keys(next)])]
+  return fields.flatMap((field) => {
+    if (event === null && repeated.includes(field)) return []
+    // Ended work is due no more.
+    if (field === 'dueAt' && next[field] === 0) return []
+    const [one, other] = [old[field], next[field]].map((value) => (value === undefined ? null : shown(field, value)))
     return one === other ? [] : [{ field, before: one ?? null, after: other ?? 'none' }]
   })
 }
@@ -23,7 +34,8 @@ function fieldsOf(value: unknown): Readonly<Record<string, unknown>> {
   return value === null || value === undefined ? {} : { value }
 }
 
-function shown(value: unknown): string {
+function shown(field: string, value: unknown): FieldValue {
+  if (typeof value === 'number' && value > 1e12 && instants.test(field)) return value
   const text = typeof value === 'string' ? value : JSON.stringify(value)
   return text.length > longest ? `${text.slice(0, longest)}…` : text
 }

@@ -4,7 +4,6 @@ import { useLocation } from 'preact-iso'
 import type { WireCalendar } from '../../../../src/http/wire.ts'
 import { api } from '../../data/api.ts'
 import { counted } from '../../data/count.ts'
-import { into } from '../../data/into.ts'
 import { useQuery } from '../../data/query.ts'
 import { pagePath } from '../../data/root.ts'
 import { tenant } from '../../data/session.ts'
@@ -38,49 +37,64 @@ export function Calendar(): VNode {
     keepsLast: true,
     everyMs: 60_000,
   })
-  const chosen = useSignal<WireCalendar['cells'][number] | null>(null)
+  const chosenAt = useSignal<string | null>(null)
   const go = (next: number) => route(pagePath('calendar', { shift: next ? String(next) : undefined, job }), true)
   return (
     <Loaded query={calendar}>
-      {(data) => (
-        <>
-          <CalendarSentence calendar={data} zone={zone} />
-          <div class="cols cols-main">
-            <section class="card" aria-label="Calendar">
-              <header>
-                <h2>
-                  {dayText(from, zone, now.value)} to {dayText(to - day / 2, zone, now.value)}
-                </h2>
-                <div class="legend only-desk" aria-hidden="true">
-                  <Sign text="ran">
-                    <rect class="m-completed" x="1" width="12" height="12" rx="1.5" />
-                  </Sign>
-                  <Sign text="to come">
-                    <rect class="m-pending" x="1.5" y="0.7" width="10.6" height="10.6" rx="1.5" />
-                  </Sign>
-                  <span>area = runs</span>
-                </div>
-                <div class="end">
-                  <Button kind="ghost" isSmall icon="left" label="A week earlier" onClick={() => go(shift - 1)} />
-                  <Button kind="ghost" isSmall onClick={() => go(0)}>
-                    Today
-                  </Button>
-                  <Button kind="ghost" isSmall icon="chev" label="A week later" onClick={() => go(shift + 1)} />
-                </div>
-              </header>
-              <CalendarGrid calendar={data} selected={chosen.value?.at ?? null} onSelect={into(chosen)} />
-              {data.capped && (
-                <p class="card-foot hint">Jobs with very many instants are counted only for the days next to come.</p>
-              )}
-            </section>
-            <div class="stack">
-              <CellCard calendar={data} cell={chosen.value} zone={zone} />
+      {(data) => {
+        const chosen = cellOf(data, chosenAt.value)
+        return (
+          <>
+            <CalendarSentence calendar={data} zone={zone} />
+            <div class="cols cols-main">
+              <section class="card" aria-label="Calendar">
+                <header>
+                  <h2>
+                    {dayText(from, zone, now.value)} to {dayText(to - day / 2, zone, now.value)}
+                  </h2>
+                  <div class="legend only-desk" aria-hidden="true">
+                    <Sign text="ran">
+                      <rect class="m-completed" x="1" width="12" height="12" rx="1.5" />
+                    </Sign>
+                    <Sign text="to come">
+                      <rect class="m-pending" x="1.5" y="0.7" width="10.6" height="10.6" rx="1.5" />
+                    </Sign>
+                    <span>area = runs</span>
+                  </div>
+                  <div class="end">
+                    <Button kind="ghost" isSmall icon="left" label="A week earlier" onClick={() => go(shift - 1)} />
+                    <Button kind="ghost" isSmall onClick={() => go(0)}>
+                      Today
+                    </Button>
+                    <Button kind="ghost" isSmall icon="chev" label="A week later" onClick={() => go(shift + 1)} />
+                  </div>
+                </header>
+                <CalendarGrid
+                  calendar={data}
+                  selected={chosen?.at ?? null}
+                  onSelect={({ at }) => {
+                    chosenAt.value = at
+                  }}
+                />
+                {data.capped && (
+                  <p class="card-foot hint">Jobs with very many instants are counted only for the days next to come.</p>
+                )}
+              </section>
+              <div class="stack">
+                <CellCard calendar={data} cell={chosen} zone={zone} />
+              </div>
             </div>
-          </div>
-        </>
-      )}
+          </>
+        )
+      }}
     </Loaded>
   )
+}
+
+/** The hour that was chosen; before that the next peak, or this hour. */
+function cellOf({ cells, nextPeak, now: at }: WireCalendar, chosenAt: string | null): WireCalendar['cells'][number] | null {
+  const wanted = chosenAt ?? nextPeak?.at
+  return cells.find((cell) => cell.at === wanted) ?? cells.find((cell) => cell.at <= at && at < cell.to) ?? null
 }
 
 function CalendarSentence({ calendar, zone }: { calendar: WireCalendar; zone: string }): VNode {

@@ -12,6 +12,7 @@ import { may, tenant } from '../../data/session.ts'
 import { Spark } from '../../drawing/spark.tsx'
 import { useAsked } from '../../part/asked.ts'
 import { Button } from '../../part/button.tsx'
+import { ErrorSample } from '../../part/error-view.tsx'
 import { Glyph } from '../../part/glyph.tsx'
 import { Empty, Loaded } from '../../part/screen.tsx'
 import { TenantSelect } from '../../part/tenant-select.tsx'
@@ -86,14 +87,15 @@ function Cause({
   onToggle: () => void
 }): VNode {
   const asked = useSignal<'retry' | 'discard' | null>(null)
-  const { cause, label, job, task, count, capped, tenants, firstAt, lastAt, spark } = group
+  const { cause, label, job, task, count, seen, tenants, firstAt, lastAt, spark, sample } = group
+  const isUnknown = sample?.error?.code === 'gate.held'
   const isByTenant = tenants.some((one) => one.tenant !== 'default')
-  const many = count > 1 ? ` ${countText(count, capped)}` : ''
+  const many = count > 1 ? ` ${countText(count)}` : ''
   return (
     <section class="card" aria-label={label}>
       <div class="cause">
         <Glyph mark="dead" />
-        <span class="c">{countText(count, capped)}</span>
+        <span class="c">{countText(count)}</span>
         <div class="what2">
           <button type="button" class="plain what mono" aria-expanded={isOpen} onClick={onToggle}>
             {label}
@@ -105,7 +107,7 @@ function Cause({
               isByTenant &&
               ` · ${tenants
                 .slice(0, 3)
-                .map((one) => `${one.tenant} ${one.count}`)
+                .map((one) => `${one.tenant} ${countText(one.count, seen < count)}`)
                 .join(', ')}`}{' '}
             ·{' '}
             {count > 1 && (
@@ -118,13 +120,20 @@ function Cause({
         </div>
         <div class="spark">
           <Spark counts={spark.counts} label={`${counted(count, 'dead letter')} over time`} />
-          <small>per {roughly(spark.stepMs)}</small>
+          <small>
+            per {roughly(spark.stepMs)}, {roughly(spark.stepMs * spark.counts.length)}
+          </small>
         </div>
         <div class="row do">
+          {isUnknown && (
+            <a class="btn" href={pagePath('gate')}>
+              Resolve
+            </a>
+          )}
           {may('operations.start') && (
             <>
               <Button
-                kind={isFirst ? 'primary' : ''}
+                kind={isFirst && !isUnknown ? 'primary' : ''}
                 icon="retry"
                 onClick={() => {
                   asked.value = 'retry'
@@ -171,13 +180,13 @@ function Cause({
 }
 
 function CauseDetails({ group }: { group: WireDeadCause }): VNode {
-  const { tenants, entities, nodes, versions, task, sample, cause, job, count, capped } = group
+  const { tenants, entities, nodes, versions, lastSuccessAt, task, sample, cause, job, count, seen } = group
   const top = Math.max(...tenants.map((one) => one.count), 1)
   const edited = useAsked<string>()
   return (
     <div class="cells open">
       <div>
-        <p class="dim cell-head">Who is hit</p>
+        <p class="dim cell-head">Who is hit{seen < count && `, of the newest ${seen}`}</p>
         {tenants.map((one) => (
           <div class="hbar" key={one.tenant}>
             <span class="ell">{one.tenant}</span>
@@ -195,7 +204,7 @@ function CauseDetails({ group }: { group: WireDeadCause }): VNode {
               </a>
             ))}
             <a class="link hint" href={pagePath('occurrences', { state: 'dead', cause, job })}>
-              all {countText(count, capped)}
+              all {countText(count)}
             </a>
           </div>
         )}
@@ -210,9 +219,19 @@ function CauseDetails({ group }: { group: WireDeadCause }): VNode {
             </>
           )}
           <dt>Nodes</dt>
-          <dd>{nodes.map((one) => `${nodeText(one.node)} ${one.count}`).join(', ') || 'none'}</dd>
+          <dd>{nodes.join('; ') || 'none'}</dd>
           <dt>Version</dt>
           <dd>{versions.join(', ')}</dd>
+          <dt>Last success</dt>
+          <dd>
+            {lastSuccessAt ? (
+              <>
+                <At at={lastSuccessAt} seconds />, <Ago at={lastSuccessAt} />
+              </>
+            ) : (
+              'none on record'
+            )}
+          </dd>
         </dl>
       </div>
       <div>
@@ -224,11 +243,7 @@ function CauseDetails({ group }: { group: WireDeadCause }): VNode {
             </a>
           )}
         </p>
-        {sample?.error && (
-          <pre class="code wrapped" tabIndex={0}>
-            {(sample.error.stack ?? sample.error.message).split('\n').slice(0, 5).join('\n')}
-          </pre>
-        )}
+        {sample?.error && <ErrorSample error={sample.error} />}
         {sample && may('occurrences.retry') && (
           <Button isSmall icon="edit" onClick={edited.ask(sample.id)}>
             Edit and retry…
@@ -238,9 +253,4 @@ function CauseDetails({ group }: { group: WireDeadCause }): VNode {
       </div>
     </div>
   )
-}
-
-/** Nodes that are gone are known only by their boot id. */
-function nodeText(node: string): string {
-  return /^[0-9a-f]{8}-/.test(node) ? node.slice(0, 8) : node
 }

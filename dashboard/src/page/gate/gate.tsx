@@ -10,6 +10,7 @@ import { Button } from '../../part/button.tsx'
 import { Columns } from '../../part/columns.tsx'
 import { Glyph, State } from '../../part/glyph.tsx'
 import type { Mark } from '../../part/mark.ts'
+import { Message } from '../../part/message.tsx'
 import { PageHead } from '../../part/page-head.tsx'
 import { Pager } from '../../part/pager.tsx'
 import { Empty, Loaded } from '../../part/screen.tsx'
@@ -40,6 +41,9 @@ export function Gate(): VNode {
         Effects that must happen once: charges, mails, transfers. When a process dies in the middle of one, its outcome is
         unknown, and the work waits for your answer.
       </PageHead>
+      <div class="row wrap filters">
+        <TenantSelect />
+      </div>
       <section class="card" aria-label="Effects">
         <nav class="tabs" aria-label="States">
           {states.map((one) => (
@@ -48,9 +52,6 @@ export function Gate(): VNode {
               {words[one]}
             </a>
           ))}
-          <span class="end">
-            <TenantSelect />
-          </span>
         </nav>
         <Loaded query={gates}>
           {({ items, cursor: next }) => (
@@ -112,9 +113,12 @@ function GateTable({
             </td>
             <td class="nw">
               {gate.occurrence ? (
-                <a class="link mono" href={pagePath(`occurrences/${gate.occurrence}`)}>
-                  {gate.occurrence.slice(0, 8)}
-                </a>
+                <div class="two">
+                  <a class="link" href={pagePath(`occurrences/${gate.occurrence}`)}>
+                    {gate.job ?? gate.occurrence.slice(0, 8)}
+                  </a>
+                  {gate.occurrenceKey && <small class="mono">{gate.occurrenceKey}</small>}
+                </div>
               ) : (
                 <span class="dim">outside of jobs</span>
               )}
@@ -130,7 +134,7 @@ function GateTable({
                   )}
                 </span>
               ) : (
-                gate.reason
+                gate.reason && <Message text={gate.reason} />
               )}
             </td>
             <td class="num">

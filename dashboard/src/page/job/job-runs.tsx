@@ -3,11 +3,12 @@ import { useLocation } from 'preact-iso'
 import type { WireJob } from '../../../../src/http/wire.ts'
 import { api } from '../../data/api.ts'
 import { countText } from '../../data/count.ts'
-import { occurrenceMark, workOf } from '../../data/marks.ts'
+import { dueOf, occurrenceMark, workOf } from '../../data/marks.ts'
 import { useQuery } from '../../data/query.ts'
 import { pagePath } from '../../data/root.ts'
 import { State } from '../../part/glyph.tsx'
 import { useCursor } from '../../part/list-keys.ts'
+import { reasonText } from '../../part/message.tsx'
 import { Empty, Loaded } from '../../part/screen.tsx'
 import { Two } from '../../part/time.tsx'
 import { duration } from '../../time/duration.ts'
@@ -54,7 +55,7 @@ export function JobRuns({ job }: { job: WireJob }): VNode {
                   <tr key={line.id} class={index === at ? 'cur' : ''}>
                     <td class="nw grow">
                       <a href={pagePath(`occurrences/${line.id}`)}>
-                        <Two at={line.dueAt} zone={job.schedule?.timezone} />
+                        <Two at={dueOf(line)} zone={job.schedule?.timezone} />
                       </a>
                     </td>
                     <td class="nw">
@@ -62,7 +63,9 @@ export function JobRuns({ job }: { job: WireJob }): VNode {
                     </td>
                     <td class="dim nw hide">{line.source}</td>
                     <td class="num nw">{line.tookMs === null ? '—' : duration(line.tookMs)}</td>
-                    <td class="dim full ell note-cell">{line.error?.message ?? line.key ?? ''}</td>
+                    <td class="dim full ell note-cell">
+                      {line.error?.message ?? (line.reason ? reasonText(line.reason) : (line.key ?? ''))}
+                    </td>
                   </tr>
                 ))}
               </tbody>

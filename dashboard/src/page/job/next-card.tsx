@@ -52,6 +52,19 @@ const markText = {
   changed: 'The clock has changed since the instant before.',
 } as const
 
+type Change = NonNullable<WireSchedulePreview['clockChange']>
+
+/** What the next clock change does to the schedule. */
+function changeText({ from, to, rows }: Change): string {
+  const isForward = to > from === !from.startsWith('-')
+  const is = (mark: PreviewRow['mark']) => rows.some((row) => row.mark === mark)
+  const what = `The next clock change goes ${isForward ? 'forward' : 'back'}, from ${from} to ${to}.`
+  if (is('after-gap')) return `${what} Its time does not exist on that day: it runs right after the gap.`
+  if (is('first-pass') && is('second-pass')) return `${what} Its time comes twice, and it runs both times.`
+  if (is('first-pass') || is('second-pass')) return `${what} Its time comes twice, and it runs once.`
+  return `${what} It keeps its time on the wall.`
+}
+
 function NextTable({
   current,
   draft,
@@ -93,7 +106,7 @@ function NextTable({
           <InstantRow
             number="…"
             row={change.rows.find(({ mark }) => mark !== null) ?? change.rows[0]}
-            note={`The next clock change: ${change.from} to ${change.to}.`}
+            note={changeText(change)}
           />
         )}
       </tbody>

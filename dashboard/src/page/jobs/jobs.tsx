@@ -94,7 +94,7 @@ export function Jobs(): VNode {
                   : 'A job appears here as soon as a node declares it with defineJob.'}
               </Empty>
             ) : (
-              <JobTable items={items} />
+              <JobTable items={next || cursor ? items : items.toSorted(byAttention)} />
             )}
             {(next || cursor) && (
               <div class="pager">
@@ -110,6 +110,26 @@ export function Jobs(): VNode {
       </Loaded>
     </>
   )
+}
+
+const attentionOrder: readonly WireJobMark[] = [
+  'failing',
+  'late',
+  'missed',
+  'running',
+  'waiting',
+  'paused',
+  'orphaned',
+  'disabled',
+]
+
+/** Trouble first, then the soonest. Only a list that is there as a whole is sorted: pages of many jobs go by name. */
+function byAttention(a: WireJobLine, b: WireJobLine): number {
+  const rank = ({ marks }: WireJobLine) => {
+    const at = attentionOrder.indexOf(mainMark(marks))
+    return at === -1 ? attentionOrder.length : at
+  }
+  return rank(a) - rank(b) || (a.nextRun ?? '~').localeCompare(b.nextRun ?? '~')
 }
 
 function JobTable({ items }: { items: readonly WireJobLine[] }): VNode {
@@ -139,7 +159,7 @@ function JobTable({ items }: { items: readonly WireJobLine[] }): VNode {
 function JobRow({ job, isCurrent }: { job: WireJobLine; isCurrent: boolean }): VNode {
   const zone = job.schedule?.timezone
   const origin = [
-    job.tenant,
+    job.shared ? 'all tenants' : job.tenant,
     job.definition !== job.name && job.definition,
     job.tasks.length > 1 && `${job.tasks.length} tasks`,
     job.orphaned ? 'no live node declares it' : job.release !== null && `code ${job.release}`,

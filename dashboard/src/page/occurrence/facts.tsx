@@ -141,9 +141,13 @@ export function Facts({ occurrence }: { occurrence: WireOccurrence }): VNode {
 function nodesOf(turns: WireOccurrence['turns'], current: string | null): string {
   const byName = new Map<string, number[]>()
   for (const { nodeName, node, turn } of turns) {
-    const name = nodeName ?? node?.slice(0, 8)
+    const name = nodeName ?? (node && `${node.slice(0, 8)}, gone`)
     if (name) byName.set(name, [...(byName.get(name) ?? []), turn])
   }
   if (byName.size === 0) return current ?? ''
-  return [...byName].map(([name, numbers]) => (turns.length > 1 ? `${name} (${numbers.join(', ')})` : name)).join(', ')
+  return [...byName]
+    .map(([name, numbers]) =>
+      turns.length > 1 ? `${name} (${numbers.length > 1 ? 'turns' : 'turn'} ${numbers.join(', ')})` : name,
+    )
+    .join('; ')
 }

@@ -1,6 +1,6 @@
 import type { VNode } from 'preact'
 import type { WireOccurrence } from '../../../../src/http/wire.ts'
-import { occurrenceMark } from '../../data/marks.ts'
+import { dueOf, occurrenceMark } from '../../data/marks.ts'
 import { pagePath } from '../../data/root.ts'
 import { may } from '../../data/session.ts'
 import { Button } from '../../part/button.tsx'
@@ -17,7 +17,8 @@ export function isLive(state: string): boolean {
 }
 
 export function Head({ occurrence, ask }: { occurrence: WireOccurrence; ask: (what: Asked) => () => void }): VNode {
-  const { job, tenant, state, dueAt, endedAt, progress } = occurrence
+  const { job, tenant, state, endedAt, progress } = occurrence
+  const dueAt = dueOf(occurrence)
   const key = occurrence.key ?? occurrence.idempotencyKey
   const isOver = !isLive(state)
   return (

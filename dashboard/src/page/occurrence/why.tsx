@@ -6,7 +6,7 @@ import { pagePath } from '../../data/root.ts'
 import { Glyph } from '../../part/glyph.tsx'
 import { Icon } from '../../part/icon.tsx'
 import type { Mark } from '../../part/mark.ts'
-import { At } from '../../part/time.tsx'
+import { Message } from '../../part/message.tsx'
 import { duration } from '../../time/duration.ts'
 
 const whyMarks: Readonly<Record<string, Mark>> = {
@@ -65,7 +65,7 @@ export function Why({ occurrence }: { occurrence: WireOccurrence }): VNode {
             <li key={code + message}>
               <Glyph mark={code === 'ended' ? occurrenceMark(occurrence) : late ? 'late' : (whyMarks[code] ?? 'pending')} />
               <span>
-                <Message text={message} />.
+                <Message text={message} seconds />.
               </span>
             </li>
           ))}
@@ -74,7 +74,7 @@ export function Why({ occurrence }: { occurrence: WireOccurrence }): VNode {
             <Glyph mark="failed" />
             <span>
               <a class="link" href={pagePath('dead-letters', { cause: cause ?? undefined })}>
-                {counted(sameCause, 'other')}
+                {sameCause > 99 ? '100 others or more' : counted(sameCause, 'other')}
               </a>{' '}
               died of the same cause.
             </span>
@@ -98,24 +98,5 @@ export function Why({ occurrence }: { occurrence: WireOccurrence }): VNode {
         )}
       </ul>
     </section>
-  )
-}
-
-/** A message of the server: instants in the chosen zone, ids short. */
-function Message({ text }: { text: string }): VNode {
-  const parts = text.split(/(\d{4}-\d\d-\d\dT[\d:.]+Z|[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})/)
-  return (
-    <>
-      {parts.map((part, at) => {
-        if (at % 2 === 0) return part
-        return part.includes('T') ? (
-          <At key={at} at={part} seconds />
-        ) : (
-          <span key={at} class="mono" title={part}>
-            {part.slice(0, 8)}
-          </span>
-        )
-      })}
-    </>
   )
 }

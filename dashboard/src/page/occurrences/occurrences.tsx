@@ -5,7 +5,7 @@ import { useLocation } from 'preact-iso'
 import type { WireOccurrenceLine } from '../../../../src/http/wire.ts'
 import { api } from '../../data/api.ts'
 import { countText } from '../../data/count.ts'
-import { occurrenceMark } from '../../data/marks.ts'
+import { dueOf, occurrenceMark } from '../../data/marks.ts'
 import { useQuery } from '../../data/query.ts'
 import { address } from '../../data/request.ts'
 import { pagePath } from '../../data/root.ts'
@@ -14,6 +14,7 @@ import { Button } from '../../part/button.tsx'
 import { Glyph, State } from '../../part/glyph.tsx'
 import { useCursor } from '../../part/list-keys.ts'
 import { markWord } from '../../part/mark.ts'
+import { reasonText } from '../../part/message.tsx'
 import { Empty, Loaded } from '../../part/screen.tsx'
 import { Two } from '../../part/time.tsx'
 import { duration } from '../../time/duration.ts'
@@ -106,7 +107,7 @@ export function Occurrences(): VNode {
               )}
               <div class="pager">
                 <span class="dim">
-                  {items.length} {matching && `of ${countText(matching.count, matching.capped)}`}, newest first
+                  {items.length} {matching && `of ${countText(matching.count, matching.capped)}`}, last created first
                 </span>
                 <span class="row">
                   <Button isDisabled={!cursor} onClick={() => history.back()}>
@@ -213,10 +214,16 @@ function Table({
               </div>
             </td>
             <td class="nw">
-              <Two at={line.dueAt} seconds />
+              <Two at={dueOf(line)} seconds />
             </td>
             <td class="num nw">{line.tookMs === null ? (line.turn > 1 ? `${line.turn} turns` : '—') : duration(line.tookMs)}</td>
-            <td class="reason">{line.error && <span class="mono">{line.error.message}</span>}</td>
+            <td class="reason">
+              {line.error ? (
+                <span class="mono">{line.error.message}</span>
+              ) : (
+                line.reason && <span class="dim">{reasonText(line.reason)}</span>
+              )}
+            </td>
           </tr>
         ))}
       </tbody>

@@ -9,6 +9,7 @@ import { may } from '../../data/session.ts'
 import { Button } from '../../part/button.tsx'
 import { Glyph } from '../../part/glyph.tsx'
 import type { Mark } from '../../part/mark.ts'
+import { Message } from '../../part/message.tsx'
 import { Empty } from '../../part/screen.tsx'
 import { Ago, At } from '../../part/time.tsx'
 import { duration } from '../../time/duration.ts'
@@ -72,7 +73,7 @@ function Item({ item }: { item: WireAttention }): VNode {
     <li>
       <Glyph mark={shapes[item.kind]} />
       <div>
-        <p class="what">
+        <p class="what" title={item.label}>
           <What item={item} />
         </p>
         <p class="how">
@@ -87,12 +88,12 @@ function Item({ item }: { item: WireAttention }): VNode {
 }
 
 function What({ item }: { item: WireAttention }): VNode {
-  const { kind, job, count, capped, label, firstAt } = item
+  const { kind, job, count, label, firstAt } = item
   switch (kind) {
     case 'dead':
       return (
         <>
-          {count > 1 && <span class="cnt">{countText(count, capped)}× </span>}
+          {count > 1 && <span class="cnt">{countText(count)}× </span>}
           <span class="mono">{label}</span>
         </>
       )
@@ -106,7 +107,7 @@ function What({ item }: { item: WireAttention }): VNode {
     case 'missed':
       return (
         <>
-          {job} missed {count > 1 ? `${countText(count, capped)} instants` : firstAt ? <At at={firstAt} /> : 'an instant'}
+          {job} missed {count > 1 ? `${countText(count)} instants` : firstAt ? <At at={firstAt} /> : 'an instant'}
         </>
       )
     case 'failing':
@@ -123,7 +124,7 @@ function What({ item }: { item: WireAttention }): VNode {
 }
 
 function How({ item }: { item: WireAttention }): VNode {
-  const { kind, job, task, tenants, firstAt, lastAt, why, count } = item
+  const { kind, job, task, tenants, capped, firstAt, lastAt, why, count } = item
   const parts: (VNode | string)[] = []
   if (kind === 'dead' || kind === 'failing') {
     parts.push(
@@ -136,7 +137,7 @@ function How({ item }: { item: WireAttention }): VNode {
       parts.push(
         tenants
           .slice(0, 4)
-          .map((one) => `${one.tenant} ${one.count}`)
+          .map((one) => `${one.tenant} ${countText(one.count, capped)}`)
           .join(', '),
       )
     if (firstAt && lastAt && count > 1)
@@ -164,8 +165,7 @@ function How({ item }: { item: WireAttention }): VNode {
         last <At at={lastAt} />
       </>,
     )
-  if (why) parts.push(why)
-  if (kind === 'orphaned' && !why) parts.push('no live node declares it; it may have been removed from the code')
+  if (why) parts.push(<Message text={why} />)
   return <>{parts.map((part, at) => (at === 0 ? part : <span key={at}> · {part}</span>))}</>
 }
 
@@ -174,11 +174,16 @@ function Actions({ item }: { item: WireAttention }): VNode {
   const close = () => {
     asked.value = null
   }
-  const { kind, job, tenant, cause, count, capped, sample, label } = item
+  const { kind, job, tenant, cause, count, sample, label, code } = item
   const ref = { tenant: tenant ?? 'default', name: job ?? '', schedule: null, version: 0 }
   return (
     <>
-      {kind === 'dead' && may('operations.start') && (
+      {code === 'gate.held' && (
+        <a class="btn sm" href={pagePath('gate')}>
+          Resolve
+        </a>
+      )}
+      {kind === 'dead' && code !== 'gate.held' && may('operations.start') && (
         <Button
           isSmall
           icon="retry"
@@ -186,7 +191,7 @@ function Actions({ item }: { item: WireAttention }): VNode {
             asked.value = 'retry'
           }}
         >
-          {count > 1 ? `Retry ${countText(count, capped)}…` : 'Retry…'}
+          {count > 1 ? `Retry ${countText(count)}…` : 'Retry…'}
         </Button>
       )}
       {kind === 'dead' && (

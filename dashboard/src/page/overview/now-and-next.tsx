@@ -5,7 +5,7 @@ import { pagePath } from '../../data/root.ts'
 import { Glyph } from '../../part/glyph.tsx'
 import { Progress } from '../../part/progress.tsx'
 import { Ago, At, Since } from '../../part/time.tsx'
-import { duration } from '../../time/duration.ts'
+import { roughly } from '../../time/duration.ts'
 import { now, pageZone } from '../../time/zone.ts'
 
 type Running = WireOverview['running']['items'][number]
@@ -99,7 +99,7 @@ function RunningGroup({ group }: { group: readonly Running[] }): VNode | null {
           {startedAt !== null && (
             <>
               {share !== null && ' · '}
-              <Since at={startedAt} />
+              {roughly(Math.max(0, now.value - startedAt))}
               {first.progress !== null && first.progress > 0.02 && `, about ${left(startedAt, first.progress)} left`}
             </>
           )}
@@ -112,5 +112,5 @@ function RunningGroup({ group }: { group: readonly Running[] }): VNode | null {
 
 function left(startedAt: number, done: number): string {
   const spent = Math.max(0, now.value - startedAt)
-  return duration(Math.max(1000, Math.floor(((spent / done) * (1 - done)) / 1000) * 1000))
+  return roughly(Math.max(1000, (spent / done) * (1 - done)))
 }

@@ -12,6 +12,7 @@ import { Figure } from '../../part/figure.tsx'
 import { Glyph } from '../../part/glyph.tsx'
 import { Loaded } from '../../part/screen.tsx'
 import { Ago, At } from '../../part/time.tsx'
+import { pageZone } from '../../time/zone.ts'
 import { TimelineCard } from '../timeline-card.tsx'
 import { Attention } from './attention.tsx'
 import { Charts } from './charts.tsx'
@@ -49,7 +50,7 @@ function hasHistory({ counts }: WireOverview): boolean {
 }
 
 function Say({ overview }: { overview: WireOverview }): VNode {
-  const { mark, parts } = sentence(overview)
+  const { mark, parts } = sentence(overview, pageZone.value)
   const isAsking = useSignal(false)
   return (
     <div class="say">

@@ -2,6 +2,7 @@ import type { WireOverview } from '../../../../src/http/wire.ts'
 import { counted } from '../../data/count.ts'
 import type { Mark } from '../../part/mark.ts'
 import { duration } from '../../time/duration.ts'
+import { timeText } from '../../time/zoned.ts'
 
 export interface SentencePart {
   readonly text: string
@@ -17,7 +18,8 @@ const strong = (text: string): SentencePart => ({ text, isStrong: true })
 const plain = (text: string): SentencePart => ({ text, isStrong: false })
 
 /** The state of everything in words: the worst first, names before counts, each job counted once. */
-export function sentence({ jobs, late, failed, attention, paused, health, running, now }: WireOverview): Sentence {
+export function sentence(overview: WireOverview, zone: string): Sentence {
+  const { jobs, late, failed, attention, paused, health, running, now } = overview
   const parts: SentencePart[] = []
   const marks: Mark[] = []
   if (running.beating === 0) {
@@ -31,7 +33,8 @@ export function sentence({ jobs, late, failed, attention, paused, health, runnin
   const trouble = attention.filter(({ kind }) => kind === 'dead' || kind === 'failing')
   const [worst, ...others] = trouble
   if (worst) {
-    const times = worst.count > 1 ? `, ${counted(worst.count, 'time')}` : ''
+    const since = worst.firstAt === null ? '' : ` since ${timeText(Date.parse(worst.firstAt), zone, Date.parse(now))}`
+    const times = worst.count > 1 ? `, ${counted(worst.count, 'time')}${since}` : ''
     parts.push(strong(`${worst.job ?? 'Work'} is failing:`), plain(` ${short(worst.label)}${times}. `))
     marks.push('dead')
     const more = new Set(others.map(({ job }) => job).filter((job) => job !== worst.job)).size

@@ -51,7 +51,7 @@ export const occurrenceForms = {
     command: 'dead groups',
     example: '--job payment-timeout',
     columns: [
-      ['COUNT', ({ count, capped }) => `${count}${capped ? ' or more' : ''}`],
+      ['COUNT', 'count'],
       ['JOB', 'job'],
       ['TASK', 'task'],
       ['FIRST', 'firstAt'],

@@ -25,12 +25,13 @@ interface SummaryRow {
   readonly started_at: number | null
   readonly ended_at: number | null
   readonly error: string | null
+  readonly reason: string | null
   readonly cause: string | null
 }
 
 const selectSummaries = `SELECT o.ref, o.id, o.series, o.key, o.entity, o.parent, o.form, o.scheduled_at, o.created_at,
     ${stateOfStanding} AS state, coalesce(r.turn, w.turn) AS turn, coalesce(r.due_at, w.due_at, t.due_at) AS due_at,
-    t.turn AS last_turn, t.started_at, t.ended_at, t.error, d.cause
+    t.turn AS last_turn, t.started_at, t.ended_at, t.error, t.reason, d.cause
   FROM punctual.occurrence o ${standing} WHERE o.ref = ANY($1::bigint[]) ORDER BY o.ref DESC`
 
 // Only the newest claim of a member can be standing.
@@ -58,7 +59,7 @@ function summary(names: Names, row: SummaryRow, held: ReadonlyMap<number, number
     state,
     turn: row.turn ?? (row.last_turn ?? 0) + (isRunning ? 1 : 0),
     dueAt: (isRunning ? held.get(ref) : row.due_at) ?? scheduledAt,
-    last: endedAt === null ? null : { startedAt, endedAt, error: fromJson(row.error) },
+    last: endedAt === null ? null : { startedAt, endedAt, error: fromJson(row.error), reason: row.reason },
     cause: row.cause,
   })
 }

@@ -6,7 +6,7 @@ const rowIn = (table: string) => `LEFT JOIN ${each(`${table} i`, 'i.series = o.s
 /** Where an occurrence `o` stands: the rows that it may have in other tables, of its turns only the last. */
 export const standing = `${rowIn('ready')} r ON true ${rowIn('waiting')} w ON true ${rowIn('dead')} d ON true
   LEFT JOIN LATERAL (
-    SELECT i.turn, i."end", i.started_at, i.ended_at, i.due_at, i.error FROM punctual.turn i
+    SELECT i.turn, i."end", i.started_at, i.ended_at, i.due_at, i.error, i.reason FROM punctual.turn i
     WHERE i.ref = o.ref ORDER BY i.turn DESC LIMIT 1
   ) t ON true`
 

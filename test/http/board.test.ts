@@ -1,0 +1,102 @@
+import { createPunctual, cron, defineJob, type Punctual } from 'punctual'
+import { memory } from 'punctual/memory'
+import { manualClock } from 'punctual/testing'
+import { afterEach, expect, test } from 'vitest'
+import { asker, silent } from './asker.ts'
+
+const start = '2026-03-01T00:30:00.000Z'
+const charge = defineJob<{ order: number }>('charge', { retry: { max: 0 } }).task('take', () => {
+  throw new Error('connect ECONNREFUSED')
+})
+const steps = defineJob('steps')
+  .task('one', () => 1)
+  .task('two', ({ signal }) => new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason))))
+const close = defineJob('close', { schedule: cron('15 2 * * *'), recovery: 'mark-missed' }, () => {})
+const tick = defineJob('tick', { schedule: cron('* * * * *') }, () => {})
+
+const stores = () => memory()
+let store = stores()
+let clock = manualClock(Date.parse(start))
+let punctual: Punctual
+const open = async (...jobs: (typeof charge | typeof steps | typeof close)[]) => {
+  punctual = createPunctual({
+    ...{ store, clock, jobs: jobs as never[], log: silent, name: 'node-a' },
+    node: { heartbeat: '15m', timeout: '40m' },
+  })
+  await punctual.start()
+}
+const fresh = async (...jobs: Parameters<typeof open>) => {
+  store = stores()
+  clock = manualClock(Date.parse(start))
+  await open(...jobs)
+}
+afterEach(async () => {
+  const closing = punctual.close()
+  await clock.advance('1m')
+  await closing
+})
+const ask = asker(() => punctual)
+const read = async (path: string) => (await ask(`/api/v1/${path}`)).body
+
+test('the overview, the dead letters and an occurrence count a cause alike, over all tenants', async () => {
+  await fresh(charge)
+  const ids: string[] = []
+  for (let order = 0; order < 30; order++)
+    ids.push((await punctual.enqueue(charge, { order }, { tenant: order % 3 === 0 ? 'globex' : 'acme', entity: 'e' })).id)
+  await clock.advance('5s')
+  const tenants = [
+    { tenant: 'acme', count: 20 },
+    { tenant: 'globex', count: 10 },
+  ]
+  const overview = await read('overview')
+  expect(overview.attention).toMatchObject([{ kind: 'dead', count: 30, capped: false, tenants, code: null }])
+  expect(overview.failed).toMatchObject({ dead: 30, causes: 1 })
+  const [cause] = (await read('dead-letters')).items
+  expect(cause).toMatchObject({ count: 30, seen: 30, tenants, nodes: ['node-a'], versions: [], lastSuccessAt: null })
+  expect(cause.sample.error.stack).toContain('board.test.ts')
+  expect(cause.spark.counts).toHaveLength(24)
+  expect(cause.spark.counts.at(-1)).toBe(30)
+  expect(await read(`occurrences/${ids[0]}`)).toMatchObject({ sameCause: 29 })
+  const viewer = await ask('/api/v1/dead-letters', { authenticate: () => ({ name: 'eve', role: 'viewer', tenants: ['acme'] }) })
+  expect(viewer.body.items).toMatchObject([{ count: 20, tenants: [{ tenant: 'acme', count: 20 }] }])
+  expect(viewer.text).not.toContain('board.test.ts')
+})
+
+test('a running occurrence of several tasks tells how many of them are done', async () => {
+  await fresh(steps)
+  await punctual.enqueue(steps)
+  await clock.advance('30s')
+  expect((await read('overview')).running.items).toMatchObject([{ tasks: 2, tasksDone: 1 }])
+})
+
+test('a missed instant has its reason, and its downtime is on the timeline', async () => {
+  await fresh(close)
+  const stopping = punctual.close()
+  await clock.advance('1m')
+  await stopping
+  await clock.advanceTo(Date.parse('2026-03-01T02:34:00Z'))
+  await open(close)
+  await clock.advance('1m')
+  const { attention } = await read('overview')
+  expect(attention).toMatchObject([
+    { kind: 'missed', why: expect.stringMatching(/^no node ran from 2026-03-01T02:15:00.000Z to 2026-03-01T02:34/) },
+  ])
+  const { outages, lanes } = await read('timeline?from=2026-03-01T00:00:00Z&to=2026-03-01T06:00:00Z')
+  expect(outages).toEqual([{ from: '2026-03-01T02:15:00.000Z', to: expect.stringMatching(/^2026-03-01T02:34/) }])
+  expect(lanes[0].past).toMatchObject([{ state: 'missed', note: 'downtime' }])
+  expect((await read('occurrences?state=missed')).items).toMatchObject([{ reason: 'downtime' }])
+})
+
+test('the calendar counts a job of every minute to its last day', async () => {
+  await fresh(tick, close)
+  const { cells, busiestHour, capped } = await read('calendar?from=2026-02-20T00:00:00Z&to=2026-03-15T00:00:00Z&timezone=UTC')
+  expect(capped).toBe(false)
+  const on = (date: string) =>
+    cells
+      .filter((cell: { date: string }) => cell.date === date)
+      .reduce((sum: number, { coming }: { coming: number }) => sum + coming, 0)
+  expect(on('2026-03-02')).toBe(1441)
+  expect(on('2026-03-14')).toBe(1441)
+  // The days before the first job do not make the busiest hour look calm.
+  expect(busiestHour).toEqual({ hour: 2, runs: 61 })
+})
