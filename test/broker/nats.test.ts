@@ -38,10 +38,13 @@ describe.skipIf(isLeftOut(needed))('NATS JetStream', () => {
       await delivery.terminate('no')
     })
     const buried = Promise.withResolvers<Delivery>()
-    await broker.consume({ channel: { name: `${name}.dead`, kind: 'queue' }, group: 'test', maxInFlight: 1 }, async (delivery) => {
-      buried.resolve(delivery)
-      await delivery.ack()
-    })
+    await broker.consume(
+      { channel: { name: `${name}.dead`, kind: 'queue' }, group: 'test', maxInFlight: 1 },
+      async (delivery) => {
+        buried.resolve(delivery)
+        await delivery.ack()
+      },
+    )
     const connection = await connect({ servers: server.url })
     onTestFinished(() => connection.close())
     const foreign = headers()
