@@ -1,86 +1,155 @@
-// Figures of the timer service with a real NATS: commands accepted, events fired, and how late they are.
-// node bench/timers/run.ts [sqlite|postgres] [timers], from the root of the repository.
 import { mkdtempSync, rmSync } from 'node:fs'
-import { cpus, tmpdir } from 'node:os'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import process from 'node:process'
 import { setTimeout as wait } from 'node:timers/promises'
-import type { Broker, Channel } from '../../src/broker/broker.ts'
-import { nats } from '../../src/broker/nats/index.ts'
-import { createPunctual } from '../../src/client/punctual.ts'
-import { postgres } from '../../src/store/postgres/index.ts'
-import { sqlite } from '../../src/store/sqlite/index.ts'
-import type { Store } from '../../src/store/store.ts'
-import { createTimers } from '../../src/timers/timers.ts'
+import { parseArgs } from 'node:util'
 import { startNats } from '../../test/support/servers/nats.ts'
-import { startPostgres } from '../../test/support/servers/postgres.ts'
+import { inChildren } from '../harness/in-child.ts'
+import { figure, Page } from '../harness/page.ts'
+import { percentile } from '../harness/statistics.ts'
+import { describeServer, startServer } from '../postgres/server.ts'
+import { Place, sum, tenants } from './place.ts'
+import type { Service } from './service.ts'
 
-const commands: Channel = { name: 'timers.commands', kind: 'queue' }
-const tenants = 1000
-const [kind = 'sqlite', size = '20000'] = process.argv.slice(2)
-const count = Number(size)
-const folder = mkdtempSync(join(tmpdir(), 'punctual-bench-'))
-const server = await startNats()
-const database = kind === 'postgres' ? await startPostgres() : null
-const store: Store = database ? postgres(database.url) : sqlite(join(folder, 'timers.db'))
-const broker = nats(server.url)
-const punctual = createPunctual({ store, concurrency: 500 })
-const timers = createTimers({ punctual, broker })
-await punctual.start()
+/**
+ * Measures the timer service with a real NATS on SQLite and PostgreSQL: commands accepted, events fired, and how late they are while a
+ * million other timers wait. A part of it: `npm run timers -- --stores sqlite --timers 10000 --pending 0 --seconds 5`.
+ */
 
-// All are due at the same instant, well after the last command.
-const far = new Date(Date.now() + 86_400_000).toISOString()
-await publish(broker, 'stored', () => far)
-const accepting = performance.now()
-timers.start()
-await until(() => timers.metrics.schedulesProcessed.created === count)
-report('commands accepted', count / seconds(accepting))
+const { values } = parseArgs({
+  options: {
+    stores: { type: 'string', default: 'sqlite,postgres' },
+    instances: { type: 'string', default: '1,2' },
+    timers: { type: 'string', default: '50000' },
+    pending: { type: 'string', default: '1000000' },
+    rate: { type: 'string', default: '500' },
+    seconds: { type: 'string', default: '20' },
+  },
+})
+const stores = values.stores.split(',')
+const instances = values.instances.split(',').map(Number)
+const [timers, pending, rate, seconds] = [values.timers, values.pending, values.rate, values.seconds].map(Number) as [
+  number,
+  number,
+  number,
+  number,
+]
+const goal = { accepted: 5000, fired: 5000, lateMs: 50 }
+const page = new Page('Timers behind NATS')
+const rows: { accepted: string[][]; fired: string[][]; late: string[][] } = { accepted: [], fired: [], late: [] }
 
-await publish(broker, 'due', () => new Date().toISOString())
-const firing = performance.now()
-await until(() => timers.metrics.fired === count)
-report('commands accepted and fired at once', count / seconds(firing))
+await using server = stores.includes('postgres') ? await startServer() : null
+for (const store of stores) await measure(store)
+page.table(
+  `Accepted: ${figure(timers, 0)} commands of ${figure(tenants, 0)} tenants wait in NATS`,
+  ['', 'commands/s', 'CPU µs/command', 'goal'],
+  rows.accepted,
+  'From the start of consuming until all are stored. CPU is that of the service, without NATS and without the server of PostgreSQL.',
+)
+page.table(
+  `Fired: ${figure(timers, 0)} timers are due at one instant`,
+  ['', 'events/s', 'CPU µs/event', 'duplicates', 'goal'],
+  rows.fired,
+  'From the due instant until the last event has arrived at its consumer.',
+)
+page.table(
+  `Late: ${rate} timers a second for ${seconds} s, with ${figure(pending, 0)} others pending`,
+  ['', 'p50 ms', 'p99 ms', 'longest ms', 'memory MB', 'goal, p99'],
+  rows.late,
+  'From the due instant until the event has arrived at its consumer.',
+)
+page.write('timers', {
+  ...(server && { engine: `SQLite ${process.versions.sqlite}, ${describeServer(server)}` }),
+  packages: [],
+  notes: [
+    `Made by \`npm run timers\` in \`bench/\`, one run. Services are processes of their own with \`concurrency: 500\`; the sender of commands and the consumer of events are a third. All share the cores with NATS and PostgreSQL. Every event was checked to have come, and none early.`,
+  ],
+})
 
-// A steady rate, with all the others pending.
-const before = timers.metrics.lateness
-const rate = 500
-const steady = 5 * rate
-const start = Date.now() + 3000
-await publish(broker, 'steady', (n) => new Date(start + (n * 1000) / rate).toISOString(), steady)
-await until(() => timers.metrics.fired === count + steady)
-const { lateness } = timers.metrics
-for (const share of [0.5, 0.99]) {
-  const bucket = lateness.buckets.find(({ count: upTo }, at) => upTo - (before.buckets[at]?.count ?? 0) >= share * steady)
-  console.log(`lateness p${share * 100} at ${rate} fires a second, ${count} pending: at most ${bucket?.leMs} ms`)
-}
-console.log(`${kind}, ${cpus().length} cores, ${tenants} tenants, duplicates ${timers.metrics.duplicates}`)
-await timers.stop()
-await punctual.close()
-await broker.close()
-await server.stop()
-await database?.remove()
-rmSync(folder, { recursive: true, force: true })
-
-async function publish(to: Broker, name: string, dueAt: (n: number) => string, total = count): Promise<void> {
-  for (let from = 0; from < total; from += 1000) {
-    const messages = Array.from({ length: Math.min(1000, total - from) }, (_, at) => {
-      const n = from + at
-      const body = { type: 'ScheduleTimer', tenantId: `t${n % tenants}`, serviceCallId: `${name}-${n}`, dueAt: dueAt(n) }
-      return { channel: commands, id: `${name}-${n}`, body: JSON.stringify(body) }
-    })
-    const results = await to.publish(messages)
-    if (results.some(({ ok }) => !ok)) throw new Error(`not published: ${JSON.stringify(results.find(({ ok }) => !ok))}`)
+async function measure(store: string): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), 'punctual-bench-'))
+  const broker = await startNats()
+  const storeUrl = server && store === 'postgres' ? server.url : join(folder, 'timers.db')
+  try {
+    for (const count of instances) {
+      const place = await Place.open(storeUrl, broker.url)
+      const label = `${store}, ${count === 1 ? 'one instance' : `${count} instances`}`
+      await rates(place, label, count)
+      await place.close()
+    }
+    if (pending > 0)
+      await inChildren([{ module: new URL('fill.ts', import.meta.url), name: 'fill', args: [storeUrl, pending, tenants] }])
+    for (const count of instances) {
+      const place = await Place.open(storeUrl, broker.url)
+      const label = `${store}, ${count === 1 ? 'one instance' : `${count} instances`}`
+      await steady(place, label, count)
+      await place.close()
+    }
+  } finally {
+    await broker.stop()
+    rmSync(folder, { recursive: true, force: true })
   }
 }
 
-async function until(isDone: () => boolean): Promise<void> {
-  while (!isDone()) await wait(5)
+async function rates(place: Place, label: string, count: number): Promise<void> {
+  const services = await place.services(count)
+  // They are stored well before they are due, also where a command takes a millisecond.
+  const dueAt = Date.now() + 30_000 + timers
+  await place.send(`rate-${count}`, timers, () => dueAt)
+  const before = sum(await Promise.all(services.map((service) => service.start())), ({ cpuMicros }) => cpuMicros)
+  const began = performance.now()
+  const stored = await place.stored(services, timers)
+  const accepted = timers / ((performance.now() - began) / 1000)
+  const acceptedMicros = (sum(stored, ({ cpuMicros }) => cpuMicros) - before) / timers
+  rows.accepted.push([
+    label,
+    figure(accepted),
+    figure(acceptedMicros),
+    page.goal(`≥ ${figure(goal.accepted, 0)}/s`, accepted >= goal.accepted),
+  ])
+  console.log(label, 'accepted', rows.accepted.at(-1))
+  if (Date.now() > dueAt) throw new Error('The timers were due before all were stored')
+  await wait(dueAt - Date.now() - 200)
+  const resting = await cpu(services)
+  await place.arrived(timers)
+  const fired = timers / (Math.max(...place.lateness.values()) / 1000)
+  const firedMicros = ((await cpu(services)) - resting) / timers
+  rows.fired.push([
+    label,
+    figure(fired),
+    figure(firedMicros),
+    String(place.check()),
+    page.goal(`≥ ${figure(goal.fired, 0)}/s`, fired >= goal.fired),
+  ])
+  console.log(label, 'fired', rows.fired.at(-1))
+  await Promise.all(services.map((service) => service.stop()))
 }
 
-function seconds(since: number): number {
-  return (performance.now() - since) / 1000
+async function steady(place: Place, label: string, count: number): Promise<void> {
+  const services = await place.services(count)
+  await Promise.all(services.map((service) => service.start()))
+  const total = rate * seconds
+  const start = Date.now() + 5000 + total
+  await place.send(`steady-${count}`, total, (n) => start + (n * 1000) / rate)
+  await place.stored(services, total)
+  if (Date.now() > start) throw new Error('Timers were due before all were stored')
+  await place.arrived(total)
+  const late = [...place.lateness.values()]
+  const p99 = percentile(late, 99)
+  const memory = Math.max(...(await Promise.all(services.map((service) => service.numbers()))).map(({ rssBytes }) => rssBytes))
+  rows.late.push([
+    label,
+    figure(percentile(late, 50), 0),
+    figure(p99, 0),
+    figure(Math.max(...late), 0),
+    figure(memory / 2 ** 20, 0),
+    page.goal(`< ${goal.lateMs} ms`, p99 < goal.lateMs),
+  ])
+  place.check()
+  console.log(label, 'late', rows.late.at(-1))
+  await Promise.all(services.map((service) => service.stop()))
 }
 
-function report(what: string, perSecond: number): void {
-  console.log(`${what}: ${Math.round(perSecond)} a second`)
+async function cpu(services: readonly Service[]): Promise<number> {
+  return sum(await Promise.all(services.map((service) => service.numbers())), ({ cpuMicros }) => cpuMicros)
 }

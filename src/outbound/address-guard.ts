@@ -11,28 +11,32 @@ for (const [address, prefix] of [
   ['169.254.0.0', 16],
   ['172.16.0.0', 12],
   ['192.0.0.0', 24],
+  ['192.0.2.0', 24],
+  ['192.88.99.0', 24],
   ['192.168.0.0', 16],
   ['198.18.0.0', 15],
+  ['198.51.100.0', 24],
+  ['203.0.113.0', 24],
   ['224.0.0.0', 3],
 ] as const)
   inside.addSubnet(address, prefix, 'ipv4')
 for (const [address, prefix] of [
-  ['::', 127],
-  ['64:ff9b::', 96],
-  ['64:ff9b:1::', 48],
-  ['2001::', 32],
+  ['2001::', 23],
+  ['2001:db8::', 32],
   ['2002::', 16],
-  ['fc00::', 7],
-  ['fe80::', 10],
-  ['ff00::', 8],
+  ['3fff::', 20],
 ] as const)
   inside.addSubnet(address, prefix, 'ipv6')
 
-/** Whether an address is not of the public network. IPv4 addresses within IPv6 are judged as IPv4. */
+/** The part of IPv6 that has public addresses. Loopback, private, link-local and multicast ones, and all forms of IPv4 but 6to4, are elsewhere. */
+const publicV6 = new BlockList()
+publicV6.addSubnet('2000::', 3, 'ipv6')
+
+/** Whether an address is not of the public network. */
 export function isInside(address: string): boolean {
   const family = isIP(address)
-  if (family === 0) return true
-  return inside.check(address, family === 4 ? 'ipv4' : 'ipv6')
+  if (family === 4) return inside.check(address, 'ipv4')
+  return family === 0 || !publicV6.check(address, 'ipv6') || inside.check(address, 'ipv6')
 }
 
 type Answer = (error: Error | null, address: string | LookupAddress[], family?: number) => void

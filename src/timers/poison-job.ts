@@ -30,8 +30,18 @@ export class PoisonBook {
 
   async keep({ id, body }: Delivery, channel: string, reason: string): Promise<void> {
     const hash = createHash('sha256').update(channel).update('\0').update(body).digest('hex')
-    const text = new TextDecoder().decode(body.subarray(0, keptCharacters)).replaceAll('\0', '\ufffd')
-    const payload: PoisonPayload = { channel, reason, body: text, messageId: id === null ? null : headerText(id) }
+    const text = new TextDecoder().decode(body.subarray(0, keptCharacters))
+    const payload: PoisonPayload = {
+      channel,
+      reason: storable(reason),
+      body: storable(text),
+      messageId: id === null ? null : headerText(id),
+    }
     await this.#job.enqueue(payload, { idempotencyKey: hash })
   }
+}
+
+/** A text that every store keeps. The reason may quote the message, and cut it anywhere. */
+function storable(text: string): string {
+  return text.toWellFormed().replaceAll('\0', '\ufffd')
 }

@@ -1,4 +1,7 @@
-import { afterAll, beforeAll, describe } from 'vitest'
+import { jetstream } from '@nats-io/jetstream'
+import { connect, headers } from '@nats-io/transport-node'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { type Delivery, reasonHeader } from '../../src/broker/broker.ts'
 import { nats } from '../../src/broker/nats/index.ts'
 import { type NatsServer, startNats } from '../support/servers/nats.ts'
 import { isLeftOut, nats as needed } from '../support/servers/needed.ts'
@@ -20,4 +23,41 @@ describe.skipIf(isLeftOut(needed))('NATS JetStream', () => {
     },
     server: { kill: () => server.kill(), start: () => server.start(), wipe: () => server.wipe() },
   })
+  it.each([
+    ['headers that the adapter itself would not send', { 'X-Request-Id': 'r', under_score: 'u' }, 'id', 'bad'],
+    ['a long header', { long: 'x'.repeat(5000) }, 'id', 'bad'],
+    ['a long id', {}, 'i'.repeat(300), 'bad'],
+    ['a body as large as the server takes', {}, 'id', 'x'.repeat(1_048_000)],
+  ])('a foreign message with %s is terminated like any other', async (_, given, id, body) => {
+    const name = `foreign.${crypto.randomUUID()}`
+    const broker = nats(server.url)
+    onTestFinished(() => broker.close())
+    const attempts: number[] = []
+    await broker.consume({ channel: { name, kind: 'queue' }, group: 'test', maxInFlight: 10 }, async (delivery) => {
+      attempts.push(delivery.attempt)
+      await delivery.terminate('no')
+    })
+    const buried = Promise.withResolvers<Delivery>()
+    await broker.consume(
+      { channel: { name: `${name}.dead`, kind: 'queue' }, group: 'test', maxInFlight: 1 },
+      async (delivery) => {
+        buried.resolve(delivery)
+        await delivery.ack()
+      },
+    )
+    const connection = await connect({ servers: server.url })
+    onTestFinished(() => connection.close())
+    const foreign = headers()
+    for (const [key, value] of Object.entries(given)) foreign.set(key, value)
+    await jetstream(connection).publish(name, body, { headers: foreign, msgID: id })
+    const dead = await buried.promise
+    expect(dead.headers).toMatchObject({ [reasonHeader]: 'no', ...lowered(given) })
+    expect(body.startsWith(new TextDecoder().decode(dead.body))).toBe(true)
+    expect(dead.body.length).toBeGreaterThan(body.length - 1000)
+    expect(attempts).toEqual([1])
+  })
 })
+
+function lowered(given: object): object {
+  return Object.fromEntries(Object.entries(given).map(([key, value]) => [key.toLowerCase(), value]))
+}

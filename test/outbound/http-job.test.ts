@@ -1,13 +1,26 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { createPunctual, type Punctual } from '../../src/client/punctual.ts'
-import { isInside } from '../../src/outbound/address-guard.ts'
+import { AddressRefused, guardedLookup, isInside } from '../../src/outbound/address-guard.ts'
 import { createWebhooks } from '../../src/outbound/http-job.ts'
 import { signatureOf, verifySignature } from '../../src/outbound/signature.ts'
 import { memory } from '../../src/store/memory/index.ts'
 
 const secret = 'a secret of sixteen'
+const publicAddress = { address: '93.184.215.14', family: 4 }
+
+/** The answers of the next lookups of a name; without them the real one answers. */
+const resolved: { address: string; family: number }[][] = []
+vi.mock('node:dns', async (load) => {
+  const dns = await load<typeof import('node:dns')>()
+  const lookup = (host: string, options: object, answer: (error: null, found: object[]) => void) => {
+    const found = resolved.shift()
+    if (found) answer(null, found)
+    else dns.lookup(host, options as never, answer as never)
+  }
+  return { ...dns, lookup }
+})
 
 async function receiver(answer: (request: IncomingMessage, body: string, response: ServerResponse) => void): Promise<string> {
   const server = createServer(async (request, response) => {
@@ -86,6 +99,10 @@ describe('punctual/http', () => {
       'http://[::1]:9/',
       'http://[::ffff:127.0.0.1]:9/',
       'http://0x7f.1/',
+      'http://2130706433/',
+      'http://0177.0.0.1/',
+      'http://0/',
+      'http://[::127.0.0.1]/',
     ])
       expect((await outcome(punctual, { url: target })).error).toMatch(/private network/)
   })
@@ -102,6 +119,12 @@ describe('punctual/http', () => {
     expect(await outcome(scheduler(), { url: endless })).toEqual({ state: 'completed' })
     const silent = await receiver(() => {})
     expect((await outcome(scheduler({ timeout: 100 }), { url: silent })).state).toBe('dead')
+    // Each part comes in time, and the whole does not.
+    const slow = await receiver((_, __, response) => {
+      const timer = setInterval(() => response.write('x'), 20)
+      response.once('close', () => clearInterval(timer))
+    })
+    expect((await outcome(scheduler({ timeout: 100 }), { url: slow })).state).toBe('dead')
   })
 
   it.each([
@@ -112,6 +135,31 @@ describe('punctual/http', () => {
     { url: 'http://x/', method: 'CONNECT' },
   ])('refuses the payload %j when it is enqueued', async (payload) => {
     await expect(scheduler().enqueue('punctual/http', payload)).rejects.toMatchObject({ code: 'payload.rejected' })
+  })
+})
+
+describe('a name', () => {
+  it.each([
+    ['of which one address is inside', [publicAddress, { address: '10.0.0.1', family: 4 }], false],
+    ['of a public address', [publicAddress], true],
+    ['of no address', [], false],
+  ])('%s is judged by the addresses that the socket gets', async (_, found, isAllowed) => {
+    resolved.push(found)
+    const answer = await new Promise<unknown>((resolve) =>
+      guardedLookup('rebind.example', { all: true }, (error, addresses) => resolve(error ?? addresses)),
+    )
+    if (isAllowed) expect(answer).toEqual(found)
+    else expect(answer).toBeInstanceOf(AddressRefused)
+  })
+
+  it('is looked up once for a call, so it cannot be public when it is checked and inside when it is connected to', async () => {
+    const url = await receiver((_, __, response) => response.end('reached'))
+    // The first answer is the one that counts; a second lookup would get the other.
+    resolved.push([{ address: '10.0.0.1', family: 4 }], [{ address: '127.0.0.1', family: 4 }])
+    const { port } = new URL(url)
+    const { error } = await outcome(scheduler({ allowPrivate: false }), { url: `http://rebind.example:${port}/` })
+    expect(error).toMatch(/rebind.example is an address of this machine/)
+    expect(resolved.splice(0)).toHaveLength(1)
   })
 })
 
@@ -136,7 +184,16 @@ describe('addresses inside', () => {
     'fd00::1',
     'fe80::1',
     '::ffff:10.0.0.1',
+    '::ffff:7f00:1',
+    '::127.0.0.1',
+    '::ffff:0:127.0.0.1',
     '64:ff9b::7f00:1',
+    '2002:7f00:1::',
+    'fec0::1',
+    'ff02::1',
+    'fe80::1%eth0',
+    '192.0.2.1',
+    'no address',
   ])('hold %s', (address) => expect(isInside(address)).toBe(true))
-  it.each(['8.8.8.8', '172.32.0.1', '2606:4700::1111'])('do not hold %s', (address) => expect(isInside(address)).toBe(false))
+  it.each(['8.8.8.8', '172.32.0.1', '2606:4700::1111', '2a00:1450:4001::1'])('do not hold %s', (address) => expect(isInside(address)).toBe(false))
 })

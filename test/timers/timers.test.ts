@@ -139,6 +139,8 @@ describe('TS-6 poison', () => {
   const good = { type: 'ScheduleTimer', tenantId: 'acme', serviceCallId: 'x', dueAt: '2026-11-18T03:00:00Z' }
   it.each([
     ['not JSON', '{', /JSON/],
+    ['not JSON, with a character that no store keeps', 'a\0b', /JSON/],
+    ['not JSON, with a reason that cuts a character', `${'🎉'.repeat(40)}`, /JSON/],
     ['no object', '[]', /object/],
     ['another type', { ...good, type: 'Explode' }, /type must be/],
     ['no tenantId', { ...good, tenantId: undefined }, /tenantId/],

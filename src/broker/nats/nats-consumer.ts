@@ -1,5 +1,5 @@
 import type { ConsumerMessages, JsMsg, Consumer as PullConsumer } from '@nats-io/jetstream'
-import { PunctualError } from '../../errors.ts'
+import { headers as makeHeaders } from '@nats-io/transport-node'
 import { sleep, systemClock } from '../../time/clock.ts'
 import { type ConsumeOptions, type Delivery, type DeliveryHandler, deadChannel, reasonHeader } from '../broker.ts'
 import { headerText } from '../check.ts'
@@ -11,6 +11,8 @@ import type { NatsBroker } from './nats.ts'
 /** One pull waits this long for messages. A shorter wait costs requests, a longer one delays nothing. */
 const pullMs = 10_000
 const restMs = 250
+/** The version line and the name of the message id in the headers of a dead letter, in bytes. */
+const headerRoom = 64
 
 /** Pulls messages of a durable consumer. Each pull asks only for as many as can be handled, so none waits here that another could have. */
 export class NatsConsumer implements RemoteConsumer {
@@ -100,18 +102,23 @@ export class NatsConsumer implements RemoteConsumer {
     }
   }
 
-  /** Keeps the message among the dead letters before it is removed. */
-  async #bury(message: JsMsg, id: string | null, headers: Readonly<Record<string, string>>, reason: string): Promise<void> {
-    const { channel } = this.#options
-    const own = Object.fromEntries(Object.entries(headers).filter(([name]) => !name.startsWith('nats-')))
-    const [result] = await this.#broker.publish([
-      {
-        channel: deadChannel(channel),
-        id: id ?? `${message.info.stream} ${message.seq}`,
-        headers: { ...own, [reasonHeader]: headerText(reason) },
-        body: message.data,
-      },
-    ])
-    if (!result?.ok) throw new PunctualError('broker.unreachable', `The dead letter was not kept: ${result?.message}`)
+  /** Keeps the message among the dead letters before it is removed: as it came, with the reason, and cut where that makes it too large. */
+  async #bury(message: JsMsg, id: string | null, given: Readonly<Record<string, string>>, reason: string): Promise<void> {
+    const channel = deadChannel(this.#options.channel)
+    const { nc, js, streams } = await this.#broker.link()
+    const headers = makeHeaders()
+    let size = headerRoom
+    for (const [name, value] of [...Object.entries(given), [reasonHeader, headerText(reason)] as const]) {
+      if (name.startsWith('nats-')) continue
+      headers.set(name, value)
+      size += Buffer.byteLength(`${name}: ${value}\r\n`)
+    }
+    const msgID = id ?? `${message.info.stream} ${message.seq}`
+    const most = (nc.info?.max_payload ?? Number.POSITIVE_INFINITY) - size - Buffer.byteLength(msgID)
+    await streams.stream(channel)
+    await js.publish(channel.name, message.data.subarray(0, Math.max(0, most)), { msgID, headers }).catch((error: unknown) => {
+      streams.forget(channel)
+      throw error
+    })
   }
 }

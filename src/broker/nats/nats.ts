@@ -114,6 +114,8 @@ export class NatsBroker extends RemoteBroker<Link> {
         // Credentials that are refused today may be let in tomorrow; responders stay meanwhile.
         ignoreAuthErrorAbort: true,
         reconnectTimeWait: 250,
+        // A stack for each request costs more than the request.
+        noAsyncTraces: true,
         timeout: answerMs,
         ...connection,
       })

@@ -77,16 +77,20 @@ export class RabbitmqConsumer implements RemoteConsumer {
   #delivery(message: AsyncMessage, answer: { status: ConsumerStatus | null }): Delivery {
     const given = (message.headers ?? {}) as Record<string, unknown>
     const attempt = Number(given[attemptHeader] ?? 1) + Number(given['x-delivery-count'] ?? 0)
-    const headers = Object.fromEntries(
-      Object.entries(given).flatMap(([name, value]) => (name.startsWith('x-') ? [] : [[name.toLowerCase(), String(value)]])),
-    )
+    const headers = {
+      ...(message.contentType !== undefined && { 'content-type': message.contentType }),
+      ...(message.type !== undefined && { type: message.type }),
+      ...Object.fromEntries(
+        Object.entries(given).flatMap(([name, value]) => (name.startsWith('x-') ? [] : [[name.toLowerCase(), String(value)]])),
+      ),
+    }
     const settle = async (status: ConsumerStatus | Promise<ConsumerStatus>) => {
       answer.status = await status
     }
     return {
       id: message.messageId ?? null,
       headers,
-      body: message.body as Uint8Array,
+      body: bytesOf(message),
       attempt,
       ack: () => settle(ConsumerStatus.ACK),
       retry: (afterMs) => settle(afterMs <= 0 ? ConsumerStatus.REQUEUE : this.#delay(message, headers, attempt, afterMs)),
@@ -116,13 +120,19 @@ export class RabbitmqConsumer implements RemoteConsumer {
   /** Puts a copy of the message elsewhere, after which it is acknowledged here. */
   async #send(
     address: { exchange?: string; routingKey: string },
-    { messageId, body }: AsyncMessage,
+    message: AsyncMessage,
     headers: Readonly<Record<string, string>>,
   ): Promise<ConsumerStatus> {
     const { send } = await this.#broker.link()
     const { channel } = this.#options
-    const result = await send(address, { channel, id: messageId ?? '', headers, body: body as Buffer })
+    const result = await send(address, { channel, id: message.messageId ?? '', headers, body: bytesOf(message) })
     if (!result.ok) throw new PunctualError('broker.unreachable', `The message was not kept: ${result.message}`)
     return ConsumerStatus.ACK
   }
+}
+
+/** The client parses the bodies of other senders by their content type. */
+function bytesOf({ body, contentType }: AsyncMessage): Buffer {
+  if (Buffer.isBuffer(body)) return body
+  return Buffer.from(contentType === 'text/plain' ? String(body) : JSON.stringify(body))
 }

@@ -1,4 +1,4 @@
-import { Connection, type Publisher } from 'rabbitmq-client'
+import { Connection, type Envelope, type Publisher } from 'rabbitmq-client'
 import { PunctualError } from '../../errors.ts'
 import { sleep, systemClock } from '../../time/clock.ts'
 import type {
@@ -164,6 +164,7 @@ function sender(publisher: Publisher): Link['send'] {
       exchange,
       routingKey,
       messageId: id,
+      ...propertiesOf(headers),
       headers: { ...headers, 'x-send': send },
       durable: true,
       mandatory: true,
@@ -179,6 +180,11 @@ function sender(publisher: Publisher): Link['send'] {
       return { ok: false, reason: 'unroutable', message: `no queue takes messages of ${exchange || routingKey}` }
     return { ok: true, isDuplicate: false }
   }
+}
+
+/** The content type and the type as AMQP has them. With an encoding the client of a receiver leaves the body as it is. */
+function propertiesOf({ 'content-type': contentType, type }: Readonly<Record<string, string>>): Partial<Envelope> {
+  return { ...(contentType !== undefined && { contentType, contentEncoding: 'utf-8' }), ...(type !== undefined && { type }) }
 }
 
 function publishFailure(error: unknown): PublishResult {
