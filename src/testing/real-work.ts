@@ -143,8 +143,13 @@ const ownCode = new URL('..', import.meta.url).pathname
 function isGuard({ type, resource }: Pending): boolean {
   if (type !== 'Timeout' || (resource._idleTimeout ?? 0) <= longestMs) return false
   const lines = (new Error().stack ?? '').split('\n').slice(1)
-  const setter = lines.find((line) => /[/\\]/.test(line) && !line.includes('node:') && !line.includes('real-work'))
+  // First come the lines of this file, which a bundle has under another name, then those of Node.js, then the setter.
+  const setter = lines.slice(lines.findIndex(isOfNode)).find((line) => /[/\\]/.test(line) && !isOfNode(line))
   return setter !== undefined && (setter.includes('node_modules') || setter.includes(ownCode))
+}
+
+function isOfNode(line: string): boolean {
+  return line.includes('node:')
 }
 
 function patience({ resources, clockTimers }: Run): number {

@@ -115,6 +115,27 @@ await punctual.close()
     expect(execFileSync(process.execPath, ['threads.js'], { cwd: project, encoding: 'utf8' })).toBe('49\n1 1\n')
   })
 
+  test('has a manual clock that does not move while a handler waits for a long real timer, and names the handler', () => {
+    writeFileSync(
+      join(project, 'long-timer.js'),
+      `import { createPunctual, defineJob } from 'punctual'
+import { memory } from 'punctual/memory'
+import { manualClock } from 'punctual/testing'
+const clock = manualClock()
+let timer
+const slow = defineJob('slow', () => new Promise((done) => { timer = setTimeout(done, 60_000) }))
+const punctual = createPunctual({ store: memory(), jobs: [slow], clock })
+await punctual.start()
+const { id } = await punctual.enqueue(slow)
+await clock.advance('1h').catch(({ details }) => console.log(details.handler))
+console.log((await punctual.get(id)).state)
+clearTimeout(timer)
+await punctual.close()
+`,
+    )
+    expect(execFileSync(process.execPath, ['long-timer.js'], { cwd: project, encoding: 'utf8' })).toMatch(/slow.*\nrunning\n/)
+  })
+
   test('has a command that tells its version', () => {
     const { version, bin } = JSON.parse(readFileSync('package.json', 'utf8'))
     const main = join(project, 'node_modules', 'punctual', bin.punctual)
