@@ -7,7 +7,7 @@ interface LogStream {
 }
 
 export const logForms = ['lines', 'json', 'quiet'] as const
-/** `lines` for people, `json` for programs, `quiet`: only errors, for people. */
+/** `lines` for people, `json` for programs, `quiet`: only errors, in short, for people. */
 export type LogForm = (typeof logForms)[number]
 
 /** Log lines on standard error: for a person on a terminal, as lines of JSON for anything else, unless a form is given. */
@@ -15,7 +15,10 @@ export function lineLogger(stream: LogStream = process.stderr, form: LogForm = s
   const write = (level: string, message: string, fields: object = {}) => {
     if (form === 'quiet' && level !== 'error') return
     const time = new Date().toISOString()
-    const line = form === 'json' ? JSON.stringify({ time, level, message, ...fields }) : forPerson(time, level, message, fields)
+    const line =
+      form === 'json'
+        ? JSON.stringify({ time, level, message, ...fields })
+        : forPerson(time, level, message, form === 'quiet' ? short(fields) : fields)
     stream.write(`${line}\n`)
   }
   return {
@@ -24,6 +27,11 @@ export function lineLogger(stream: LogStream = process.stderr, form: LogForm = s
     warn: (message, fields) => write('warn', message, fields),
     error: (message, fields) => write('error', message, fields),
   }
+}
+
+/** Work that has a key is found by it. */
+function short({ id, turn: _, ...fields }: { id?: unknown; turn?: unknown; key?: unknown }): object {
+  return fields.key ? fields : { ...fields, id }
 }
 
 function forPerson(time: string, level: string, message: string, fields: object): string {

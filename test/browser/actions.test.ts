@@ -2,7 +2,7 @@ import type { Browser, Page } from 'playwright-core'
 import { defineJob } from 'punctual'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startBrowser } from '../support/browser.ts'
-import { openShop, type Shop } from './shop.ts'
+import { openShop, type Shop, seedMs } from './shop.ts'
 import { visit } from './visit.ts'
 
 let browser: Browser
@@ -10,7 +10,7 @@ let shop: Shop
 beforeAll(async () => {
   browser = await startBrowser()
   shop = await openShop()
-})
+}, seedMs)
 afterAll(async () => {
   await browser?.close()
   await shop?.[Symbol.asyncDispose]()

@@ -3,7 +3,7 @@ import { createRequire } from 'node:module'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startBrowser } from '../support/browser.ts'
-import { openShop, type Shop } from './shop.ts'
+import { openShop, type Shop, seedMs } from './shop.ts'
 import { visit } from './visit.ts'
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
@@ -16,7 +16,7 @@ beforeAll(async () => {
   shop = await openShop()
   const { items } = await shop.punctual.list({ job: 'payment-timeout', state: 'dead', limit: 1 })
   dead = items[0]?.id ?? ''
-})
+}, seedMs)
 afterAll(async () => {
   await browser?.close()
   await shop?.[Symbol.asyncDispose]()
@@ -121,19 +121,46 @@ test('changes arrive by themselves', async () => {
   await page.getByText('live-arrival').waitFor({ timeout: 15_000 })
 })
 
+test('tabs share one stream, and another takes it over when its tab closes', async () => {
+  await using opened = await visit(browser, `${shop.url}occurrences?job=digest-mail`)
+  const streams: string[] = []
+  opened.context.on('request', (request) => request.url().endsWith('/events') && streams.push(request.url()))
+  await opened.page.getByText('Live').first().waitFor()
+  const second = await opened.context.newPage()
+  await second.goto(`${shop.url}occurrences?job=digest-mail`)
+  await second.locator('tbody tr').first().waitFor()
+  await shop.punctual.enqueue('digest-mail', { customer: 'tyrell' }, { key: 'for-both' })
+  await second.getByText('for-both').waitFor({ timeout: 15_000 })
+  expect(streams).toHaveLength(0)
+  const takenOver = second.waitForRequest(/\/events$/)
+  await opened.page.close()
+  await takenOver
+})
+
 test('data that cannot be refreshed stays, dimmed, with its age', async () => {
   await using gone = await openShop()
-  await using opened = await visit(browser, gone.url)
+  await using opened = await visit(browser, gone.url, { isClockSet: true })
   const { page, faults } = opened
   await page
     .getByText(/is failing/)
     .first()
     .waitFor()
   await gone[Symbol.asyncDispose]()
+  await page.clock.fastForward(11_000)
   await page.getByText(/Last update \d+ s ago/).waitFor({ timeout: 30_000 })
   expect(await page.locator('.app.stale').count()).toBe(1)
   expect(await page.getByText(/is failing/).count()).toBeGreaterThan(0)
   faults.length = 0
+})
+
+test('a read that takes too long is given up, with advice', async () => {
+  await using opened = await visit(browser, `${shop.url}jobs`, { isClockSet: true })
+  const { page } = opened
+  await page.route('**/api/v1/audit?**', () => new Promise(() => {}))
+  await page.getByRole('link', { name: 'Audit' }).click()
+  await page.getByRole('heading', { name: 'Audit' }).waitFor()
+  await page.clock.fastForward(21_000)
+  await page.getByText(/took longer than 20 s for this. Choose a job/).waitFor()
 })
 
 /** How far the page could be scrolled to the side. */

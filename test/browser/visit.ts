@@ -14,12 +14,14 @@ interface VisitOptions {
   readonly width?: number
   readonly theme?: 'light' | 'dark'
   readonly token?: string
+  /** The page's clock can be moved by `page.clock`. */
+  readonly isClockSet?: boolean
 }
 
 export async function visit(
   browser: Browser,
   address: string,
-  { width = 1440, theme = 'light', token }: VisitOptions = {},
+  { width = 1440, theme = 'light', token, isClockSet = false }: VisitOptions = {},
 ): Promise<Visit> {
   const context = await browser.newContext({
     viewport: { width, height: 900 },
@@ -29,6 +31,7 @@ export async function visit(
     hasTouch: width < 960,
   })
   const page = await context.newPage()
+  if (isClockSet) await page.clock.install()
   const faults: string[] = []
   page.on('console', (message) => {
     if (message.type() === 'error') faults.push(message.text())

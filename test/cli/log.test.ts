@@ -31,16 +31,18 @@ describe('log lines', () => {
     expect(lines[0]?.trimEnd()).not.toMatch(/[\p{Cc}\u202e]/u)
   })
 
-  test('take the form that is asked for: JSON on a terminal, or errors alone', () => {
+  test('take the form that is asked for: JSON on a terminal, or errors alone, in short', () => {
     const lines: string[] = []
     const stream = { isTTY: true, write: (text: string) => lines.push(text) }
     lineLogger(stream, 'json').info('completed', { job: 'x' })
     const quiet = lineLogger({ ...stream, isTTY: false }, 'quiet')
     quiet.warn('retrying', { job: 'x' })
-    quiet.error('dead', { job: 'x' })
-    expect(lines).toHaveLength(2)
+    quiet.error('dead', { job: 'x', key: 'order-1', id: 'long', turn: 4 })
+    quiet.error('dead', { job: 'y', key: null, id: 'long', turn: 4 })
+    expect(lines).toHaveLength(3)
     expect(JSON.parse(lines[0] as string)).toMatchObject({ message: 'completed' })
-    expect(lines[1]).toMatch(/^\d\d:\d\d:\d\d error dead job=x\n$/)
+    expect(lines[1]).toMatch(/^\d\d:\d\d:\d\d error dead job=x key=order-1\n$/)
+    expect(lines[2]).toContain('job=y id=long')
   })
 
   test('of debug level are not written', () => {

@@ -117,9 +117,11 @@ function bulkCommand(kind: BulkKind, filter: WireOccurrenceFilter, spread: strin
     ...(source ? ['--source', source.join(',')] : []),
   ]
   const verb = kind === 'retry' || kind === 'discard' ? ['dead', kind] : kind === 'cancel' ? ['cancel'] : ['replay']
+  const isOfAll = verb[0] === 'dead' && flags.length + lists.length === 0
   return [
     'punctual',
     ...verb,
+    ...(isOfAll ? ['--all'] : []),
     ...flags,
     ...lists,
     ...(spread ? ['--spread', spread] : []),

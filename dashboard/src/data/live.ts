@@ -1,4 +1,5 @@
-// One stream for the whole browser tab. While it is open the pages read again what has changed; without it they poll.
+// One stream for all visible tabs of the browser: one holds it and passes its messages on. While it is open the pages read again
+// what has changed; without it they poll.
 import { computed, effect, signal } from '@preact/signals'
 import type { WireChange } from '../../../src/http/wire.ts'
 import { now } from '../time/zone.ts'
@@ -22,8 +23,18 @@ export const staleMs = computed(() => {
   return isVisible.value && session.value && age > staleAfterMs ? age : 0
 })
 
+interface Told {
+  readonly kind: 'contact' | 'change' | 'lag' | 'gone'
+  readonly data: string
+}
+
+const shared = `punctual ${new URL(root, location.href).pathname}`
+const tabs = 'BroadcastChannel' in globalThis ? new BroadcastChannel(shared) : null
+/** Set while this tab takes part in the stream. */
+let turn: AbortController | null = null
 let stream: EventSource | null = null
-let nextTry = 0
+/** When this tab, which holds the stream, opens it again. */
+let nextTry = Number.POSITIVE_INFINITY
 let isReadDue = false
 const changed = new Set<string>()
 
@@ -35,6 +46,7 @@ export function goLive(): void {
   document.addEventListener('visibilitychange', () => {
     isVisible.value = !document.hidden
   })
+  if (tabs) tabs.onmessage = ({ data }: MessageEvent<Told>) => hear(data)
   effect(() => {
     if (isVisible.value && session.value && !needsLogin.value) connect()
     else disconnect()
@@ -42,7 +54,7 @@ export function goLive(): void {
   setInterval(() => {
     if (!isVisible.value || !session.value) return
     if (!isStreaming.value || Date.now() - lastContact.value > staleAfterMs / 2) poll()
-    if (!stream && Date.now() >= nextTry) connect()
+    if (!stream && Date.now() >= nextTry) open()
   }, pollMs)
 }
 
@@ -53,45 +65,65 @@ export function nextTryMs(): number {
 
 export function poll(): void {
   void readServer().catch(() => {})
-  void queries.invalidateQueries({ predicate: (query) => query.queryKey[0] !== 'preview' })
+  // A read under way goes on: a slow one would otherwise begin anew with every poll.
+  void queries.invalidateQueries({ predicate: (query) => query.queryKey[0] !== 'preview' }, { cancelRefetch: false })
 }
 
+/** Takes part in the stream: opens it as soon as no other tab holds it. Without locks (plain HTTP) each tab has its own. */
 function connect(): void {
-  if (stream) return
+  if (turn) return
+  const own = new AbortController()
+  turn = own
+  if (!navigator.locks) return open()
+  const hold = () => {
+    open()
+    return new Promise<void>((resolve) => own.signal.addEventListener('abort', () => resolve()))
+  }
+  navigator.locks.request(shared, { signal: own.signal }, hold).catch(() => {})
+}
+
+function open(): void {
   const opened = new EventSource(`${root}api/v1/events`)
   stream = opened
-  opened.onopen = () => {
-    isStreaming.value = true
-    touch()
+  nextTry = Number.POSITIVE_INFINITY
+  const pass = (kind: Told['kind'], data = '') => {
+    hear({ kind, data })
+    tabs?.postMessage({ kind, data } satisfies Told)
   }
+  opened.onopen = () => pass('contact')
   opened.onerror = () => {
-    isStreaming.value = false
     opened.close()
-    if (stream === opened) stream = null
+    stream = null
     nextTry = Date.now() + reconnectMs
+    pass('gone')
   }
-  opened.addEventListener('change', (event) => {
-    touch()
-    note(JSON.parse((event as MessageEvent<string>).data) as WireChange)
-  })
-  opened.addEventListener('lag', () => {
-    touch()
+  opened.addEventListener('change', (event) => pass('change', (event as MessageEvent<string>).data))
+  opened.addEventListener('lag', () => pass('lag'))
+  opened.addEventListener('heartbeat', () => pass('contact'))
+  opened.onmessage = () => pass('contact')
+}
+
+/** A message of the stream, from this tab or from the one that holds it. */
+function hear({ kind, data }: Told): void {
+  if (!turn) return
+  isStreaming.value = kind !== 'gone'
+  if (kind === 'gone') return
+  lastContact.value = Date.now()
+  if (kind === 'change') note(JSON.parse(data) as WireChange)
+  if (kind === 'lag') {
     for (const topic of ['overview', 'timeline', 'jobs', 'job', 'occurrences', 'occurrence', 'dead', 'nodes', 'operations'])
       changed.add(topic)
     readSoon()
-  })
-  opened.addEventListener('heartbeat', touch)
-  opened.onmessage = touch
+  }
 }
 
 function disconnect(): void {
+  turn?.abort()
+  turn = null
   stream?.close()
   stream = null
+  nextTry = Number.POSITIVE_INFINITY
   isStreaming.value = false
-}
-
-function touch(): void {
-  lastContact.value = Date.now()
 }
 
 function note({ jobs, occurrences, nodes }: WireChange): void {
@@ -109,7 +141,10 @@ function readSoon(): void {
   setTimeout(() => {
     isReadDue = false
     if (changed.delete('server')) void readServer().catch(() => {})
-    refresh(...changed)
-    changed.clear()
+    // What is being read now is read again afterwards, not instead.
+    const free = [...changed].filter((topic) => queries.isFetching({ queryKey: [topic] }) === 0)
+    for (const topic of free) changed.delete(topic)
+    refresh(...free)
+    if (changed.size > 0) readSoon()
   }, restMs)
 }

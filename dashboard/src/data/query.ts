@@ -9,13 +9,18 @@ export const queries = new QueryClient({
     queries: {
       staleTime: 1000,
       gcTime: 300_000,
-      retry: (count, error) => !(error instanceof RequestError && error.status >= 400 && error.status < 500) && count < 2,
+      retry: (count, error) => count < 2 && !(error instanceof RequestError && isFinal(error)),
       refetchOnWindowFocus: true,
       networkMode: 'always',
     },
   },
 })
 queries.mount()
+
+/** Whether another try would end the same way. */
+function isFinal({ status, code }: RequestError): boolean {
+  return (status >= 400 && status < 500) || code === 'request.slow'
+}
 
 export interface QueryOptions<Data> {
   readonly key: QueryKey

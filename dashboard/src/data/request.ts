@@ -23,6 +23,14 @@ export class RequestError extends Error {
   }
 }
 
+/** Reads that take longer are given up. */
+const slowMs = 20_000
+const slow = new RequestError(
+  0,
+  'request.slow',
+  `The server took longer than ${slowMs / 1000} s for this. Choose a job, a tenant, a state or a shorter time, then try again`,
+)
+
 export type Query = Readonly<Record<string, string | number | boolean | undefined | null>>
 
 export function get<Answer>(path: string, query: Query = {}, signal?: AbortSignal): Promise<Answer> {
@@ -55,6 +63,25 @@ async function send<Answer>(
   body: unknown,
   options: { signal?: AbortSignal; headers?: Readonly<Record<string, string>> },
 ): Promise<Answer> {
+  const limit = new AbortController()
+  options.signal?.addEventListener('abort', () => limit.abort(options.signal?.reason))
+  // A write may have happened although its answer is late: only reads are given up.
+  const timer = method === 'GET' ? setTimeout(() => limit.abort(slow), slowMs) : undefined
+  try {
+    return await answered<Answer>(method, url, body, { ...options, signal: limit.signal })
+  } catch (error) {
+    throw limit.signal.reason === slow ? slow : error
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+async function answered<Answer>(
+  method: string,
+  url: string,
+  body: unknown,
+  options: { signal: AbortSignal; headers?: Readonly<Record<string, string>> },
+): Promise<Answer> {
   const response = await fetch(url, {
     method,
     credentials: 'same-origin',
@@ -64,7 +91,7 @@ async function send<Answer>(
       ...options.headers,
     },
     ...(body !== undefined && { body: JSON.stringify(body) }),
-    ...(options.signal && { signal: options.signal }),
+    signal: options.signal,
   }).catch((error: Error) => {
     if (error.name === 'AbortError') throw error
     throw new RequestError(0, 'server.unreachable', 'The server does not answer')

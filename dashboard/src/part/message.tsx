@@ -1,10 +1,11 @@
 import type { VNode } from 'preact'
+import { pagePath } from '../data/root.ts'
 import { duration } from '../time/duration.ts'
 import { At } from './time.tsx'
 
 const special = /(\d{4}-\d\d-\d\dT[\d:.]+Z|[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|\b\d{4,} ms\b)/
 
-/** A message of the server: instants in the chosen zone, durations in large units, ids short. */
+/** A message of the server: instants in the chosen zone, durations in large units, occurrences as links. */
 export function Message({ text, seconds = false }: { text: string; seconds?: boolean }): VNode {
   return (
     <>
@@ -14,9 +15,9 @@ export function Message({ text, seconds = false }: { text: string; seconds?: boo
         return part.includes('T') ? (
           <At key={at} at={part} seconds={seconds} />
         ) : (
-          <span key={at} class="mono" title={part}>
+          <a key={at} class="link mono" title={part} href={pagePath(`occurrences/${part}`)}>
             {part.slice(0, 8)}
-          </span>
+          </a>
         )
       })}
     </>

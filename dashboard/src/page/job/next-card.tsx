@@ -5,6 +5,7 @@ import { into } from '../../data/into.ts'
 import { Segments } from '../../part/button.tsx'
 import { Command } from '../../part/command.tsx'
 import { Icon } from '../../part/icon.tsx'
+import { Empty } from '../../part/screen.tsx'
 import { Ago } from '../../part/time.tsx'
 
 interface NextCardProps {
@@ -37,6 +38,9 @@ export function NextCard({ given, current, draft, isChanged }: NextCardProps): V
           </div>
         )}
       </header>
+      {(view.value === 'current' ? current : (draft ?? current))?.next.length === 0 && (
+        <Empty title="It never fires.">No instant was found from here on.</Empty>
+      )}
       <NextTable current={current} draft={draft} view={isChanged ? view.value : 'current'} />
       <div class="card-foot">
         <Command words={['punctual', 'next', given.text, '--tz', given.timezone, '--count', '10']} />
@@ -55,11 +59,12 @@ const markText = {
 type Change = NonNullable<WireSchedulePreview['clockChange']>
 
 /** What the next clock change does to the schedule. */
-function changeText({ from, to, rows }: Change): string {
+function changeText({ from, to, rows }: Change, clocks: readonly string[]): string {
   const isForward = to > from === !from.startsWith('-')
   const is = (mark: PreviewRow['mark']) => rows.some((row) => row.mark === mark)
+  const isMoved = rows.some((row) => row.mark === 'after-gap' && !clocks.includes(clockOf(row)))
   const what = `The next clock change goes ${isForward ? 'forward' : 'back'}, from ${from} to ${to}.`
-  if (is('after-gap')) return `${what} Its time does not exist on that day: it runs right after the gap.`
+  if (isMoved) return `${what} Its time does not exist on that day: it runs right after the gap.`
   if (is('first-pass') && is('second-pass')) return `${what} Its time comes twice, and it runs both times.`
   if (is('first-pass') || is('second-pass')) return `${what} Its time comes twice, and it runs once.`
   return `${what} It keeps its time on the wall.`
@@ -106,7 +111,7 @@ function NextTable({
           <InstantRow
             number="…"
             row={change.rows.find(({ mark }) => mark !== null) ?? change.rows[0]}
-            note={changeText(change)}
+            note={changeText(change, main.map(clockOf))}
           />
         )}
       </tbody>
@@ -127,9 +132,9 @@ function InstantRow({
   was?: PreviewRow | undefined
   note?: string
 }): VNode {
-  const [, clock = row.local] = row.local.split(/[T ]/)
+  const clock = clockOf(row)
   const text = note ?? (row.mark ? markText[row.mark] : null)
-  const wasClock = was?.local.split(/[T ]/)[1]
+  const wasClock = was && clockOf(was)
   return (
     <>
       <tr class={text ? 'clk' : ''}>
@@ -159,6 +164,7 @@ function InstantRow({
   )
 }
 
+const clockOf = ({ local }: PreviewRow) => local.split(/[T ]/)[1] ?? local
 const trim = (clock: string) => clock.replace(/:00$/, '').replace(/\.\d+$/, '')
 
 function dayOf(local: string): string {

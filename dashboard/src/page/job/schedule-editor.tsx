@@ -122,7 +122,11 @@ export function ScheduleEditor({ job, onReset }: { job: WireJob; onReset: () => 
               >
                 Discard
               </Button>
-              <Button kind="primary" isDisabled={!isChanged || !draft.data || draft.error !== null} onClick={() => void save()}>
+              <Button
+                kind="primary"
+                isDisabled={!isChanged || !draft.data || draft.data.next.length === 0 || draft.error !== null}
+                onClick={() => void save()}
+              >
                 Save as version {job.version + 1}
               </Button>
             </div>

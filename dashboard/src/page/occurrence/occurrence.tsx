@@ -47,6 +47,8 @@ function OccurrencePage({ occurrence }: { occurrence: WireOccurrence }): VNode {
         .map((attempt) => ({ task: task.name, n: attempt.n, error: attempt.error! })),
     )
     .at(-1)
+  // Work that never started has nothing to draw: the reason is the page.
+  const isNeverRun = !isLive(state) && !occurrence.startedAt
   const main = error ?? (state === 'retrying' ? failed?.error : null)
   return (
     <>
@@ -59,6 +61,7 @@ function OccurrencePage({ occurrence }: { occurrence: WireOccurrence }): VNode {
               where={failed ? `${failed.task}, attempt ${failed.n}` : ''}
             />
           )}
+          {isNeverRun && <Why occurrence={occurrence} />}
           <Waterfall occurrence={occurrence} />
           <TaskGraph
             tasks={occurrence.tasks}
@@ -71,7 +74,7 @@ function OccurrencePage({ occurrence }: { occurrence: WireOccurrence }): VNode {
           <Attempts occurrence={occurrence} />
         </div>
         <div class="stack">
-          <Why occurrence={occurrence} />
+          {!isNeverRun && <Why occurrence={occurrence} />}
           <Facts occurrence={occurrence} />
           <Payload occurrence={occurrence} />
           <Result occurrence={occurrence} />
