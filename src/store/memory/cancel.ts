@@ -6,7 +6,10 @@ import { audited, type Entry } from './entry.ts'
 import { find } from './find.ts'
 import type { State } from './state.ts'
 
-export function cancel(state: State, { which, reason, audit, children = false, keyVersion }: CancelRequest): readonly CancelAnswer[] {
+export function cancel(
+  state: State,
+  { which, reason, audit, children = false, keyVersion }: CancelRequest,
+): readonly CancelAnswer[] {
   const found = 'entity' in which ? ofEntity(state, which) : [find(state, which)].filter((entry) => entry !== null)
   const current = found.filter(({ record }) => !isOvertaken(record.keyVersion, keyVersion))
   const all = children ? withDescendants(state, current) : current

@@ -8,7 +8,10 @@ import { audited } from './occurrence/audited.ts'
 import { endUnattended, requestCancel } from './occurrence/ends.ts'
 import { type Entry, readEntry } from './occurrence/entry.ts'
 
-export function cancel(tx: Transaction, { which, reason, audit, children = false, keyVersion }: CancelRequest): readonly CancelAnswer[] {
+export function cancel(
+  tx: Transaction,
+  { which, reason, audit, children = false, keyVersion }: CancelRequest,
+): readonly CancelAnswer[] {
   const found = 'entity' in which ? ofEntity(tx, which) : [find(tx, which)].filter((entry) => entry !== null)
   const current = found.filter(({ record }) => !isOvertaken(record.keyVersion, keyVersion))
   const all = children ? withDescendants(tx, current) : current

@@ -27,9 +27,7 @@ export const cancelCases = topic('cancel', {
     const running = await scene.running({ key: 'r', unique: 'ever', keyVersion: 3 })
     const which = { tenant: 'default', job: 'mail', key: 'r' }
     assert.deepEqual(await scene.store.cancel({ which, reason: null, keyVersion: 2 }), [])
-    assert.deepEqual(await scene.store.cancel({ which, reason: null, keyVersion: 4 }), [
-      { id: running.id, outcome: 'canceling' },
-    ])
+    assert.deepEqual(await scene.store.cancel({ which, reason: null, keyVersion: 4 }), [{ id: running.id, outcome: 'canceling' }])
   },
   'a live key is canceled by the one that has it': async (scene) => {
     const first = await scene.completed({ key: 'k', unique: 'live' })
