@@ -2,8 +2,8 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Channel } from '../../src/broker/broker.ts'
 import { nats } from '../../src/broker/nats/index.ts'
-import { Service } from './service.ts'
 import type { ServiceNumbers } from './service.process.ts'
+import { Service } from './service.ts'
 
 export const tenants = 1000
 const commands: Channel = { name: 'timers.commands', kind: 'queue' }
@@ -61,7 +61,12 @@ export class Place {
         const id = `${name}-${n}`
         const due = Math.ceil(dueAt(n))
         this.#due.set(id, due)
-        const command = { type: 'ScheduleTimer', tenantId: `t${n % tenants}`, serviceCallId: id, dueAt: new Date(due).toISOString() }
+        const command = {
+          type: 'ScheduleTimer',
+          tenantId: `t${n % tenants}`,
+          serviceCallId: id,
+          dueAt: new Date(due).toISOString(),
+        }
         return { channel: commands, id, body: JSON.stringify(command) }
       })
       const failure = (await this.#broker.publish(messages)).find(({ ok }) => !ok)

@@ -1,8 +1,9 @@
 // A timer service in a process of its own, as `punctual timers` runs it. It tells its CPU time and its numbers when it is asked.
-import { cpuMicros } from '../harness/moment.ts'
+
 import { nats } from '../../src/broker/nats/index.ts'
 import { createPunctual } from '../../src/client/punctual.ts'
 import { createTimers, type TimerMetrics } from '../../src/timers/index.ts'
+import { cpuMicros } from '../harness/moment.ts'
 import { openStore } from './open-store.ts'
 
 export interface ServiceNumbers {
@@ -24,7 +25,11 @@ process.on('message', async (word: 'start' | 'numbers' | 'stop') => {
     await broker.close()
     process.exit(0)
   }
-  process.send?.({ cpuMicros: cpuMicros(), rssBytes: process.memoryUsage.rss(), metrics: timers.metrics } satisfies ServiceNumbers)
+  process.send?.({
+    cpuMicros: cpuMicros(),
+    rssBytes: process.memoryUsage.rss(),
+    metrics: timers.metrics,
+  } satisfies ServiceNumbers)
 })
 await punctual.start()
 process.send?.('ready')

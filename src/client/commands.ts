@@ -3,7 +3,7 @@ import { isTransient } from '../engine/node/transient.ts'
 import { announceUnattendedEnd, isEndNoticed } from '../engine/turn/unattended-end.ts'
 import { PunctualError, shown } from '../errors.ts'
 import { Definition } from '../model/definition.ts'
-import { checkObject, checkOptions } from '../model/limits.ts'
+import { checkObject, checkOptions, checkWhole } from '../model/limits.ts'
 import { decodePayload } from '../model/payload.ts'
 import type {
   AuditNote,
@@ -55,6 +55,8 @@ export interface CancelOptions extends By {
    * target is no hindrance. Work below an occurrence that was deleted after its retention is not found.
    */
   children?: boolean
+  /** Leaves work alone whose key was given a higher `keyVersion` by `enqueue`; the answer is then `unknown`. */
+  keyVersion?: number
   /** Your transaction: the work is canceled when it commits. Needs a store with the ability `join`; see also `wake`. */
   tx?: CallerTransaction | undefined
 }
@@ -120,12 +122,13 @@ export class Commands {
 
   cancelRequest(which: CancelRequest['which'], options: Omit<CancelOptions, 'tx'>): CancelRequest {
     checkObject(options, 'options of cancel')
-    const { children = false, ...rest } = options
+    const { children = false, keyVersion, ...rest } = options
+    if (keyVersion !== undefined) checkWhole(keyVersion, 'keyVersion', 0, Number.MAX_SAFE_INTEGER)
     if (typeof children !== 'boolean')
       throw new PunctualError('option.invalid', `children must be true or false; got ${shown(children)}`, { field: 'children' })
     checkOptions(rest, byNames, 'options of cancel')
     const audit = auditNote(this.#env, 'cancel', rest)
-    return { which, reason: audit.reason, audit, ...(children && { children }) }
+    return { which, reason: audit.reason, audit, ...(children && { children }), ...(keyVersion !== undefined && { keyVersion }) }
   }
 
   async cancelAll(request: CancelRequest, tx?: CallerTransaction): Promise<CancelOutcome> {

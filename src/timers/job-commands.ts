@@ -1,6 +1,7 @@
 import type { Broker, Delivery } from '../broker/broker.ts'
 import { checkChannel } from '../broker/check.ts'
 import { type BuiltIn, builtIn } from '../client/built-in.ts'
+import type { CancelOptions } from '../client/commands.ts'
 import type { Punctual } from '../client/punctual.ts'
 import { PunctualError, shown } from '../errors.ts'
 import { defineJob } from '../model/definition.ts'
@@ -25,6 +26,8 @@ export interface JobCommandsOptions {
 export interface JobCommandIntake {
   /** Why no commands arrive at present; null while they do. */
   readonly down: string | null
+  /** Commands since the start: those that arrived, those that were terminated, and those put back since the store did not answer. */
+  readonly metrics: { readonly commandsReceived: number; readonly poison: number; readonly commandsRetried: number }
   /** Starts consuming. Returns at once; without a broker it waits for one. */
   start(): void
   stop(): Promise<void>
@@ -44,7 +47,7 @@ const enqueueFields = [
   'version',
   'correlationId',
 ]
-const cancelFields = ['type', 'tenantId', 'job', 'key', 'idempotencyKey', 'reason', 'correlationId']
+const cancelFields = ['type', 'tenantId', 'job', 'key', 'idempotencyKey', 'reason', 'version', 'correlationId']
 
 /**
  * Lets other systems enqueue and cancel work through a broker: `EnqueueJob { tenantId?, job, payload?, key?, idempotencyKey?, delay?, runAt? … }`
@@ -57,8 +60,8 @@ export function createJobCommands(options: JobCommandsOptions): JobCommandIntake
   const channel = { name: commands, kind: 'queue' as const }
   checkChannel(channel, 'commands')
   const { clock, log }: BuiltIn = builtIn(punctual, defineJob('punctual/commands'), { canRun: false })
-  const none = () => {}
-  return new CommandIntake({
+  const metrics = { commandsReceived: 0, poison: 0, commandsRetried: 0 }
+  const intake = new CommandIntake({
     broker,
     channel,
     group: 'jobs',
@@ -68,9 +71,23 @@ export function createJobCommands(options: JobCommandsOptions): JobCommandIntake
     log,
     poison: new PoisonBook(punctual),
     carryOut: (command, delivery) => carryOut(punctual, jobs, command, delivery),
-    onCritical: none,
-    count: { received: none, poison: none, retried: none },
+    onCritical: () => {},
+    count: {
+      received: () => void metrics.commandsReceived++,
+      poison: () => void metrics.poison++,
+      retried: () => void metrics.commandsRetried++,
+    },
   })
+  return {
+    get down() {
+      return intake.down
+    },
+    get metrics() {
+      return { ...metrics }
+    },
+    start: () => intake.start(),
+    stop: () => intake.stop(),
+  }
 }
 
 async function carryOut(
@@ -109,14 +126,15 @@ async function enqueue(punctual: Punctual, job: string, fields: Unwrapped['field
 async function cancel(
   punctual: Punctual,
   job: string,
-  { tenantId, key, idempotencyKey, reason }: Unwrapped['fields'],
+  { tenantId, key, idempotencyKey, reason, version }: Unwrapped['fields'],
 ): Promise<void> {
   const target = {
     job,
     ...(tenantId !== undefined && { tenant: tenantId }),
     ...(key === undefined ? { idempotencyKey } : { key }),
   }
-  await punctual.cancel(target as never, reason === undefined ? {} : { reason: reason as string })
+  const options = { ...(reason !== undefined && { reason }), ...(version !== undefined && { keyVersion: version }) }
+  await punctual.cancel(target as never, options as CancelOptions)
 }
 
 /** Whether the same call would fail later too: its input is invalid, and the store is not the reason. */

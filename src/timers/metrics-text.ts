@@ -19,9 +19,14 @@ export function metricsText(metrics: TimerMetrics): string {
     ...histogram('timer_delay_seconds', 'From the command to the event.', metrics.delay),
     ...histogram('timer_lateness_seconds', 'From the due instant to the event.', metrics.lateness),
     ...histogram('timer_polling_duration_seconds', 'Looks for due timers.', metrics.polling),
-    '# HELP timer_last_poll_timestamp_seconds When the last look ended.',
-    '# TYPE timer_last_poll_timestamp_seconds gauge',
-    `timer_last_poll_timestamp_seconds ${lastPollAt === null ? 0 : lastPollAt.getTime() / 1000}`,
+    // A process that fires nothing has no looks to miss.
+    ...(lastPollAt === null
+      ? []
+      : [
+          '# HELP timer_last_poll_timestamp_seconds When the last look ended.',
+          '# TYPE timer_last_poll_timestamp_seconds gauge',
+          `timer_last_poll_timestamp_seconds ${lastPollAt.getTime() / 1000}`,
+        ]),
   ]
   return `${lines.join('\n')}\n`
 }

@@ -30,7 +30,7 @@ export interface TimerMetrics {
   readonly lateness: Histogram
   /** Looks for due timers, those that found none included (`timer.polling.duration`). */
   readonly polling: Histogram
-  /** When the last look ended. */
+  /** When the last look ended: before the first one, the start of the service. Null where only commands are handled. */
   readonly lastPollAt: Date | null
 }
 

@@ -132,12 +132,14 @@ export class Timers {
     void this.#askBroker()
     this.#job.report(timersPart, () => this.#report())
     if (side !== 'firing') this.#intake.start()
-    if (side !== 'commands')
+    if (side !== 'commands') {
+      this.#counters.lastPollAt = this.#job.clock.wall()
       this.#endPollWatch = this.#punctual.onStoreCall(({ verb, durationMs, error }) => {
         if ((verb !== 'peek' && verb !== 'claim') || error !== null) return
         this.#counters.polling.add(durationMs)
         this.#counters.lastPollAt = this.#job.clock.wall()
       })
+    }
     return this
   }
 
@@ -245,14 +247,14 @@ export class Timers {
 
   /** With a version the cancel is stored, too: a command that it has overtaken must not bring the timer back. */
   async #cancel(timer: CancelTimer): Promise<'canceled' | 'ignored'> {
-    if (timer.version !== null) {
+    const { tenantId, serviceCallId, version } = timer
+    if (version !== null) {
       const { state } = await this.#put(timer, farAway, null)
       if (state !== 'pending' && state !== 'waiting') return 'ignored'
-      const known = await this.when(timer.tenantId, timer.serviceCallId)
-      if (known?.version !== null && known?.version !== undefined && known.version > timer.version) return 'ignored'
     }
-    const target = { tenant: timer.tenantId, job: timerJob, idempotencyKey: timer.serviceCallId }
-    return (await this.#punctual.cancel(target, { reason: 'CancelTimer' })) === 'canceled' ? 'canceled' : 'ignored'
+    const target = { tenant: tenantId, job: timerJob, idempotencyKey: serviceCallId }
+    const options = { reason: 'CancelTimer', ...(version !== null && { keyVersion: version }) }
+    return (await this.#punctual.cancel(target, options)) === 'canceled' ? 'canceled' : 'ignored'
   }
 
   #put({ tenantId, serviceCallId, version }: ScheduleTimer | CancelTimer, runAt: Date, correlationId: string | null) {

@@ -195,5 +195,7 @@ describe('addresses inside', () => {
     '192.0.2.1',
     'no address',
   ])('hold %s', (address) => expect(isInside(address)).toBe(true))
-  it.each(['8.8.8.8', '172.32.0.1', '2606:4700::1111', '2a00:1450:4001::1'])('do not hold %s', (address) => expect(isInside(address)).toBe(false))
+  it.each(['8.8.8.8', '172.32.0.1', '2606:4700::1111', '2a00:1450:4001::1'])('do not hold %s', (address) =>
+    expect(isInside(address)).toBe(false),
+  )
 })

@@ -16,7 +16,7 @@ async function sceneWithJobs(jobs?: readonly string[]) {
     await scene.broker.publish([{ channel: { name: 'jobs.commands', kind: 'queue' }, id, body: JSON.stringify(command) }])
     await scene.clock.advance(100)
   }
-  return { scene, ran, send }
+  return { scene, ran, send, commands }
 }
 
 describe('EnqueueJob and CancelJob', () => {
@@ -29,6 +29,14 @@ describe('EnqueueJob and CancelJob', () => {
     expect(ran).toEqual([['acme', { n: 1 }]])
   })
 
+  it('leave work alone that has a higher version than the cancel', async () => {
+    const { scene, ran, send } = await sceneWithJobs()
+    await send({ type: 'EnqueueJob', job: 'invoice', payload: 1, idempotencyKey: 'k', delay: '1m', version: 2 }, 'a')
+    await send({ type: 'CancelJob', job: 'invoice', idempotencyKey: 'k', version: 1 }, 'b')
+    await scene.clock.advance('2m')
+    expect(ran).toEqual([['default', 1]])
+  })
+
   it.each([
     ['a built-in job', { type: 'EnqueueJob', job: 'punctual/timer' }],
     ['a job that is not allowed', { type: 'EnqueueJob', job: 'other' }],
@@ -37,8 +45,9 @@ describe('EnqueueJob and CancelJob', () => {
     ['another type', { type: 'Explode', job: 'invoice' }],
     ['no key to cancel by', { type: 'CancelJob', job: 'invoice' }],
   ])('terminate %s as poison', async (_, command) => {
-    const { scene, ran, send } = await sceneWithJobs(['invoice'])
+    const { scene, ran, send, commands } = await sceneWithJobs(['invoice'])
     await send(command, 'a')
+    expect(commands.metrics).toEqual({ commandsReceived: 1, poison: 1, commandsRetried: 0 })
     expect(ran).toEqual([])
     expect((await scene.timers.overview()).poisonCount).toBe(1)
   })

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { defineJob } from '../../src/model/definition.ts'
 import { memory } from '../../src/store/memory/index.ts'
+import { metricsText } from '../../src/timers/metrics-text.ts'
 import { faultyStore } from '../support/faulty-store.ts'
 import { TimersScene } from './scene.ts'
 
@@ -229,12 +230,15 @@ describe('the sides of the service', () => {
     expect(scene.events).toEqual([])
     expect(await scene.timers.overview()).toMatchObject({ pending: 1 })
     expect(await scene.timers.health()).toMatchObject({ isOk: true, firing: null, commands: { isOk: true } })
+    // The alert on missing looks is for processes that fire.
+    expect(metricsText(scene.timers.metrics)).not.toContain('timer_last_poll_timestamp_seconds')
   })
 
   it('take no command where only firing is done', async () => {
     const scene = await TimersScene.open({ side: 'firing' })
     await scene.schedule('call', 0)
     expect(scene.timers.metrics.commandsReceived).toBe(0)
+    expect(metricsText(scene.timers.metrics)).toContain(`timer_last_poll_timestamp_seconds ${scene.clock.wall() / 1000}`)
     expect(await scene.timers.health()).toMatchObject({ isOk: true, commands: null })
   })
 })

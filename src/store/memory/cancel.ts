@@ -1,13 +1,18 @@
 import { occurrenceAudit } from '../rules/audit.ts'
+import { isOvertaken } from '../rules/conflict.ts'
 import type { CancelAnswer, CancelRequest } from '../store.ts'
 import { appendAudit } from './audit.ts'
 import { audited, type Entry } from './entry.ts'
 import { find } from './find.ts'
 import type { State } from './state.ts'
 
-export function cancel(state: State, { which, reason, audit, children = false }: CancelRequest): readonly CancelAnswer[] {
+export function cancel(
+  state: State,
+  { which, reason, audit, children = false, keyVersion }: CancelRequest,
+): readonly CancelAnswer[] {
   const found = 'entity' in which ? ofEntity(state, which) : [find(state, which)].filter((entry) => entry !== null)
-  const all = children ? withDescendants(state, found) : found
+  const current = found.filter(({ record }) => !isOvertaken(record.keyVersion, keyVersion))
+  const all = children ? withDescendants(state, current) : current
   return all.map((entry) => {
     const before = audited(entry)
     const outcome = cancelOne(state, entry, reason)

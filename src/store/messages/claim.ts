@@ -153,6 +153,8 @@ export interface CancelRequest {
   readonly audit?: AuditNote
   readonly which: Which | { readonly tenant: string; readonly job: string; readonly entity: string }
   readonly reason: string | null
+  /** Leaves work alone whose key was given a higher version. */
+  readonly keyVersion?: number
   /** Cancels also what their handlers created, and what the handlers of that created, and so on. */
   readonly children?: boolean
 }

@@ -1,10 +1,15 @@
+import { isOvertaken } from '../rules/conflict.ts'
 import type { CancelAnswer, CancelRequest, Hint } from '../store.ts'
 import { auditedOccurrences } from './audit.ts'
+import { Changes } from './changes/changes.ts'
 import { column } from './connection/arrays.ts'
 import { each } from './connection/by-key.ts'
 import type { Session } from './connection/session.ts'
 import { type Context, storeNow } from './context.ts'
+import { readState } from './create/conflicts.ts'
 import { findOfEntity, findRef, withDescendants } from './find.ts'
+import { takeIdle } from './occurrence/idle.ts'
+import { keyVersionIn } from './occurrence/record.ts'
 
 interface CancelRow extends CancelAnswer {
   readonly node: string | null
@@ -22,10 +27,11 @@ const cancelAll = `WITH canceled AS MATERIALIZED (
 export async function cancel(
   session: Session,
   context: Context,
-  { which, reason, audit, children = false }: CancelRequest,
+  { which, reason, audit, children = false, keyVersion }: CancelRequest,
 ): Promise<{ readonly answer: readonly CancelAnswer[]; readonly hints: readonly Hint[] }> {
-  const roots =
+  const found =
     'entity' in which ? await findOfEntity(session, which) : [await findRef(session, which)].filter((ref) => ref !== null)
+  const roots = keyVersion === undefined ? found : await notOvertaken(session, context, found, keyVersion)
   if (roots.length === 0) return { answer: [], hints: [] }
   const refs = children ? await withDescendants(session, roots) : roots
   const rows = await auditedOccurrences(session, context, { audit, refs }, () =>
@@ -35,4 +41,30 @@ export async function cancel(
   const [first] = rows
   if (first?.has_line && rows.some(({ outcome }) => outcome === 'canceled')) hints.push({ kind: 'due', at: Number(first.now) })
   return { answer: rows.map(({ id, outcome }) => ({ id, outcome })), hints }
+}
+
+/** Those whose key has no higher version. What is idle is locked, so its version stays until the commit. */
+async function notOvertaken(session: Session, context: Context, refs: readonly number[], keyVersion: number): Promise<number[]> {
+  const current: number[] = []
+  for (const ref of refs) {
+    await lockIdle(session, context, ref)
+    const [row] = await session.all<[string | null]>('SELECT extra FROM punctual.occurrence WHERE ref = $1::bigint', [ref])
+    if (row && !isOvertaken(keyVersionIn(row[0]), keyVersion)) current.push(ref)
+  }
+  return current
+}
+
+/** Locks idle work by taking it out of its place and putting it back. Work that moves meanwhile is tried again. */
+async function lockIdle(session: Session, context: Context, ref: number): Promise<void> {
+  for (;;) {
+    const [idle] = await takeIdle(context, session, [ref])
+    const found = await readState(context, session, ref)
+    if (idle && found) {
+      const changes = new Changes(found.now)
+      changes.putBack(idle, idle.isRetrying, idle.wait)
+      await changes.write(session)
+      return
+    }
+    if (found?.state !== 'pending' && found?.state !== 'waiting' && found?.state !== 'retrying') return
+  }
 }

@@ -166,7 +166,8 @@ export class PostgresStore implements Store {
   }
   async cancel(request: CancelRequest, tx?: unknown) {
     if (tx) return this.#join(tx as Queryable, (session, context) => cancel(session, context, request))
-    if (!request.audit) return this.#act(({ context }) => cancel(context.db, context, request))
+    const isOneStatement = !request.audit && request.keyVersion === undefined
+    if (isOneStatement) return this.#act(({ context }) => cancel(context.db, context, request))
     return this.#act(({ context }) => context.db.transaction((session) => cancel(session, context, request)))
   }
   readonly move = this.#acts(move)

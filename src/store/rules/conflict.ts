@@ -24,6 +24,11 @@ export function isOutdated(
   return keyVersion !== undefined && known !== undefined && keyVersion <= known
 }
 
+/** Whether a cancel of a version comes too late: the key was given a higher one before. */
+export function isOvertaken(known: number | undefined, keyVersion: number | undefined): boolean {
+  return keyVersion !== undefined && known !== undefined && keyVersion < known
+}
+
 /** The version that the existing one has after a request that is not outdated. */
 export function keyVersionAfter(known: number | undefined, { keyVersion }: NewOccurrence): { readonly keyVersion?: number } {
   const version = keyVersion ?? known

@@ -1,4 +1,5 @@
 import { occurrenceAudit } from '../rules/audit.ts'
+import { isOvertaken } from '../rules/conflict.ts'
 import type { CancelAnswer, CancelRequest } from '../store.ts'
 import { appendAudit } from './audit.ts'
 import type { Transaction } from './connection/transaction.ts'
@@ -7,9 +8,13 @@ import { audited } from './occurrence/audited.ts'
 import { endUnattended, requestCancel } from './occurrence/ends.ts'
 import { type Entry, readEntry } from './occurrence/entry.ts'
 
-export function cancel(tx: Transaction, { which, reason, audit, children = false }: CancelRequest): readonly CancelAnswer[] {
+export function cancel(
+  tx: Transaction,
+  { which, reason, audit, children = false, keyVersion }: CancelRequest,
+): readonly CancelAnswer[] {
   const found = 'entity' in which ? ofEntity(tx, which) : [find(tx, which)].filter((entry) => entry !== null)
-  const all = children ? withDescendants(tx, found) : found
+  const current = found.filter(({ record }) => !isOvertaken(record.keyVersion, keyVersion))
+  const all = children ? withDescendants(tx, current) : current
   return all.map((entry) => {
     const before = audited(tx, entry)
     const outcome = cancelOne(tx, entry, reason)

@@ -17,6 +17,18 @@ export const cancelCases = topic('cancel', {
       { id, outcome: 'canceled' },
     ])
   },
+  'TS-2 a cancel of a version leaves work alone whose key has a higher one': async (scene) => {
+    const id = await scene.create({ key: 'k', unique: 'ever', keyVersion: 3, due: { in: minute } })
+    const cancel = (keyVersion: number) =>
+      scene.store.cancel({ which: { tenant: 'default', job: 'mail', key: 'k' }, reason: null, keyVersion })
+    assert.deepEqual(await cancel(2), [])
+    assert.equal(await scene.state(id), 'pending')
+    assert.deepEqual(await cancel(3), [{ id, outcome: 'canceled' }])
+    const running = await scene.running({ key: 'r', unique: 'ever', keyVersion: 3 })
+    const which = { tenant: 'default', job: 'mail', key: 'r' }
+    assert.deepEqual(await scene.store.cancel({ which, reason: null, keyVersion: 2 }), [])
+    assert.deepEqual(await scene.store.cancel({ which, reason: null, keyVersion: 4 }), [{ id: running.id, outcome: 'canceling' }])
+  },
   'a live key is canceled by the one that has it': async (scene) => {
     const first = await scene.completed({ key: 'k', unique: 'live' })
     const second = await scene.create({ key: 'k', unique: 'live', due: { in: minute } })

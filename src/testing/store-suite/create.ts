@@ -18,6 +18,16 @@ export const createCases = topic('create', {
     assert.deepEqual([found.dueAt, found.record.keyVersion], [scene.now + 20, 3])
     assert.equal((await versioned(2, scene.now + 10)).outcome, 'existing')
   },
+  'TS-2 of calls for a key at the same time the highest version decides': async (scene) => {
+    for (const key of ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h']) {
+      const { id } = await scene.createOne({ ...once(key), due: scene.now + minute })
+      const call = (keyVersion: number) =>
+        scene.createOne({ ...once(key), keyVersion, due: scene.now + minute + keyVersion, onConflict: 'reschedule' })
+      await Promise.all([1, 2, 3].map(call))
+      const found = await scene.get(id)
+      assert.deepEqual([found.dueAt, found.record.keyVersion], [scene.now + minute + 3, 3])
+    }
+  },
   'a request without a version moves, and the version of the key stays': async (scene) => {
     const { id } = await scene.createOne({ ...once('k'), keyVersion: 5, due: scene.now + minute })
     assert.equal((await scene.createOne({ ...once('k'), due: scene.now + 20, onConflict: 'reschedule' })).outcome, 'moved')

@@ -44,7 +44,7 @@ const findTaken = `SELECT k.at, o.ref, o.id, o.payload, o.extra, t.id IS NOT NUL
     (SELECT ref FROM punctual.occurrence WHERE id = k.id),
     (SELECT ref FROM punctual.live_key WHERE series = k.series AND key = k.key)) LIMIT 1) o ON true ORDER BY k.at`
 
-/** Answers rows that found their id or key taken, in order. Those that find nothing any more have no answer. */
+/** Answers rows that found their id or key taken, in order. Those that find nothing any more, or find it moving, have no answer. */
 export async function resolveConflicts(
   context: Context,
   session: Session,
@@ -116,7 +116,7 @@ async function change(
   const seen = await readState(context, session, ref)
   if (!seen || changeOf({ ...seen, keyVersion }, row) === null) return keep(context, session, resolving)
   const [idle] = await takeIdle(context, session, [ref])
-  if (!idle) return keep(context, session, resolving)
+  if (!idle) return (await isChanging(context, session, resolving)) ? null : keep(context, session, resolving)
   const { hasBegun, record } = idle
   const existing: Existing = { id, state: idle.state, hasBegun, payload: record.payload, keyVersion: record.keyVersion }
   const now = await readNow(session, context)
@@ -133,6 +133,12 @@ async function change(
   }
   await changes.write(session)
   return conflictAnswer(existing, row)
+}
+
+/** Whether the row that could not be taken out is idle all the same: another call has put it elsewhere meanwhile, and it is tried again. */
+async function isChanging(context: Context, session: Session, { row, ref, keyVersion }: Resolving): Promise<boolean> {
+  const found = await readState(context, session, ref)
+  return found !== null && changeOf({ ...found, keyVersion }, row) !== null
 }
 
 /** Writes a changed record of an occurrence. */
