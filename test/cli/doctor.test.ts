@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -121,4 +122,20 @@ test.each(['bash', 'zsh', 'fish'])('completion for %s knows commands, flags and 
   const { code, stdout } = await punctual(['completion', shell])
   expect(code).toBe(0)
   for (const word of ['occurrences', 'rollback', 'retrying', 'idempotency-key']) expect(stdout).toContain(word)
+})
+
+const hasBash = spawnSync('bash', ['--version']).status === 0
+
+test.skipIf(!hasBash)('a real bash completes commands, words of commands and flags', async () => {
+  const { stdout } = await punctual(['completion', 'bash'])
+  const complete = (...words: string[]) => {
+    const typed = words.map((word) => `'${word}'`).join(' ')
+    const act = `COMP_WORDS=(${typed}); COMP_CWORD=${words.length - 1}; $(complete -p punctual | sed -E 's/.*-F ([^ ]+).*/\\1/'); echo "\${COMPREPLY[@]}"`
+    return spawnSync('bash', ['-c', `${stdout}\n${act}`], { encoding: 'utf8' })
+      .stdout.trim()
+      .split(' ')
+  }
+  expect(complete('punctual', 'jo')).toEqual(['jobs'])
+  expect(complete('punctual', 'jobs', 'roll')).toEqual(['rollback'])
+  expect(complete('punctual', 'occurrences', '--idem')).toContain('--idempotency-key')
 })

@@ -7,7 +7,7 @@ import { column } from './connection/arrays.ts'
 import type { Session } from './connection/session.ts'
 import type { Context } from './context.ts'
 import { isUuid } from './find.ts'
-import { matching, recent, type Search, searches } from './list/searches.ts'
+import { matching, recent, type Search, searches, type Ways } from './list/searches.ts'
 import { onSnapshot, reading } from './list/snapshot.ts'
 import { readSummaries } from './list/summary.ts'
 import { allWithin, endOf, windowOf } from './list/window.ts'
@@ -36,7 +36,12 @@ async function search(session: Session, filter: OccurrenceFilter, below: number)
   const first = recent(filter)
   const newest = first ? await find(first) : []
   if (newest.length === wanted) return newest
-  const found = await Promise.all((await searches(session, filter)).map(find))
+  const follow = async ([first, ...others]: Ways): Promise<number[]> => {
+    let found = await find(first)
+    for (const way of others) if (found.length < wanted) found = await find(way)
+    return found
+  }
+  const found = await Promise.all((await searches(session, filter)).map(follow))
   return found
     .flat()
     .sort((a, b) => b - a)

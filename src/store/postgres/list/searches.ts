@@ -12,36 +12,92 @@ export interface Search {
   readonly values: readonly unknown[]
 }
 
+/** The ways to what a filter wants: the first that finds a whole page, or the last, has it. Of several lists, all together. */
+export type Ways = readonly [Search, ...Search[]]
+
 /** The searches that together find what a filter wants. */
-export async function searches(session: Session, filter: OccurrenceFilter): Promise<Search[]> {
+export async function searches(session: Session, filter: OccurrenceFilter): Promise<readonly Ways[]> {
   const { tenant, job, states, key, entity, parent, cause } = filter
-  if (parent !== undefined) return [ofParent(filter)]
-  if (key === undefined && entity === undefined && cause !== undefined) return [lanes(filter, 'dead')]
-  if (key === undefined && entity === undefined && states)
-    return Promise.all([...new Set(states)].map((state) => searchOfState(session, filter, state)))
-  const isWhole = [tenant, job, key, entity].every((part) => part === undefined)
-  return [isWhole ? inTable(filter, { from: 'punctual.occurrence o', row: 'o', where: 'true' }) : lanes(filter)]
+  if (parent !== undefined) return [[ofParent(filter)]]
+  const isNamed = key !== undefined || entity !== undefined
+  if (!isNamed && cause !== undefined) return [[job === undefined ? ofCause(filter, cause) : lanes(filter, 'dead')]]
+  if (!isNamed && states) return Promise.all([...new Set(states)].map((state) => waysToState(session, filter, state)))
+  if (isNamed) return [[job === undefined ? namedOfMany(filter) : lanes(filter)]]
+  const isWhole = tenant === undefined && job === undefined
+  return [[isWhole ? inTable(filter, { from: 'punctual.occurrence o', row: 'o', where: 'true' }) : lanes(filter)]]
 }
 
-/** So many of the newest are looked at one by one, where only states are asked for: there may be thousands of lanes. */
-const mostRecent = 1000
+/** So many of the newest are looked at one by one, where no job is asked for: there may be thousands of lanes. */
+const mostRecent = 5000
+/** Where the state of each is looked up. */
+const mostRecentStates = 1000
+/** Other states have an index over all jobs. */
+const foundAmongNewest: readonly OccurrenceState[] = ['pending', 'waiting', 'retrying', 'completed']
+/** Rows in a state that are passed by for those of one tenant. */
+const mostPassedBy = 5000
 
 /** Finds what is among the newest of all, which mostly is a page's worth; null where there is a shorter way. */
 export function recent(filter: OccurrenceFilter): Search | null {
   const { tenant, job, states, key, entity, parent, cause } = filter
-  if (!states || [tenant, job, key, entity, parent, cause].some((part) => part !== undefined)) return null
+  const isOfMany = tenant !== undefined || states !== undefined || key !== undefined || entity !== undefined
+  if (!isOfMany || job !== undefined || parent !== undefined || cause !== undefined) return null
+  const isNamed = key !== undefined || entity !== undefined
+  if (!isNamed && states && !states.every((state) => foundAmongNewest.includes(state))) return null
   const values = new Values()
+  const isWanted = [...named(filter, values), ofTenant(filter, values, 'o'), within(filter, values)].join(' AND ')
+  const inStates = states ? `${stateOfStanding} = ANY(${values.add([...states], 'text[]')})` : 'true'
   const sql = `SELECT o.ref FROM (
-      SELECT ref, series, scheduled_at FROM punctual.occurrence WHERE ref < $1::bigint ORDER BY ref DESC LIMIT ${mostRecent}
-    ) o ${standing}
-    WHERE ${stateOfStanding} = ANY(${values.add([...states], 'text[]')}) AND ${within(filter, values)} ORDER BY o.ref DESC LIMIT $2`
+      SELECT * FROM (SELECT ref, series, scheduled_at, key, entity, form FROM punctual.occurrence WHERE ref < $1::bigint ORDER BY ref DESC
+        LIMIT ${states ? mostRecentStates : mostRecent}) o WHERE ${isWanted} OFFSET 0
+    ) o ${states ? standing : ''} WHERE ${inStates} ORDER BY o.ref DESC LIMIT $2`
+  return { sql, values: values.all }
+}
+
+async function waysToState(session: Session, filter: OccurrenceFilter, state: OccurrenceState): Promise<Ways> {
+  if (state === 'running' || filter.job !== undefined) return [await searchOfState(session, filter, state)]
+  if (state === 'pending' || state === 'retrying' || state === 'waiting') return [inTable(filter, originOf(state))]
+  if (state === 'completed' && filter.tenant !== undefined) return [await searchOfState(session, filter, state)]
+  const origin = state === 'completed' ? completed : originOf(state)
+  if (filter.tenant === undefined) return [inTable(filter, origin)]
+  return [inTable(filter, origin, mostPassedBy), lanes(filter, state)]
+}
+
+const completed: Origin = { from: 'punctual.turn t', row: 't', where: `t."end" = 'completed'` }
+
+/** A condition on the tenant of a row. */
+function ofTenant({ tenant }: OccurrenceFilter, values: Values, row: string): string {
+  if (tenant === undefined) return 'true'
+  return `(SELECT s.tenant FROM punctual.series s WHERE s.ref = ${row}.series) = ${values.add(tenant, 'text')}`
+}
+
+/** The work of a key or entity, whatever its jobs, brought in order: what much work has is among the newest. */
+function namedOfMany(filter: OccurrenceFilter): Search {
+  const values = new Values()
+  const { key: _key, unique: _unique, entity: _entity, ...rest } = filter
+  const { from, where } = originOfSeries(rest, values)
+  const isNamed = named(filter, values).join(' AND ')
+  const sql = `WITH found AS MATERIALIZED (
+      SELECT o.ref, o.series, o.scheduled_at FROM punctual.occurrence o WHERE ${isNamed} AND o.ref < $1::bigint
+    )
+    SELECT o.ref FROM ${from.replace('punctual.occurrence o', 'found o')}
+      WHERE ${where} AND ${ofTenant(filter, values, 'o')} AND ${within(filter, values)} ORDER BY o.ref DESC LIMIT $2`
+  return { sql, values: values.all }
+}
+
+/** The dead of a cause, whatever their jobs, brought in order. */
+function ofCause(filter: OccurrenceFilter, cause: string): Search {
+  const values = new Values()
+  const sql = `WITH found AS MATERIALIZED (
+      SELECT d.ref, d.series FROM punctual.dead d WHERE d.cause = ${values.add(cause, 'text')} AND d.ref < $1::bigint
+    )
+    SELECT p.ref FROM ${withOccurrence({ from: 'found p', row: 'p', where: '' }, filter)}
+      WHERE ${ofTenant(filter, values, 'p')} AND ${within(filter, values)} ORDER BY p.ref DESC LIMIT $2`
   return { sql, values: values.all }
 }
 
 async function searchOfState(session: Session, filter: OccurrenceFilter, state: OccurrenceState): Promise<Search> {
   if (state === 'running') return running(filter)
-  if (state === 'completed' && (await isBuried(session, filter)))
-    return inTable(filter, { from: 'punctual.turn t', row: 't', where: `t."end" = 'completed'` })
+  if (state === 'completed' && (await isBuried(session, filter))) return inTable(filter, completed)
   return lanes(filter, state)
 }
 
@@ -116,10 +172,17 @@ function withOccurrence({ from, row }: Origin, { from: since, to }: OccurrenceFi
     : `${from} JOIN punctual.occurrence o ON o.ref = ${row}.ref`
 }
 
-/** Walks all rows of a table, the newest first. */
-function inTable(filter: OccurrenceFilter, origin: Origin): Search {
+/** Walks all rows of a table, the newest first, or at most so many of them. */
+function inTable(filter: OccurrenceFilter, origin: Origin, most?: number): Search {
   const values = new Values()
   const { row, where } = origin
+  if (most !== undefined) {
+    const sql = `SELECT ${row}.ref FROM (
+        SELECT ${row}.ref, ${row}.series FROM ${withOccurrence(origin, filter)} WHERE ${row}.ref < $1::bigint AND ${where}
+          AND ${within(filter, values)} ORDER BY ${row}.ref DESC LIMIT ${most}
+      ) ${row} WHERE ${ofTenant(filter, values, row)} ORDER BY ${row}.ref DESC LIMIT $2`
+    return { sql, values: values.all }
+  }
   const sql = `SELECT ${row}.ref FROM ${withOccurrence(origin, filter)}
     WHERE ${row}.ref < $1::bigint AND ${ofAsked(filter, values, row)} AND ${where} AND ${within(filter, values)}
     ORDER BY ${row}.ref DESC LIMIT $2`

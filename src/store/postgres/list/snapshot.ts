@@ -2,22 +2,24 @@ import type { Session } from '../connection/session.ts'
 import type { Context } from '../context.ts'
 
 /**
- * Runs `act` on one state of the database. Statements over many lanes look dear to the planner, which would compile them first,
- * and that takes far longer than to run them; but the best way depends on the filter.
+ * Runs `act` on one state of the database. Statements over many lanes look dear to the planner, which would compile them or start
+ * workers first, and that takes far longer than to run them; but the best way depends on the filter.
  */
 export async function onSnapshot<Answer>({ db }: Context, act: (session: Session) => Promise<Answer>): Promise<Answer> {
   return db.snapshot(async (session) => {
-    const planned = session.rows(`SET LOCAL jit = off; SET LOCAL plan_cache_mode = auto; SET LOCAL enable_seqscan = on`)
+    const planned = session.rows(
+      `SET LOCAL jit = off; SET LOCAL max_parallel_workers_per_gather = 0; SET LOCAL plan_cache_mode = auto; SET LOCAL enable_seqscan = on`,
+    )
     const [answer] = await Promise.all([act(session), planned])
     return answer
   })
 }
 
 const ways = {
-  /** Along an index that has the rows in order, a few at a time. */
-  'in order': { indexscan: 'on', indexonlyscan: 'on', bitmapscan: 'off', seqscan: 'off' },
+  /** Along an index that has the rows in order, a few at a time, rather than all of them and sorted. */
+  'in order': { indexscan: 'on', indexonlyscan: 'on', bitmapscan: 'off', seqscan: 'off', sort: 'off' },
   /** All rows of those parts of a table that may have any, which is what BRIN indexes know. */
-  'in blocks': { indexscan: 'off', indexonlyscan: 'off', bitmapscan: 'on', seqscan: 'off' },
+  'in blocks': { indexscan: 'off', indexonlyscan: 'off', bitmapscan: 'on', seqscan: 'off', sort: 'on' },
 }
 
 /**

@@ -38,9 +38,9 @@ CREATE TABLE punctual.occurrence (
         id uuid NOT NULL UNIQUE, series int NOT NULL, form int NOT NULL, key text COLLATE "C", entity text COLLATE "C", parent uuid, extra text, payload text
       );
 CREATE INDEX occurrence_series ON punctual.occurrence (series, ref);
-CREATE INDEX occurrence_key ON punctual.occurrence (series, key, ref) WHERE key IS NOT NULL;
+CREATE INDEX occurrence_key ON punctual.occurrence (key, series, ref) WHERE key IS NOT NULL;
 CREATE INDEX occurrence_parent ON punctual.occurrence (parent, ref) WHERE parent IS NOT NULL;
-CREATE INDEX occurrence_entity ON punctual.occurrence (series, entity, ref) WHERE entity IS NOT NULL;
+CREATE INDEX occurrence_entity ON punctual.occurrence (entity, series, ref) WHERE entity IS NOT NULL;
 CREATE INDEX occurrence_scheduled ON punctual.occurrence USING brin (scheduled_at, ref);
 CREATE TABLE punctual.ready (kind int NOT NULL, priority smallint NOT NULL, due_at float8 NOT NULL, ref bigint NOT NULL, series int NOT NULL,
   turn int NOT NULL, begun boolean NOT NULL, retrying boolean NOT NULL, planned boolean NOT NULL, recovery boolean NOT NULL,
@@ -73,6 +73,7 @@ CREATE TABLE punctual.dead (
         series int NOT NULL, ref bigint NOT NULL, cause text COLLATE "C" NOT NULL, died_at float8 NOT NULL, PRIMARY KEY (series, ref)
       );
 CREATE INDEX dead_cause ON punctual.dead (cause, series, ref) INCLUDE (died_at);
+CREATE INDEX dead_ref ON punctual.dead (ref);
 CREATE TABLE punctual.claim (
         seq bigint GENERATED ALWAYS AS IDENTITY, id text COLLATE "C" PRIMARY KEY, token text NOT NULL, node text COLLATE "C" NOT NULL,
         refs bigint[] NOT NULL, turns int[] NOT NULL, dues float8[] NOT NULL, asked boolean NOT NULL DEFAULT false
@@ -87,6 +88,7 @@ CREATE TABLE punctual.turn (
         settings text, tasks text, reason text, error text, result text, told boolean NOT NULL DEFAULT false, PRIMARY KEY (ref, turn)
       );
 CREATE INDEX turn_end ON punctual.turn (series, "end", ref) WHERE "end" <> 'completed';
+CREATE INDEX turn_end_ref ON punctual.turn ("end", ref) WHERE "end" <> 'completed';
 CREATE TABLE punctual.attempt (
         ref bigint NOT NULL, started_at float8 NOT NULL, ended_at float8 NOT NULL, retry_at float8,
         seq bigint GENERATED ALWAYS AS IDENTITY, turn int NOT NULL, n int NOT NULL, state punctual.attempt_state NOT NULL, task text NOT NULL,
