@@ -5,7 +5,8 @@ import type { AuditNote, AuditQuery } from '../store.ts'
 import { column } from './connection/arrays.ts'
 import { each } from './connection/by-key.ts'
 import type { Session } from './connection/session.ts'
-import { type Context, storeNow } from './context.ts'
+import { tryLock } from './connection/try-lock.ts'
+import { type Context, readNow, storeNow } from './context.ts'
 import { standing, stateOfStanding } from './occurrence/standing.ts'
 
 const fields = [
@@ -38,7 +39,7 @@ export async function appendAudit(
 ): Promise<void> {
   const given = entries.filter((entry) => entry !== null)
   if (given.length === 0) return
-  await session.all(append, [context.now(), ...fields.map((field) => column(given.map((entry) => entry[field])))])
+  await session.rows(append, [context.now(), ...fields.map((field) => column(given.map((entry) => entry[field])))])
 }
 
 /** Writes what an act did to occurrences: their states and due times before and after it. */
@@ -57,34 +58,33 @@ export async function auditedOccurrences<Answer>(
   return answer
 }
 
-type OccurrenceRow = [
-  ref: number | string,
-  id: string,
-  tenant: string,
-  job: string,
-  state: string,
-  dueAt: number | string,
-  asked: boolean,
-]
+interface OccurrenceRow {
+  readonly ref: number | string
+  readonly id: string
+  readonly tenant: string
+  readonly job: string
+  readonly state: string
+  readonly due_at: number | string
+  readonly asked: boolean
+}
 
-const describe = `SELECT o.ref, o.id, s.tenant, s.job, ${stateOfStanding}, coalesce(r.due_at, w.due_at, 0)::float8,
-    (SELECT true FROM punctual.cancel_request q WHERE q.ref = o.ref) IS NOT NULL
+const describe = `SELECT o.ref, o.id, s.tenant, s.job, ${stateOfStanding} AS state, coalesce(r.due_at, w.due_at, 0)::float8 AS due_at,
+    (SELECT true FROM punctual.cancel_request q WHERE q.ref = o.ref) IS NOT NULL AS asked
   FROM unnest($1::bigint[]) k (ref) CROSS JOIN ${each('occurrence e', 'e.ref = k.ref')} o
   CROSS JOIN ${each('series e', 'e.ref = o.series')} s ${standing} ORDER BY k.ref`
 
 /** A cancel of running work is a request: it shows as `canceling`. */
 export async function occurrencesOf(session: Session, refs: readonly number[]): Promise<Map<number, AuditedOccurrence>> {
-  const rows = await session.all<OccurrenceRow>(describe, [column(refs)])
+  const rows = await session.rows<OccurrenceRow>(describe, [column(refs)])
   return new Map(
-    rows.map(([ref, id, tenant, job, state, dueAt, asked]) => {
+    rows.map(({ ref, id, tenant, job, state, due_at, asked }) => {
       const shown = state === 'running' && asked ? 'canceling' : state
-      return [Number(ref), { id, tenant, job, state: shown, dueAt: Number(dueAt) }]
+      return [Number(ref), { id, tenant, job, state: shown, dueAt: Number(due_at) }]
     }),
   )
 }
 
 const sealColumns = 'segment, first, last, count, rows, content, previous, hash, sealed_at, newest_at, dropped_at'
-const sealFields = sealColumns.split(', ') as readonly (keyof AuditSealRow)[]
 
 /**
  * Seals what was appended since, and drops whole segments whose rows are all older than `before`. Rows of transactions that commit
@@ -92,19 +92,16 @@ const sealFields = sealColumns.split(', ') as readonly (keyof AuditSealRow)[]
  */
 export async function sealAudit(context: Context, before: number | null): Promise<void> {
   await context.db.transaction(async (session) => {
-    const [[isOurs]] = (await session.all<[boolean]>("SELECT pg_try_advisory_xact_lock(hashtext('punctual.audit'))")) as [
-      [boolean],
-    ]
-    if (!isOurs) return
-    const open = await session.all<[number]>(
+    if (!(await tryLock(session, 'audit'))) return
+    const open = await session.rows<{ seq: number }>(
       `DELETE FROM punctual.audit_open WHERE seq = ANY(ARRAY(SELECT seq FROM punctual.audit_open ORDER BY seq LIMIT ${mostPerSegment}))
         RETURNING seq`,
     )
-    const [[now]] = (await session.all<[number]>(`SELECT ${storeNow}`, [context.now()])) as [[number]]
+    const now = await readNow(session, context)
     if (open.length > 0)
       await seal(
         session,
-        open.map(([seq]) => seq),
+        open.map(({ seq }) => seq),
         now,
       )
     if (before !== null) await drop(session, before, now)
@@ -112,16 +109,17 @@ export async function sealAudit(context: Context, before: number | null): Promis
 }
 
 async function seal(session: Session, seqs: readonly number[], now: number): Promise<void> {
-  const rows = (
-    await session.all(`SELECT ${columns} FROM punctual.audit WHERE seq = ANY($1::bigint[]) ORDER BY seq`, [column(seqs)])
-  ).map(auditRecord)
+  const rows = await session.rows<AuditRecord>(
+    `SELECT ${columns} FROM punctual.audit WHERE seq = ANY($1::bigint[]) ORDER BY seq`,
+    [column(seqs)],
+  )
   if (rows.length === 0) return
-  const [newest] = await session.all<[number, string]>(
+  const [newest = null] = await session.rows<Pick<AuditSeal, 'segment' | 'hash'>>(
     'SELECT segment, hash FROM punctual.audit_seal ORDER BY segment DESC LIMIT 1',
   )
-  const made = sealOf(rows, newest ? { segment: newest[0], hash: newest[1] } : null, now)
+  const made = sealOf(rows, newest, now)
   const { segment, first, last, count, content, previous, hash, sealedAt, newestAt } = made
-  await session.all(`INSERT INTO punctual.audit_seal (${sealColumns}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, NULL)`, [
+  await session.rows(`INSERT INTO punctual.audit_seal (${sealColumns}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, NULL)`, [
     segment,
     first,
     last,
@@ -136,38 +134,30 @@ async function seal(session: Session, seqs: readonly number[], now: number): Pro
 }
 
 async function drop(session: Session, before: number, now: number): Promise<void> {
-  const old = await session.all<[number, string]>(
+  const old = await session.rows<Pick<AuditSealRow, 'segment' | 'rows'>>(
     'SELECT segment, rows FROM punctual.audit_seal WHERE dropped_at IS NULL AND newest_at < $1 ORDER BY segment LIMIT 10',
     [before],
   )
-  for (const [segment, text] of old) {
-    const seqs = (JSON.parse(text) as AuditSeal['rows']).map(([seq]) => seq)
-    await session.all("UPDATE punctual.audit_seal SET dropped_at = $2, rows = '[]' WHERE segment = $1", [segment, now])
-    await session.all('DELETE FROM punctual.audit WHERE seq = ANY($1::bigint[])', [column(seqs)])
+  for (const { segment, rows } of old) {
+    const seqs = (JSON.parse(rows) as AuditSeal['rows']).map(([seq]) => seq)
+    await session.rows("UPDATE punctual.audit_seal SET dropped_at = $2, rows = '[]' WHERE segment = $1", [segment, now])
+    await session.rows('DELETE FROM punctual.audit WHERE seq = ANY($1::bigint[])', [column(seqs)])
   }
 }
 
 export async function listAudit(context: Context, query: AuditQuery): Promise<readonly unknown[]> {
   if (query.of === 'seals') {
-    const rows = await context.db.all(
+    const rows = await context.db.rows<AuditSealRow>(
       `SELECT ${sealColumns} FROM punctual.audit_seal WHERE segment > $1 ORDER BY segment LIMIT $2::int`,
       [query.beyond, query.limit],
     )
-    return rows.map((row) =>
-      auditSeal(Object.fromEntries(sealFields.map((field, at) => [field, row[at]])) as unknown as AuditSealRow),
-    )
+    return rows.map(auditSeal)
   }
   const { where, values, order } = askedAudit(query, (n) => `$${n + 2}`)
-  const rows = await context.db.all(
-    `SELECT ${columns}, (SELECT true FROM punctual.audit_open o WHERE o.seq = a.seq) IS NULL
+  const rows = await context.db.rows<AuditRecord & { readonly is_sealed: boolean }>(
+    `SELECT ${columns}, (SELECT true FROM punctual.audit_open o WHERE o.seq = a.seq) IS NULL AS is_sealed
       FROM punctual.audit a ${where} ${order} LIMIT $1::int`,
     [query.limit, ...values],
   )
-  return rows.map((row) => ({ ...auditRecord(row), isSealed: row.at(-1) as boolean }))
-}
-
-function auditRecord(row: readonly unknown[]): AuditRecord {
-  const [seq, at, ...rest] = row
-  const entry = Object.fromEntries(fields.map((field, n) => [field, rest[n]])) as unknown as AuditEntry
-  return { seq: seq as number, at: at as number, ...entry }
+  return rows.map(({ is_sealed, ...row }) => ({ ...row, isSealed: is_sealed }))
 }

@@ -3,6 +3,7 @@
 import { type OccurrenceState, occurrenceStates } from '../../model/lifecycle.ts'
 import type { CountsQuery, JobCounts } from '../store.ts'
 import type { Session } from './connection/session.ts'
+import { tryLock } from './connection/try-lock.ts'
 import type { Context } from './context.ts'
 import { deadCauses } from './counts/dead-causes.ts'
 import { askedSeries } from './names/series-filter.ts'
@@ -22,19 +23,24 @@ function sumDeltas(from: string): string {
 /** Failures in a row of a series `s` together with its deltas `t`, of which there may be none. */
 const failuresInRow = '(CASE WHEN t.succeeded THEN 0 ELSE s.failures_in_row END + coalesce(t.failures, 0))'
 
+interface CountRow extends Readonly<Record<OccurrenceState, number>> {
+  readonly last_run_at: number | null
+  readonly failures: number
+}
+
 export async function counts({ db }: { readonly db: Session }, query: CountsQuery): Promise<JobCounts> {
   const { where, values } = askedSeries(query)
   const sums = occurrenceStates.map((state) => `coalesce(sum(s.${state} + coalesce(t.${state}, 0)), 0)::bigint AS ${state}`)
   const deltas = `(SELECT y.* FROM punctual.count_delta y WHERE y.series IN (SELECT s.ref FROM punctual.series s WHERE ${where}))`
-  const [[lastRunAt, failures, ...numbers]] = (await db.all<[lastRunAt: number | null, failures: number, ...number[]]>(
+  const [row] = await db.rows<CountRow>(
     `SELECT max(greatest(s.last_run_at, t.last_run_at)) AS last_run_at, coalesce(sum(${failuresInRow}), 0)::bigint AS failures,
       ${sums.join(', ')}
       FROM punctual.series s LEFT JOIN (${sumDeltas(deltas)}) t ON t.series = s.ref WHERE ${where}`,
     values,
-  )) as [[number | null, number, ...number[]]]
-  const states = Object.fromEntries(occurrenceStates.map((state, index) => [state, numbers[index] ?? 0]))
+  )
+  const { last_run_at: lastRunAt, failures, ...states } = row as CountRow
   const causes = query.causes === undefined ? [] : await deadCauses(db, query, query.causes)
-  return { states: states as Record<OccurrenceState, number>, lastRunAt, failuresInRow: failures, causes }
+  return { states, lastRunAt, failuresInRow: failures, causes }
 }
 
 const mostFolded = 5000
@@ -50,15 +56,14 @@ const foldOldest = `WITH taken AS (
       last_run_at = greatest(s.last_run_at, t.last_run_at), failures_in_row = ${failuresInRow}
     FROM summed t WHERE s.ref = t.series
   )
-  SELECT count(*) FROM taken`
+  SELECT count(*) AS folded FROM taken`
 
 /** Folds the oldest deltas, one node at a time. The answer is how many; 0 also while another node folds. */
 export async function foldSome({ db }: Context): Promise<number> {
   return db.transaction(async (session) => {
-    const [free] = await session.all<[boolean]>(`SELECT pg_try_advisory_xact_lock(hashtext('punctual.count_delta')) AS is_free`)
-    if (!free?.[0]) return 0
-    const [[folded]] = (await session.all<[number]>(foldOldest)) as [[number]]
-    return folded
+    if (!(await tryLock(session, 'count_delta'))) return 0
+    const [row] = await session.rows<{ folded: number }>(foldOldest)
+    return row?.folded ?? 0
   })
 }
 

@@ -1,10 +1,12 @@
-import type { Source } from '../../model/lifecycle.ts'
 import type { DueLine, DueQuery } from '../store.ts'
 import { each } from './connection/by-key.ts'
 import type { Context } from './context.ts'
 import { askedSeries } from './names/series-filter.ts'
 
-type Row = [id: string, tenant: string, job: string, key: string | null, source: Source, dueAt: number, isRetrying: boolean]
+interface Row extends Omit<DueLine, 'dueAt' | 'state'> {
+  readonly due_at: number
+  readonly retrying: boolean
+}
 
 const mostPassedBy = 5000
 
@@ -13,7 +15,7 @@ export async function dues({ db }: Context, { tenant, job, from, to, limit }: Du
   const { where, values } = askedSeries({ tenant, job }, 5)
   const range = 'r.due_at >= $1::float8 AND r.due_at < $2::float8 ORDER BY r.due_at, r.ref LIMIT $3::int'
   const place = 'r.series, r.ref, r.due_at, r.retrying'
-  const rows = await db.all<Row>(
+  const rows = await db.rows<Row>(
     `SELECT o.id, s.tenant, s.job, o.key, f.source, w.due_at, w.retrying FROM (
         SELECT * FROM (
           SELECT r.* FROM punctual.kind k CROSS JOIN unnest(k.priorities) p (priority) CROSS JOIN LATERAL (
@@ -27,13 +29,5 @@ export async function dues({ db }: Context, { tenant, job, from, to, limit }: Du
       WHERE ${where} ORDER BY w.due_at, w.ref LIMIT $4::int`,
     [from ?? -8.64e15, to ?? 8.64e15, tenant === undefined && job === undefined ? limit : limit + mostPassedBy, limit, ...values],
   )
-  return rows.map(([id, of, name, key, source, dueAt, isRetrying]) => ({
-    id,
-    tenant: of,
-    job: name,
-    key,
-    source,
-    dueAt,
-    state: isRetrying ? 'retrying' : 'pending',
-  }))
+  return rows.map(({ due_at, retrying, ...row }) => ({ ...row, dueAt: due_at, state: retrying ? 'retrying' : 'pending' }))
 }

@@ -1,11 +1,10 @@
-import type { Figure } from '../../model/figure.ts'
 import { addedFor, figureLevels, figuresPerStep, foldedFigures, minute, widestFigure } from '../rules/figures.ts'
+import { type FigureDataRow, figureRow } from '../rules/sql/figure-row.ts'
 import type { FigureAdd, FigureQuery, FigureRow } from '../store.ts'
 import { column } from './connection/arrays.ts'
 import type { Session } from './connection/session.ts'
+import { tryLock } from './connection/try-lock.ts'
 import { type Context, storeNow } from './context.ts'
-
-type Row = [tenant: string, job: string, at: number, width: number, data: string]
 
 const columns = 'tenant, job, at, width, data'
 const insert = `INSERT INTO punctual.figure (id, ${columns})
@@ -13,7 +12,7 @@ const insert = `INSERT INTO punctual.figure (id, ${columns})
 
 async function insertRows(session: Session, rows: readonly FigureRow[], id: string | null): Promise<void> {
   if (rows.length === 0) return
-  await session.all(insert, [
+  await session.rows(insert, [
     column(rows.map((_, n) => (id === null ? null : `${id} ${n}`))),
     column(rows.map(({ tenant }) => tenant)),
     column(rows.map(({ job }) => job)),
@@ -35,12 +34,8 @@ export async function figures({ db }: Context, request: FigureQuery | FigureAdd)
     return []
   }
   const { tenant = null, job = null, byJob = false, from, to, limit } = request
-  const rows = await db.all<Row>(byJob ? selectJobs : selectSum, [tenant, job, from - widestFigure, to, from, limit])
+  const rows = await db.rows<FigureDataRow>(byJob ? selectJobs : selectSum, [tenant, job, from - widestFigure, to, from, limit])
   return rows.map(figureRow)
-}
-
-function figureRow([tenant, job, at, widthMs, data]: Row): FigureRow {
-  return { tenant, job, at, widthMs, figure: JSON.parse(data) as Figure }
 }
 
 const removeAdded = `DELETE FROM punctual.figure WHERE ref = ANY(ARRAY(
@@ -52,13 +47,12 @@ const removeOld = `DELETE FROM punctual.figure WHERE ref = ANY(ARRAY(
 /** Sums up what nodes have added, and what has grown old, one node at a time. */
 export async function foldFigures(context: Context): Promise<void> {
   await context.db.transaction(async (session) => {
-    const [free] = await session.all<[boolean]>(`SELECT pg_try_advisory_xact_lock(hashtext('punctual.figure')) AS is_free`)
-    if (!free?.[0]) return
+    if (!(await tryLock(session, 'figure'))) return
     const now = context.now()
-    const added = await session.all<Row>(removeAdded, [now, minute + addedFor])
+    const added = await session.rows<FigureDataRow>(removeAdded, [now, minute + addedFor])
     await insertRows(session, foldedFigures(added.map(figureRow), minute), null)
     for (const { widthMs, keepMs, nextMs } of figureLevels) {
-      const old = await session.all<Row>(removeOld, [now, keepMs, widthMs])
+      const old = await session.rows<FigureDataRow>(removeOld, [now, keepMs, widthMs])
       if (nextMs !== null) await insertRows(session, foldedFigures(old.map(figureRow), nextMs), null)
     }
   })

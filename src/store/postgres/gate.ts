@@ -16,7 +16,7 @@ import { runWithin, statementMs } from './checkpoint.ts'
 import { lockClaims, ownedOf } from './claim/fence.ts'
 import { endOf, lacks } from './connection/by-key.ts'
 import type { Session } from './connection/session.ts'
-import { type Context, storeNow } from './context.ts'
+import { type Context, readNow, storeNow } from './context.ts'
 
 export async function gate(context: Context, request: GateRequest): Promise<GateAnswer | Page<GateRecord>> {
   if (request.act === 'list') return listGates(context, request)
@@ -60,17 +60,19 @@ async function isOwned(session: Session, member: MemberWrite | null): Promise<bo
 
 const names = `tenant, scope, key, state, fingerprint, occurrence, tries, hits, reserved_at, ended_at, expires_at, result, reason, holder,
   held_until`
-const fields = names.split(/,\s*/) as readonly (keyof GateRow)[]
 
 /** Whether the turn that reserved a key goes on. */
 const isTurnOpen = `(g.claim IS NULL OR ((SELECT true FROM punctual.claim c WHERE c.id = g.claim
     AND c.turns[array_position(c.refs, g.ref)] = g.turn) IS NOT NULL AND ${lacks('turn', endOf('g'))}))`
 
-/** A row of the table, whether its turn goes on, and the store's time. */
-type SelectedRow = readonly [...unknown[], isTurnOpen: boolean, now: number]
+interface SelectedRow extends GateRow {
+  readonly is_turn_open: boolean
+  /** The store's time. */
+  readonly now: number
+}
 
-const select = `SELECT ${names}, ${isTurnOpen}, ${storeNow} FROM punctual.gate g WHERE tenant = $2 AND scope = $3 AND key = $4 FOR UPDATE OF g`
-const timeOnly = `SELECT ${storeNow}`
+const select = `SELECT ${names}, ${isTurnOpen} AS is_turn_open, ${storeNow} AS now FROM punctual.gate g`
+const selectLocked = `${select} WHERE tenant = $2 AND scope = $3 AND key = $4 FOR UPDATE OF g`
 
 /** Applies the rule and writes its decision. A key that another call has reserved meanwhile is looked at again. */
 async function act(
@@ -91,19 +93,14 @@ async function decide(
   request: GateWrite,
 ): Promise<{ readonly decision: GateDecision; readonly now: number; readonly isNew: boolean }> {
   const { tenant, scope, key } = request
-  const [row] = await session.all<SelectedRow>(select, [context.now(), tenant, scope, key])
-  if (row) {
-    const now = Number(row.at(-1))
-    return { decision: gateRule(knownGate(row), request, now), now, isNew: false }
-  }
-  const [time] = await session.all<[number]>(timeOnly, [context.now()])
-  const now = Number(time?.[0])
+  const [row] = await session.rows<SelectedRow>(selectLocked, [context.now(), tenant, scope, key])
+  if (row) return { decision: gateRule(knownGate(row), request, row.now), now: row.now, isNew: false }
+  const now = await readNow(session, context)
   return { decision: gateRule(null, request, now), now, isNew: true }
 }
 
 function knownGate(row: SelectedRow): KnownGate {
-  const named = Object.fromEntries(fields.map((field, at) => [field, row[at]])) as unknown as GateRow
-  return { ...gateOfRow(named), isTurnOpen: row.at(-2) as boolean }
+  return { ...gateOfRow(row), isTurnOpen: row.is_turn_open }
 }
 
 const insert = `INSERT INTO punctual.gate (${names}, claim, ref, turn)
@@ -122,7 +119,7 @@ async function write(
   const { tenant, scope, key } = request
   if (change === null) return true
   if (change === 'delete') {
-    await session.all('DELETE FROM punctual.gate WHERE tenant = $1 AND scope = $2 AND key = $3', [tenant, scope, key])
+    await session.rows('DELETE FROM punctual.gate WHERE tenant = $1 AND scope = $2 AND key = $3', [tenant, scope, key])
     return true
   }
   const { record, holder, heldUntil } = change
@@ -134,8 +131,8 @@ async function write(
   const member = request.act === 'reserve' ? request.member : null
   const withTurn = [...values, member?.claim.id ?? null, member?.member.ref ?? null, member?.member.turn ?? null]
   // A row that was there is locked; one that was not may be there by now, and must not be overwritten.
-  if (isNew) return (await session.all(insert, withTurn)).length > 0
-  await (isReserved ? session.all(updateTurn, withTurn) : session.all(update, values))
+  if (isNew) return (await session.rows(insert, withTurn)).length > 0
+  await (isReserved ? session.rows(updateTurn, withTurn) : session.rows(update, values))
   return true
 }
 
@@ -168,12 +165,10 @@ async function listGates(context: Context, { tenant, scope, key, state, limit, c
     if (state !== undefined) conditions.push(state === 'done' ? "state = 'done'" : "state <> 'done'")
     const where = conditions.length === 0 ? '' : `WHERE ${conditions.join(' AND ')}`
     values.push(limit + 1)
-    const rows = await context.db.all<SelectedRow>(
-      `SELECT ${names}, ${isTurnOpen}, ${storeNow} FROM punctual.gate g ${where} ORDER BY tenant, scope, key LIMIT $${values.length}::int`,
-      values,
-    )
+    const sql = `${select} ${where} ORDER BY tenant, scope, key LIMIT $${values.length}::int`
+    const rows = await context.db.rows<SelectedRow>(sql, values)
     for (const row of rows) {
-      const record = gateRecord(knownGate(row), Number(row.at(-1)))
+      const record = gateRecord(knownGate(row), row.now)
       if (state !== undefined && record.state !== state) continue
       const last = items.at(-1)
       if (items.length === limit && last) return { items, cursor: encodeGateCursor(last) }

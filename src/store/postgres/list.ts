@@ -30,8 +30,8 @@ export async function list(context: Context, filter: OccurrenceFilter): Promise<
 async function search(session: Session, filter: OccurrenceFilter, below: number): Promise<number[]> {
   const wanted = filter.limit + 1
   const find = async ({ sql, values }: Search) => {
-    const rows = await session.all<[number]>(sql, [below, wanted, ...values])
-    return rows.map(([ref]) => ref)
+    const rows = await session.rows<{ ref: number }>(sql, [below, wanted, ...values])
+    return rows.map(({ ref }) => ref)
   }
   const first = recent(filter)
   const newest = first ? await find(first) : []
@@ -49,8 +49,8 @@ async function searchInOrder(session: Session, filter: OccurrenceFilter, below: 
     const [, refs] = await Promise.all([reading(session, 'in order'), search(session, filter, below)])
     return refs
   }
-  const [[newest]] = (await session.all<[number | null]>('SELECT max(ref) FROM punctual.occurrence')) as [[number | null]]
-  const top = Math.min(below, (newest ?? 0) + 1)
+  const [row] = await session.rows<{ newest: number | null }>('SELECT max(ref) AS newest FROM punctual.occurrence')
+  const top = Math.min(below, (row?.newest ?? 0) + 1)
   await reading(session, 'in blocks')
   const all = await allWithin(session, window, top, matching(filter, 3))
   const end = all ? top : await endOf(session, window, top)
@@ -68,12 +68,12 @@ async function inStates(
 ): Promise<number[]> {
   if (refs.length === 0) return []
   const isWanted = cause === undefined ? `${stateOfStanding} = ANY($2::text[])` : 'd.cause = $2::text'
-  const rows = await session.all<[number]>(
+  const rows = await session.rows<{ ref: number }>(
     `SELECT o.ref FROM punctual.occurrence o ${standing}
       WHERE o.ref = ANY($1::bigint[]) AND ${isWanted} ORDER BY o.ref DESC LIMIT $3`,
     [column(refs), cause ?? column(states ?? []), limit + 1],
   )
-  return rows.map(([ref]) => ref)
+  return rows.map(({ ref }) => ref)
 }
 
 /** Ranges of instants that were passed over, the newest first. */

@@ -1,20 +1,9 @@
 import { tokenAudit } from '../rules/audit.ts'
+import { type TokenRow, tokenRecord, tokenValues } from '../rules/sql/token-row.ts'
 import type { TokenRecord, TokenRequest } from '../store.ts'
 import { appendAudit } from './audit.ts'
 import type { Session } from './connection/session.ts'
 import { type Context, storeNow } from './context.ts'
-
-type Row = [
-  id: string,
-  name: string,
-  role: string,
-  tenants: string | null,
-  hash: string,
-  parent: string | null,
-  createdAt: number,
-  createdBy: string | null,
-  expiresAt: number | null,
-]
 
 const columns = 'id, name, role, tenants, hash, parent, created_at, created_by, expires_at'
 
@@ -36,16 +25,15 @@ export async function tokens(context: Context, request: TokenRequest): Promise<r
 
 /** Whether it is new. */
 async function putToken(session: Session, token: TokenRecord): Promise<boolean> {
-  const { id, name, role, tenants, hash, parent, createdAt, createdBy, expiresAt } = token
-  const rows = await session.all(
+  const rows = await session.rows(
     `INSERT INTO punctual.token (${columns}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT DO NOTHING RETURNING id`,
-    [id, name, role, tenants && JSON.stringify(tenants), hash, parent, createdAt, createdBy, expiresAt],
+    tokenValues(token),
   )
   return rows.length > 0
 }
 
 async function readTokens(context: Context, { id }: { id?: string }): Promise<readonly TokenRecord[]> {
-  const rows = await context.db.all<Row>(
+  const rows = await context.db.rows<TokenRow>(
     `SELECT ${columns} FROM punctual.token WHERE (CASE WHEN $2::text IS NULL THEN parent IS NULL ELSE id = $2 END)
       AND (expires_at IS NULL OR expires_at > ${storeNow}) ORDER BY created_at, id`,
     [context.now(), id ?? null],
@@ -53,16 +41,11 @@ async function readTokens(context: Context, { id }: { id?: string }): Promise<re
   return rows.map(tokenRecord)
 }
 
-function tokenRecord([id, name, role, tenants, hash, parent, createdAt, createdBy, expiresAt]: Row): TokenRecord {
-  const own = tenants === null ? null : (JSON.parse(tenants) as string[])
-  return { id, name, role, tenants: own, hash, parent, createdAt, createdBy, expiresAt }
-}
-
 async function deleteToken(session: Session, id: string): Promise<readonly TokenRecord[]> {
-  const rows = await session.all<Row>(`DELETE FROM punctual.token WHERE id = $1 OR parent = $1 RETURNING ${columns}`, [id])
+  const rows = await session.rows<TokenRow>(`DELETE FROM punctual.token WHERE id = $1 OR parent = $1 RETURNING ${columns}`, [id])
   return rows.map(tokenRecord).filter((token) => token.id === id)
 }
 
 export async function dropExpiredTokens(context: Context): Promise<void> {
-  await context.db.all(`DELETE FROM punctual.token WHERE expires_at <= ${storeNow}`, [context.now()])
+  await context.db.rows(`DELETE FROM punctual.token WHERE expires_at <= ${storeNow}`, [context.now()])
 }

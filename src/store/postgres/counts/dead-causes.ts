@@ -2,12 +2,15 @@ import type { DeadCause } from '../../store.ts'
 import type { Session } from '../connection/session.ts'
 import { type Asked, askedSeries } from '../names/series-filter.ts'
 
-type Row = [cause: string, count: number, firstAt: number, lastAt: number, tenants: string[], jobs: string[], sample: string]
+interface Row extends Omit<DeadCause, 'firstAt' | 'lastAt'> {
+  readonly first_at: number
+  readonly last_at: number
+}
 
 /** The index alone has all that is grouped, by cause and job; the rest joins a row for each of these. */
 export async function deadCauses(db: Session, of: Asked, limit: number): Promise<readonly DeadCause[]> {
   const { where, values } = askedSeries(of, 2)
-  const rows = await db.all<Row>(
+  const rows = await db.rows<Row>(
     `SELECT g.cause, g.count, g.first_at, g.last_at, g.tenants, g.jobs,
       (SELECT o.id FROM punctual.occurrence o WHERE o.ref = g.newest) AS sample FROM (
       SELECT d.cause, sum(d.count)::float8 AS count, min(d.first_at) AS first_at, max(d.last_at) AS last_at, max(d.newest) AS newest,
@@ -20,9 +23,5 @@ export async function deadCauses(db: Session, of: Asked, limit: number): Promise
     ) g ORDER BY 2 DESC, 4 DESC, 1`,
     [limit, ...values],
   )
-  return rows.map(([cause, count, firstAt, lastAt, tenants, jobs, sample]) => ({
-    ...{ cause, count, firstAt, lastAt, sample },
-    tenants,
-    jobs,
-  }))
+  return rows.map(({ first_at, last_at, ...row }) => ({ ...row, firstAt: first_at, lastAt: last_at }))
 }

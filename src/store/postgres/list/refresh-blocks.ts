@@ -20,8 +20,8 @@ const refresh = `SELECT brin_desummarize_range(i.index, b.page), brin_summarize_
 export async function refreshBlocks({ db }: Context, from: number): Promise<number> {
   try {
     return await db.transaction(async (session) => {
-      await session.all(yieldToOthers)
-      const { length } = await session.all(refresh, [from])
+      await session.rows(yieldToOthers)
+      const { length } = await session.rows(refresh, [from])
       return length < blocksAtOnce ? 0 : from + length * pagesPerBlock
     })
   } catch {

@@ -225,11 +225,12 @@ function originOf(state: Exclude<OccurrenceState, 'running'>): Origin {
  */
 async function isBuried(session: Session, filter: OccurrenceFilter): Promise<boolean> {
   const values = new Values(0)
-  const [[above, own, all]] = (await session.all<[above: number | null, own: number | null, all: number | null]>(
+  const [row] = await session.rows<Record<'above' | 'own' | 'everyone', number | null>>(
     `SELECT sum(s.pending + s.waiting + s.retrying + s.running + ${firstRows(filter)})::float8 AS above, sum(s.completed)::float8 AS own,
       (SELECT sum(completed) FROM punctual.series)::float8 AS everyone
       FROM punctual.series s WHERE ${values.asked(filter)}`,
     values.all,
-  )) as [[number | null, number | null, number | null]]
-  return above !== null && own !== null && all !== null && own > 0 && (filter.limit * all) / own < above
+  )
+  const { above = null, own = null, everyone = null } = row ?? {}
+  return above !== null && own !== null && everyone !== null && own > 0 && (filter.limit * everyone) / own < above
 }

@@ -7,7 +7,7 @@ import type { Context } from '../context.ts'
  */
 export async function onSnapshot<Answer>({ db }: Context, act: (session: Session) => Promise<Answer>): Promise<Answer> {
   return db.snapshot(async (session) => {
-    const planned = session.all(`SET LOCAL jit = off; SET LOCAL plan_cache_mode = auto; SET LOCAL enable_seqscan = on`)
+    const planned = session.rows(`SET LOCAL jit = off; SET LOCAL plan_cache_mode = auto; SET LOCAL enable_seqscan = on`)
     const [answer] = await Promise.all([act(session), planned])
     return answer
   })
@@ -25,7 +25,7 @@ const ways = {
  * a million of them, it would read and sort them all.
  */
 export async function reading(session: Session, way: keyof typeof ways): Promise<void> {
-  await session.all(
+  await session.rows(
     Object.entries(ways[way])
       .map(([name, value]) => `SET LOCAL enable_${name} = ${value}`)
       .join('; '),

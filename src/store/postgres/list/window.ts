@@ -25,14 +25,14 @@ export async function allWithin(
   below: number,
   condition: { readonly where: string; readonly values: readonly unknown[] },
 ): Promise<number[] | null> {
-  const [[count, refs]] = (await session.all<[number, number[] | null]>(
-    `SELECT count(*), array_agg(o.ref ORDER BY o.ref DESC) FILTER (WHERE ${condition.where}) AS refs FROM (
+  const [row] = await session.rows<{ count: number; refs: number[] | null }>(
+    `SELECT count(*) AS count, array_agg(o.ref ORDER BY o.ref DESC) FILTER (WHERE ${condition.where}) AS refs FROM (
       SELECT ref, series, form, key, entity, parent FROM punctual.occurrence
       WHERE scheduled_at >= $1::float8 AND scheduled_at < $2::float8 AND ref < $3::bigint LIMIT ${mostRows + 1}
     ) o`,
     [from, to, below, ...condition.values],
-  )) as [[number, number[] | null]]
-  return count > mostRows ? null : (refs ?? [])
+  )
+  return row && row.count > mostRows ? null : (row?.refs ?? [])
 }
 
 /** A part of the table that is walked rather than divided once more. */
@@ -61,12 +61,12 @@ export async function endOf(session: Session, window: Window, below: number): Pr
 }
 
 async function hasAny(session: Session, { from, to }: Window, low: number, high: number): Promise<boolean> {
-  const [[hasAny]] = (await session.all<[boolean]>(
+  const [row] = await session.rows<{ has_any: boolean }>(
     `SELECT EXISTS (
       SELECT 1 FROM punctual.occurrence
       WHERE scheduled_at >= $1::float8 AND scheduled_at < $2::float8 AND ref >= $3::bigint AND ref < $4::bigint
     ) AS has_any`,
     [from, to, low, high],
-  )) as [[boolean]]
-  return hasAny
+  )
+  return row?.has_any === true
 }
