@@ -6,16 +6,13 @@ import { inTurn, type Session } from './session.ts'
 /** A session on a transaction that the caller has begun and will end. `textOf` gives a statement as it is sent. */
 export function joined(tx: Queryable, textOf: (sql: string) => string): Session {
   let checked: Promise<void> | null = null
-  const query = async (sql: string, values: readonly unknown[] = []) => {
-    checked ??= checkIsTransaction(tx)
-    await checked
-    const { rows } = await tx.query(fromTexts(textOf(sql)), values.map(toText))
-    return rows as object[]
-  }
   return inTurn({
-    rows: <Row extends object>(sql: string, values?: readonly unknown[]) => query(sql, values) as Promise<Row[]>,
-    all: async <Row extends readonly unknown[]>(sql: string, values?: readonly unknown[]) =>
-      (await query(sql, values)).map((row) => Object.values(row)) as unknown as Row[],
+    async rows<Row>(sql: string, values: readonly unknown[] = []) {
+      checked ??= checkIsTransaction(tx)
+      await checked
+      const { rows } = await tx.query(fromTexts(textOf(sql)), values.map(toText))
+      return rows as Row[]
+    },
   })
 }
 

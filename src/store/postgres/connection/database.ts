@@ -98,10 +98,6 @@ export class Database {
   }
 
   /** One statement in its own commit. */
-  async all<Row extends readonly unknown[]>(sql: string, values?: readonly unknown[]): Promise<Row[]> {
-    return this.#insist(this.#pools.verbs, ({ session }) => session.all<Row>(sql, values))
-  }
-
   async rows<Row extends object>(sql: string, values?: readonly unknown[]): Promise<Row[]> {
     return this.#insist(this.#pools.verbs, ({ session }) => session.rows<Row>(sql, values))
   }
@@ -113,7 +109,7 @@ export class Database {
   async warmUp(connections: number, statements: readonly Statement[]): Promise<void> {
     const { verbs, own } = this.#pools
     if (!this.#prepare || !own.includes(verbs)) return
-    const sayAll = ({ session }: Held) => Promise.all(statements.map(({ sql, values }) => session.all(sql, values)))
+    const sayAll = ({ session }: Held) => Promise.all(statements.map(({ sql, values }) => session.rows(sql, values)))
     await Promise.all(Array.from({ length: connections }, () => this.#attempt(verbs, sayAll, callMs)))
   }
 
@@ -123,7 +119,6 @@ export class Database {
    */
   readonly apart: Session = {
     rows: (sql, values) => this.#insist(this.#pools.apart, ({ session }) => session.rows(sql, values)),
-    all: (sql, values) => this.#insist(this.#pools.apart, ({ session }) => session.all(sql, values)),
   }
 
   /** Runs `act` in one commit, or changes nothing; it is run again after a conflict with another transaction. */
@@ -152,7 +147,6 @@ export class Database {
       const { session: bare } = held
       const session: Session = {
         rows: (sql, values) => noted(withDeadline(bare.rows(sql, values), statementMs), onCall),
-        all: (sql, values) => noted(withDeadline(bare.all(sql, values), statementMs), onCall),
       }
       const means = { session, client: held.client, cut, onCall }
       return inTransaction(begin, Object.assign(held, { session }), () => act(means), isKept)
@@ -226,16 +220,12 @@ export class Database {
   }
 
   #session(client: pg.PoolClient, isOver: () => boolean): Session {
-    const send = async <Row>(sql: string, values: readonly unknown[] = [], mode: { rowMode?: 'array' } = {}) => {
+    const rows = async <Row>(sql: string, values: readonly unknown[] = []) => {
       if (isOver()) throw new PunctualError('store.unreachable', 'The call was given up meanwhile')
-      const { rows } = await client.query({ ...this.#text(sql), values: values as unknown[], types: parsers, ...mode })
-      return rows as Row[]
+      const answer = await client.query({ ...this.#text(sql), values: values as unknown[], types: parsers })
+      return answer.rows as Row[]
     }
-    const session: Session = {
-      rows: <Row extends object>(sql: string, values?: readonly unknown[]) => send<Row>(sql, values),
-      all: <Row extends readonly unknown[]>(sql: string, values?: readonly unknown[]) =>
-        send<Row>(sql, values, { rowMode: 'array' }),
-    }
+    const session: Session = { rows }
     return isPipeline(client) ? session : inTurn(session)
   }
 
@@ -276,11 +266,11 @@ async function inTransaction<Answer>(
 ): Promise<Answer> {
   const { session } = held
   // The connection answers in order, so nothing waits for the answer to BEGIN.
-  const begun = session.all(beginning)
+  const begun = session.rows(beginning)
   begun.catch(() => {})
   try {
     const answer = await act(session)
-    if (isKept(answer)) await session.all('COMMIT')
+    if (isKept(answer)) await session.rows('COMMIT')
     else await undo(held)
     await begun
     return answer

@@ -2,8 +2,6 @@
 export interface Session {
   /** Rows as objects, by the names of their columns. */
   rows<Row extends object>(sql: string, values?: readonly unknown[]): Promise<Row[]>
-  /** Rows as arrays in the order of the columns. */
-  all<Row extends readonly unknown[]>(sql: string, values?: readonly unknown[]): Promise<Row[]>
 }
 
 /** A statement and its values. */
@@ -18,14 +16,12 @@ export interface Statement {
  */
 export function inTurn(session: Session): Session {
   let last: Promise<unknown> = Promise.resolve()
-  const send = <Row>(call: () => Promise<Row[]>) => {
-    const answer = last.then(call)
-    last = answer
-    last.catch(() => {})
-    return answer
-  }
   return {
-    rows: <Row extends object>(sql: string, values?: readonly unknown[]) => send(() => session.rows<Row>(sql, values)),
-    all: <Row extends readonly unknown[]>(sql: string, values?: readonly unknown[]) => send(() => session.all<Row>(sql, values)),
+    rows<Row extends object>(sql: string, values?: readonly unknown[]) {
+      const answer = last.then(() => session.rows<Row>(sql, values))
+      last = answer
+      last.catch(() => {})
+      return answer
+    },
   }
 }
