@@ -1,4 +1,5 @@
 import { isOvertaken } from '../rules/conflict.ts'
+import { keyVersionIn } from '../rules/sql/occurrence-row.ts'
 import type { CancelAnswer, CancelRequest, Hint } from '../store.ts'
 import { auditedOccurrences } from './audit.ts'
 import { Changes } from './changes/changes.ts'
@@ -9,7 +10,6 @@ import { type Context, storeNow } from './context.ts'
 import { readState } from './create/conflicts.ts'
 import { findOfEntity, findRef, withDescendants } from './find.ts'
 import { takeIdle } from './occurrence/idle.ts'
-import { keyVersionIn } from './occurrence/record.ts'
 
 interface CancelRow extends CancelAnswer {
   readonly node: string | null
@@ -48,8 +48,10 @@ async function notOvertaken(session: Session, context: Context, refs: readonly n
   const current: number[] = []
   for (const ref of refs) {
     await lockIdle(session, context, ref)
-    const [row] = await session.all<[string | null]>('SELECT extra FROM punctual.occurrence WHERE ref = $1::bigint', [ref])
-    if (row && !isOvertaken(keyVersionIn(row[0]), keyVersion)) current.push(ref)
+    const [row] = await session.rows<{ extra: string | null }>('SELECT extra FROM punctual.occurrence WHERE ref = $1::bigint', [
+      ref,
+    ])
+    if (row && !isOvertaken(keyVersionIn(row.extra), keyVersion)) current.push(ref)
   }
   return current
 }

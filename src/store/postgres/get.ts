@@ -1,12 +1,13 @@
 import type { OccurrenceState } from '../../model/lifecycle.ts'
 import type { AttemptLog, OccurrenceHistory, Progress, WaitRecord } from '../../model/occurrence.ts'
+import type { OccurrenceRow } from '../rules/sql/occurrence-row.ts'
 import type { Which } from '../store.ts'
 import { each, endOf, lacks } from './connection/by-key.ts'
 import type { Session } from './connection/session.ts'
 import type { Context } from './context.ts'
 import { findRef } from './find.ts'
 import { noHistory, readHistories } from './occurrence/history.ts'
-import { type OccurrenceRow, occurrenceColumns, occurrenceRecord } from './occurrence/record.ts'
+import { occurrenceColumns, occurrenceRecord } from './occurrence/record.ts'
 import { standing, stateOfStanding } from './occurrence/standing.ts'
 
 interface Row extends OccurrenceRow {

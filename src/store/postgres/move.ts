@@ -1,5 +1,6 @@
 import { bareEnd, mayHaveBegun } from '../../model/turn.ts'
 import { movedRecord } from '../rules/moved.ts'
+import type { OccurrenceRow } from '../rules/sql/occurrence-row.ts'
 import type { Due, Hint, MoveAnswer, MoveRequest } from '../store.ts'
 import { auditedOccurrences } from './audit.ts'
 import { endInPlace } from './beat.ts'
@@ -11,7 +12,7 @@ import { findRef } from './find.ts'
 import { readRunning } from './occurrence/claimed.ts'
 import { readHistories } from './occurrence/history.ts'
 import { takeIdle } from './occurrence/idle.ts'
-import { type OccurrenceRow, occurrenceColumns, occurrenceRecord } from './occurrence/record.ts'
+import { occurrenceColumns, occurrenceRecord } from './occurrence/record.ts'
 import { standing, stateOfStanding } from './occurrence/standing.ts'
 
 interface Moved {

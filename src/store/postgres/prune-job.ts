@@ -7,7 +7,7 @@ import type { Context } from './context.ts'
 import { counts, foldCounts } from './counts.ts'
 import { selectJob } from './jobs.ts'
 import { removeRanges } from './prune/job-records.ts'
-import { removeEnded } from './prune.ts'
+import { removeEnded } from './prune/remove-ended.ts'
 import { endDead } from './prune-only.ts'
 
 /** Deletes the work of a job, and at last the job. */

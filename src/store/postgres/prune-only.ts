@@ -7,7 +7,7 @@ import type { Session } from './connection/session.ts'
 import { type Context, readNow } from './context.ts'
 import { findRef } from './find.ts'
 import { takeDead } from './move.ts'
-import { removeEnded } from './prune.ts'
+import { removeEnded } from './prune/remove-ended.ts'
 
 const ends: readonly string[] = ['completed', 'failed', 'canceled', 'skipped', 'missed']
 

@@ -1,13 +1,15 @@
 // Members of a claim, as the node gets them. They carry what later writes need, so those look nothing up.
+
 import { versionAt } from '../../../model/job.ts'
 import type { OccurrenceRecord } from '../../../model/occurrence.ts'
 import { mayHaveBegun, recoveries } from '../../../model/turn.ts'
+import type { OccurrenceRow } from '../../rules/sql/occurrence-row.ts'
 import type { ClaimMember, ClaimRequest, MemberWrite } from '../../store.ts'
 import type { Moving } from '../changes/changes.ts'
 import type { Session } from '../connection/session.ts'
 import type { Context } from '../context.ts'
 import { type History, noHistory, readHistories } from '../occurrence/history.ts'
-import { type OccurrenceRow, occurrenceRecord } from '../occurrence/record.ts'
+import { occurrenceRecord } from '../occurrence/record.ts'
 
 export interface MemberRow extends OccurrenceRow {
   readonly due_at: number

@@ -1,13 +1,15 @@
 // Members of claims whose turns have not ended, for those who end them in the node's place.
+
 import type { OccurrenceRecord, TurnRecord } from '../../../model/occurrence.ts'
 import { mayHaveBegun } from '../../../model/turn.ts'
+import type { OccurrenceRow } from '../../rules/sql/occurrence-row.ts'
 import type { Moving } from '../changes/changes.ts'
 import { column } from '../connection/arrays.ts'
 import { each, endOf, lacks } from '../connection/by-key.ts'
 import type { Session } from '../connection/session.ts'
 import type { Context } from '../context.ts'
 import { noHistory, readHistories } from './history.ts'
-import { type OccurrenceRow, occurrenceColumns, occurrenceRecord } from './record.ts'
+import { occurrenceColumns, occurrenceRecord } from './record.ts'
 
 export interface RunningMember extends Moving {
   readonly record: OccurrenceRecord

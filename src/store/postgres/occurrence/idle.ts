@@ -1,11 +1,13 @@
 // Occurrences that do not run, taken out of `ready` and `waiting` so they can be put elsewhere.
+
 import type { OccurrenceRecord } from '../../../model/occurrence.ts'
+import type { OccurrenceRow } from '../../rules/sql/occurrence-row.ts'
 import type { Moving } from '../changes/changes.ts'
 import { column } from '../connection/arrays.ts'
 import { each } from '../connection/by-key.ts'
 import type { Session } from '../connection/session.ts'
 import type { Context } from '../context.ts'
-import { type OccurrenceRow, occurrenceColumns, occurrenceRecord } from './record.ts'
+import { occurrenceColumns, occurrenceRecord } from './record.ts'
 
 export interface Idle extends Moving {
   readonly record: OccurrenceRecord

@@ -7,11 +7,11 @@ export interface OccurrenceRow {
   readonly id: string
   readonly series: number
   readonly form: number
-  readonly scheduled_at: number
-  readonly created_at: number
+  /** Null where it is the due time. */
+  readonly scheduled_at: number | null
+  /** Null as above. */
+  readonly created_at: number | null
   readonly key: string | null
-  /** 1 for a key that is free again when its occurrence ends. */
-  readonly live: number
   readonly entity: string | null
   readonly parent: string | null
   readonly payload: string | null
@@ -27,13 +27,16 @@ export interface Form {
   readonly priority: number
   readonly isHooked: boolean
   readonly publish?: string | undefined
+  /** Where a store keeps them here, `extra` has those of work with its own settings. */
+  readonly limits?: OccurrenceRecord['limits']
+  readonly startWithinMs?: number | null
 }
 
 /** The parts of a record that few rows have. */
 type Extra = Partial<Pick<OccurrenceRecord, 'refs' | 'settings' | 'limits' | 'span' | 'replay' | 'startWithinMs' | 'keyVersion'>>
 
-export function extraOf(record: OccurrenceRecord): string | null {
-  const { refs, settings, limits, span, replay, startWithinMs, keyVersion } = record
+/** The JSON text of the rare fields; null where there are none, as in most rows. */
+export function extraOf({ refs, settings, limits, span, replay, startWithinMs, keyVersion }: OccurrenceRecord): string | null {
   let hasRefs = false
   for (const _ in refs) hasRefs = true
   const isPlain = settings === null && limits === null && span === null && replay === null && startWithinMs === null
@@ -50,7 +53,13 @@ export function extraOf(record: OccurrenceRecord): string | null {
   return JSON.stringify(extra)
 }
 
+/** The version that a row keeps in `extra`. */
+export function keyVersionIn(extra: string | null): number | undefined {
+  return extra === null ? undefined : parsedExtra(extra).keyVersion
+}
+
 const none: Extra = {}
+const noRefs: OccurrenceRecord['refs'] = Object.freeze({})
 
 /** Rows of one limit key mostly have the same text. */
 const parsed = new Map<string, Extra>()
@@ -65,32 +74,40 @@ function parsedExtra(text: string): Extra {
   return extra
 }
 
-export function occurrenceRecord(row: OccurrenceRow, form: Form, job: { tenant: string; job: string }): OccurrenceRecord {
+interface Named {
+  readonly form: Form
+  readonly series: Pick<OccurrenceRecord, 'tenant' | 'job'>
+  readonly unique: OccurrenceRecord['unique']
+  /** The instant of a row that has none. */
+  readonly dueAt?: number | undefined
+}
+
+export function occurrenceRecord(row: OccurrenceRow, { form, series, unique, dueAt = Number.NaN }: Named): OccurrenceRecord {
   const extra = row.extra === null ? none : parsedExtra(row.extra)
   return {
     id: row.id,
-    tenant: job.tenant,
-    job: job.job,
+    tenant: series.tenant,
+    job: series.job,
     definition: form.definition,
     kind: form.kind,
     version: form.version,
     source: form.source,
     key: row.key,
-    unique: row.live === 1 ? 'live' : 'ever',
+    unique,
     ...(extra.keyVersion !== undefined && { keyVersion: extra.keyVersion }),
     entity: row.entity,
     parent: row.parent,
-    refs: extra.refs ?? {},
+    refs: extra.refs ?? noRefs,
     payload: row.payload,
     settings: extra.settings ?? null,
     priority: form.priority,
-    limits: extra.limits ?? null,
+    limits: extra.limits ?? form.limits ?? null,
     span: extra.span ?? null,
     replay: extra.replay ?? null,
-    startWithinMs: extra.startWithinMs ?? null,
+    startWithinMs: extra.startWithinMs ?? form.startWithinMs ?? null,
     isHooked: form.isHooked,
     ...(form.publish !== undefined && { publish: form.publish }),
-    scheduledAt: row.scheduled_at,
-    createdAt: row.created_at,
+    scheduledAt: row.scheduled_at ?? dueAt,
+    createdAt: row.created_at ?? dueAt,
   }
 }

@@ -1,8 +1,16 @@
 // Work that may be claimed, in the order in which it is.
-import type { OccurrenceRow } from '../../rules/sql/occurrence-row.ts'
 import { merge, type Source } from '../connection/merge.ts'
 import type { Transaction } from '../connection/transaction.ts'
-import { Entry, type LiveRow, liveColumns, liveOf, occurrenceColumns, type Place, recordOf } from '../occurrence/entry.ts'
+import {
+  Entry,
+  type LiveRow,
+  liveColumns,
+  liveOf,
+  type OccurrenceRow,
+  occurrenceColumns,
+  type Place,
+  recordOf,
+} from '../occurrence/entry.ts'
 
 export type WorkRow = OccurrenceRow & LiveRow
 

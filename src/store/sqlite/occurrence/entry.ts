@@ -4,7 +4,7 @@ import type { Limit } from '../../../model/limit.ts'
 import type { AttemptRecord, OccurrenceRecord, TurnRecord, WaitRecord } from '../../../model/occurrence.ts'
 import { bareEnd, mayHaveBegun } from '../../../model/turn.ts'
 import type { AtDoor } from '../../rules/door.ts'
-import { type OccurrenceRow, occurrenceRecord } from '../../rules/sql/occurrence-row.ts'
+import { occurrenceRecord, type OccurrenceRow as SharedRow } from '../../rules/sql/occurrence-row.ts'
 import { type AttemptRow, attemptRecord, type TurnRow, turnRecord } from '../../rules/sql/turn-row.ts'
 import { claimedMember } from '../claim/claim-row.ts'
 import type { Transaction } from '../connection/transaction.ts'
@@ -97,8 +97,14 @@ const noLimits: readonly Limit[] = []
 export const occurrenceColumns =
   'o.ref, o.id, o.series, o.form, o.scheduled_at, o.created_at, o.key, o.live, o.entity, o.parent, o.payload, o.extra'
 
-export function recordOf(tx: Transaction, row: OccurrenceRow): OccurrenceRecord {
-  return occurrenceRecord(row, tx.names.formByRef(row.form), tx.names.seriesByRef(row.series))
+export interface OccurrenceRow extends SharedRow {
+  /** 1 for a key that is free again when its occurrence ends. */
+  readonly live: number
+}
+
+export function recordOf({ names }: Transaction, row: OccurrenceRow): OccurrenceRecord {
+  const unique = row.live === 1 ? 'live' : 'ever'
+  return occurrenceRecord(row, { form: names.formByRef(row.form), series: names.seriesByRef(row.series), unique })
 }
 
 /** The columns of live work; its table is `w`. */
