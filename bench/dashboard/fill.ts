@@ -83,7 +83,7 @@ async function runBatch(store: Store, clock: Hands, number: number, jobs: number
     delayMs: 0,
   }))
   await store.settle(items, { done: [claim] })
-  if (Date.now() - clock.at < dayMs) await store.addFigures({ id: `f${number}`, rows: figuresOf(items, clock.at) })
+  if (Date.now() - clock.at < dayMs) await store.figures({ id: `f${number}`, rows: figuresOf(items, clock.at) })
 }
 
 function endOf(n: number, startedAt: number) {

@@ -40,6 +40,12 @@ test('the view of one tenant has the jobs that it has work of, and only its work
   expect(await read('jobs/echo?tenant=globex')).toMatchObject({ code: 'job.unknown' })
 })
 
+test('a changed job is shown to a tenant that has only its work', async () => {
+  await punctual.update('echo', { retry: { max: 7 } })
+  expect((await read('jobs?tenant=acme')).items).toMatchObject([{ tenant: 'acme', name: 'echo', pending: 1 }])
+  expect(await read('jobs/echo?tenant=acme')).toMatchObject({ tenant: 'acme', pending: 1 })
+})
+
 test('JS-11: a caller with named tenants sees no work of others', async () => {
   expect((await read(`timeline?${span}`, ['default'])).lanes).toMatchObject([{ tenant: 'default', pending: 1 }])
   expect(await read('jobs/echo?tenant=default', ['default'])).toMatchObject({ pending: 1, shared: false })
