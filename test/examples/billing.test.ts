@@ -20,10 +20,30 @@ async function booksAfter(database: string, story: string, step: string): Promis
   return JSON.parse(stdout)
 }
 
+test.each(['SQLite', 'PostgreSQL'])('the billing runs two days on %s and prints what happens', async (database) => {
+  const env = database === 'PostgreSQL' ? { ...process.env, DATABASE_URL: await createDatabase() } : process.env
+  const { stdout } = await run(process.execPath, ['examples/billing/main.ts'], { timeout: 60_000, env })
+  const lines = stdout.trim().split('\n')
+  expect(lines.map((line) => line.replace(/^[\d-]+T[\d:]+ /, '')).toSorted()).toEqual([
+    'acme: active',
+    'branch.downgraded harbour',
+    'globex: active',
+    'invoice.issued acme/7',
+    'invoice.issued globex/7',
+    'invoice.paid acme/7',
+    'invoice.paid globex/7',
+    'renewal.applied acme/7',
+    'renewal.applied globex/7',
+    'subscription.frozen acme',
+  ])
+  expect(lines).toContain('03-10T11:15 branch.downgraded harbour')
+  expect(lines).toContain('03-11T09:00 subscription.frozen acme')
+})
+
 const sound = { dead: 0, isWhole: true }
 
 describe.each(['SQLite', 'PostgreSQL'])('BL-8 BL-9 the billing on %s, killed in the middle', (database) => {
-  test.each(['subscription.renewal_tick begun', 'subscription.renewal_tick written'])(
+  test.each(['begun', 'written', 'committed'].map((step) => `subscription.renewal_tick ${step}`))(
     'AC-1 after %s: one renewal invoice for the period',
     async (step) => {
       expect(await booksAfter(database, 'renewal', step)).toEqual({
@@ -36,7 +56,7 @@ describe.each(['SQLite', 'PostgreSQL'])('BL-8 BL-9 the billing on %s, killed in 
     },
   )
 
-  test.each(['subscription.grace_expiry_tick begun', 'subscription.grace_expiry_tick written'])(
+  test.each(['begun', 'written', 'committed'].map((step) => `subscription.grace_expiry_tick ${step}`))(
     'AC-2 after %s: unpaid after 24 hours, it is frozen',
     async (step) => {
       expect(await booksAfter(database, 'freeze', step)).toMatchObject({
@@ -47,7 +67,7 @@ describe.each(['SQLite', 'PostgreSQL'])('BL-8 BL-9 the billing on %s, killed in 
     },
   )
 
-  test.each(['webhook answered', 'payment begun', 'payment written'])(
+  test.each(['webhook answered', 'payment begun', 'payment written', 'payment committed'])(
     'AC-3 after %s: every paid invoice has its effect, once',
     async (step) => {
       expect(await booksAfter(database, 'effects', step)).toEqual({
@@ -67,7 +87,7 @@ describe.each(['SQLite', 'PostgreSQL'])('BL-8 BL-9 the billing on %s, killed in 
     },
   )
 
-  test.each(['branch.plan_downgrade_effective_tick begun', 'branch.plan_downgrade_effective_tick written'])(
+  test.each(['begun', 'written', 'committed'].map((step) => `branch.plan_downgrade_effective_tick ${step}`))(
     'AC-4 after %s: a downgrade waits for a quiet branch',
     async (step) => {
       expect(await booksAfter(database, 'downgrade', step)).toMatchObject({
@@ -85,8 +105,10 @@ describe.each(['SQLite', 'PostgreSQL'])('BL-8 BL-9 the billing on %s, killed in 
     'reconcile asked',
     'reconcile begun',
     'reconcile written',
+    'reconcile committed',
     'invoice.effect_recovery_tick begun',
     'invoice.effect_recovery_tick written',
+    'invoice.effect_recovery_tick committed',
   ])('AC-5 after %s: a lost webhook is reconciled, and its effect completes', async (step) => {
     expect(await booksAfter(database, 'lost', step)).toEqual({
       subscriptions: [{ state: 'active', plan: 'basic' }],
