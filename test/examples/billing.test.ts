@@ -3,26 +3,29 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { createDatabase } from '../support/postgres-database.ts'
 
 const run = promisify(execFile)
 const program = 'test/examples/billing.process.ts'
+/** Of one process: hundreds of runs, on a machine that may be busy. */
+const longestMs = 240_000
+vi.setConfig({ testTimeout: 2 * longestMs })
 
 /** Ends the billing at a step, starts it again and returns its books. */
 async function booksAfter(database: string, story: string, step: string): Promise<Record<string, unknown>> {
   const folder = mkdtempSync(join(tmpdir(), 'billing-'))
   onTestFinished(() => rmSync(folder, { recursive: true }))
   const place = database === 'PostgreSQL' ? await createDatabase() : join(folder, 'billing.db')
-  const { signal, status, stderr } = spawnSync(process.execPath, [program, folder, place, story, step], { timeout: 60_000 })
+  const { signal, status, stderr } = spawnSync(process.execPath, [program, folder, place, story, step], { timeout: longestMs })
   expect([signal, status, String(stderr)]).toEqual(['SIGKILL', null, ''])
-  const { stdout } = await run(process.execPath, [program, folder, place, story], { timeout: 60_000 })
+  const { stdout } = await run(process.execPath, [program, folder, place, story], { timeout: longestMs })
   return JSON.parse(stdout)
 }
 
 test.each(['SQLite', 'PostgreSQL'])('the billing runs two days on %s and prints what happens', async (database) => {
   const env = database === 'PostgreSQL' ? { ...process.env, DATABASE_URL: await createDatabase() } : process.env
-  const { stdout } = await run(process.execPath, ['examples/billing/main.ts'], { timeout: 60_000, env })
+  const { stdout } = await run(process.execPath, ['examples/billing/main.ts'], { timeout: longestMs, env })
   const lines = stdout.trim().split('\n')
   expect(lines.map((line) => line.replace(/^[\d-]+T[\d:]+ /, '')).toSorted()).toEqual([
     'acme: active',
