@@ -39,6 +39,6 @@ async function runLater<Result>(tx: ClientBase, rule: Rule<Result>): Promise<Res
   return step.value
 }
 
-function rowsOf(db: DatabaseSync, { sql, values }: Query): readonly Row[] {
+export function rowsOf(db: DatabaseSync, { sql, values }: Query): readonly Row[] {
   return db.prepare(sql).all(...values) as Row[]
 }

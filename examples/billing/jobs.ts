@@ -16,13 +16,15 @@ export function billingJobs({ provider, now, after = () => {} }: BillingSettings
   const options = { schedule: cron('*/15 * * * *'), retry: { max: 3 } }
 
   /** Applies rules in one commit with the success of the task, and with a row of the audit for each change. */
-  const book = (ctx: Pick<Context, 'audit' | 'transaction'>, step: string, ...rules: ((run: Run) => Rule)[]) => {
+  const book = async (ctx: Pick<Context, 'audit' | 'transaction'>, step: string, ...rules: ((run: Run) => Rule)[]) => {
     after(`${step} begun`)
     const note: Run['note'] = (event, refs) => {
       ctx.audit(event, refs)
       after(`${step} written`)
     }
-    return ctx.transaction((tx: Transaction) => run(tx, inTurn(rules, { now: now(), note })))
+    const changes = await ctx.transaction((tx: Transaction) => run(tx, inTurn(rules, { now: now(), note })))
+    after(`${step} committed`)
+    return changes
   }
   const tick = (name: string, rule: (run: Run) => Rule) => defineJob(name, options, (ctx) => book(ctx, name, rule))
 

@@ -2,11 +2,7 @@
 // work of the first, and the ticks do the rest.
 import type { Punctual } from 'punctual'
 import type { billingJobs } from './jobs.ts'
-
-export interface PaymentEvent {
-  readonly id: string
-  readonly invoice: string
-}
+import type { PaymentEvent } from './provider.ts'
 
 export async function onPayment(
   punctual: Punctual,

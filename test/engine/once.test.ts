@@ -391,6 +391,7 @@ describe('BL-6 punctual.once', () => {
       await expect(receive('evt_1', { amount: 6, currency: 'EUR' })).rejects.toMatchObject({ code: 'gate.conflict' })
       expect(await receive('evt_2', { amount: 5 })).toEqual({ booked: 2 })
       expect((await punctual.gates({ key: 'evt_1' })).items).toMatchObject([{ hits: 1, occurrence: null }])
+      expect(await punctual.once('webhook', 'evt_1', () => null, null as never)).toEqual({ booked: 1 })
     })
 
     it('waits for a call in the middle of the same effect, and returns its outcome', async () => {
