@@ -123,10 +123,10 @@ test('changes arrive by themselves', async () => {
 
 test('tabs share one stream, and another takes it over when its tab closes', async () => {
   await using opened = await visit(browser, `${shop.url}occurrences?job=digest-mail`)
-  const streams: string[] = []
-  opened.context.on('request', (request) => request.url().endsWith('/events') && streams.push(request.url()))
-  await opened.page.getByText('Live').first().waitFor()
+  await opened.page.getByText('Live', { exact: true }).waitFor()
   const second = await opened.context.newPage()
+  const streams: string[] = []
+  second.on('request', (request) => request.url().endsWith('/events') && streams.push(request.url()))
   await second.goto(`${shop.url}occurrences?job=digest-mail`)
   await second.locator('tbody tr').first().waitFor()
   await shop.punctual.enqueue('digest-mail', { customer: 'tyrell' }, { key: 'for-both' })
