@@ -42,7 +42,7 @@ export async function serve(options: ServeOptions): Promise<void> {
   const stop = stopSignal(punctual)
   try {
     await punctual.start()
-    print(welcome(server, options, file))
+    print(welcome(server, options, file, isOpen))
     if (!isOpen) await printFirstToken(punctual, log, stop)
     await Promise.race([runSetup(file, punctual, log, stop), aborted(stop)])
     await aborted(stop)
@@ -83,8 +83,10 @@ async function runSetup({ setup }: JobsFile, punctual: Punctual, log: Logger, st
   }
 }
 
-function welcome({ url }: HttpServer, { store, jobs }: ServeOptions, { definitions }: JobsFile): string {
-  const [first] = definitions
+function welcome({ url }: HttpServer, { store, jobs }: ServeOptions, { definitions }: JobsFile, isOpen: boolean): string {
+  // A job with a schema may refuse to run without a payload.
+  const triggered = definitions.find(({ options }) => !options.payload)
+  const curl = isOpen ? 'curl' : 'curl -H "Authorization: Bearer $PUNCTUAL_TOKEN"'
   const shown = shownStoreUrl(store)
   const lines = [
     `${bold(`Punctual ${version}`)} runs at ${bold(url)}`,
@@ -93,12 +95,12 @@ function welcome({ url }: HttpServer, { store, jobs }: ServeOptions, { definitio
     `  jobs   ${definitions.map(({ name }) => name).join(', ')} (${jobs})`,
     '',
     'Try next:',
-    `  curl ${url}api/v1/jobs`,
-    `  curl '${url}api/v1/occurrences?limit=5'`,
+    `  ${curl} ${url}api/v1/jobs`,
+    `  ${curl} '${url}api/v1/occurrences?limit=5'`,
     `  curl ${url}readyz`,
-    ...(store === 'memory:'
+    ...(store === 'memory:' || !triggered
       ? []
-      : [`  npx punctual trigger ${first?.name} --store ${/[?&]/.test(shown) ? `'${shown}'` : shown}`]),
+      : [`  npx punctual trigger ${triggered.name} --store ${/[?&]/.test(shown) ? `'${shown}'` : shown}`]),
     '',
     'Ctrl-C stops it.',
   ]

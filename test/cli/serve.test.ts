@@ -137,6 +137,7 @@ describe('punctual serve', () => {
     const args = ['serve', '--store', store, '--jobs', jobs, '--host', '0.0.0.0', '--port', '0']
     const server = new PunctualProcess(args)
     const { port } = new URL(await started(server))
+    await server.see(/curl -H "Authorization: Bearer \$PUNCTUAL_TOKEN" http\S+api\/v1\/jobs/)
     const [, token = ''] = await server.see(/Admin token, shown only this once:\s+(pt_\S+)/)
     const url = `http://127.0.0.1:${port}/api/v1/jobs`
     expect((await fetch(url)).status).toBe(401)

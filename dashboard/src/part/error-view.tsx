@@ -69,9 +69,11 @@ function Frames({ error, prefix = '', most = shownFrames }: { error: WireError; 
   )
 }
 
-/** The function in one column, the place in the next. */
+/** The function in one column, the end of the place in the next: the start is the same in every frame. */
 function frameText(line: string): string {
-  const [, name, place] = /^\s*at (?:(.+?) \()?(.+?)\)?$/.exec(line) ?? []
-  const short = (place ?? line).replace(/^file:\/\//, '').replace(/^.*\/node_modules\//, 'node_modules/')
+  const [, name, place = line] = /^\s*at (?:(.+?) \()?(.+?)\)?$/.exec(line) ?? []
+  const short = /\/node_modules\//.test(place)
+    ? place.replace(/^.*\/node_modules\//, 'node_modules/')
+    : place.replace(/^.*[\\/]((?:[^\\/]+[\\/]){2}[^\\/]+)$/, '…/$1')
   return `${(name ?? 'anonymous').slice(0, 22).padEnd(24)}${short}`
 }
