@@ -48,6 +48,7 @@ export const readCases = topic('read', {
       source: 'deferred',
       scheduledAt: scene.now,
       createdAt: scene.now,
+      reason: null,
     }
     const only = async () => (await scene.store.list({ limit: 1 })).items[0]
     assert.deepEqual(await only(), {
