@@ -17,7 +17,8 @@ export default defineConfig({
     include: ['test/**/*.test.ts'],
     globalSetup: ['test/support/global-setup.ts'],
     pool: 'forks',
-    maxWorkers: 2,
+    // Many tests wait for processes and servers: three keep two cores busy.
+    maxWorkers: 3,
     testTimeout: 240_000,
     hookTimeout: 120_000,
     retry: 0,

@@ -21,7 +21,7 @@ const commands: Channel = { name: 'timers.commands', kind: 'queue' }
 const events: Channel = { name: 'timers.events', kind: 'topic' }
 /** Timers per round, and rounds; each round kills something. More: SEEDS=20, SEED=100, ROUNDS=10. */
 const perRound = 100
-const rounds = Number(process.env.ROUNDS ?? 4)
+const rounds = Number(process.env.ROUNDS ?? 2)
 const seeds = Array.from({ length: Number(process.env.SEEDS ?? 1) }, (_, n) => n + Number(process.env.SEED ?? 1))
 
 interface Server extends BrokerServer {

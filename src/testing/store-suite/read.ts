@@ -87,6 +87,9 @@ export const readCases = topic('read', {
       error: null,
       cause: null,
     })
+    const id = await scene.create()
+    await scene.store.cancel({ which: { id }, reason: 'paid' })
+    assert.equal((await only())?.reason, 'paid')
   },
   'lists filter by tenant, job, key and entity': async (scene) => {
     const a = await scene.create({ tenant: 'acme', key: 'k', entity: 'e' })
