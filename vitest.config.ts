@@ -1,7 +1,26 @@
 import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
+import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
 const source = (path: string) => fileURLToPath(new URL(`src/${path}`, import.meta.url))
+
+const longest = [
+  'store/postgres/postgres',
+  'store/postgres/pooler',
+  'examples/billing',
+  'chaos/processes',
+  'chaos/charges',
+  'chaos/timers',
+]
+
+/** The files that take longest begin first, so that none is left to run alone at the end. */
+class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const isLong = ({ moduleId }: TestSpecification) => longest.some((name) => moduleId.endsWith(`test/${name}.test.ts`))
+    const sorted = await super.sort(files)
+    return [...sorted.filter(isLong), ...sorted.filter((file) => !isLong(file))]
+  }
+}
 
 // Type tests (test/**/*.test-d.ts) are not run: `npm run check` compiles them, and a wrong type is an error there.
 export default defineConfig({
@@ -19,6 +38,7 @@ export default defineConfig({
     pool: 'forks',
     // Many tests wait for processes and servers: three keep two cores busy.
     maxWorkers: 3,
+    sequence: { sequencer: LongestFirst },
     testTimeout: 240_000,
     hookTimeout: 120_000,
     retry: 0,
