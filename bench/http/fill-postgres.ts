@@ -3,7 +3,7 @@ import { postgres } from '../../src/store/postgres/index.ts'
 import { addFigures, addModel } from './model.ts'
 import { type Amount, atSql, causeSql, entitySql, errorSql, jobSql, keySql, stateSql, tenantSql, wasRunSql } from './past.ts'
 
-/** Fills a database that has no tables of ours by SQL: one job and one run that the library itself has made are copied. */
+/** Fills an empty database by SQL: it copies one job and one run that the library itself has made. */
 export async function fillPostgres(url: string, amount: Amount): Promise<void> {
   await addModel(postgres(url))
   const client = new Client({ connectionString: url })

@@ -1,4 +1,4 @@
-// What pages and scripts ask of a large store, and how long the server takes to answer: from the request to the last byte of the body.
+// The requests of pages and scripts to a large store. A time goes from the request to the last byte of the body.
 import { createHandler } from '../../src/http/index.ts'
 import { createPunctual } from '../../src/index.ts'
 import type { Store } from '../../src/store/store.ts'

@@ -1,4 +1,4 @@
-// A server on SQLite in a process of its own, which works on what it is sent. Its parent asks for figures by messages.
+// A server on SQLite in a separate process, which runs the work that is sent to it. Its parent reads figures by messages.
 import process from 'node:process'
 import { listen } from '../../src/cli/http-server.ts'
 import { createHandler } from '../../src/http/index.ts'

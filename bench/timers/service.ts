@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import type { ServiceNumbers } from './service.process.ts'
 
-/** A running timer service in a process of its own. */
+/** A running timer service in a separate process. */
 export class Service {
   readonly #child: ChildProcess
 

@@ -141,7 +141,7 @@ function readSoon(): void {
   setTimeout(() => {
     isReadDue = false
     if (changed.delete('server')) void readServer().catch(() => {})
-    // What is being read now is read again afterwards, not instead.
+    // A read under way goes on; the same is read again after it.
     const free = [...changed].filter((topic) => queries.isFetching({ queryKey: [topic] }) === 0)
     for (const topic of free) changed.delete(topic)
     refresh(...free)

@@ -58,7 +58,7 @@ const markText = {
 
 type Change = NonNullable<WireSchedulePreview['clockChange']>
 
-/** What the next clock change does to the schedule. */
+/** The effect of the next clock change on the schedule. */
 function changeText({ from, to, rows }: Change, clocks: readonly string[]): string {
   const isForward = to > from === !from.startsWith('-')
   const is = (mark: PreviewRow['mark']) => rows.some((row) => row.mark === mark)
