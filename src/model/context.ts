@@ -93,7 +93,7 @@ export interface Context<Payload = unknown, Results = Readonly<Record<string, un
    * created by the commit.
    * @example await ctx.enqueue(sendMail, { to: 'ada@example.org' }, { delay: '1h' })
    */
-  enqueue<const Job extends JobReference>(job: Job, ...given: ChildArguments<Job>): Promise<Child>
+  enqueue<const Job extends JobReference>(job: Job, ...payloadAndOptions: ChildArguments<Job>): Promise<Child>
   /** Cancels work of the same tenant, as `cancel` of the scheduler does. Inside `ctx.transaction` the commit does it (`deferred`). */
   cancel(target: ChildTarget, options?: ChildCancelOptions): Promise<'canceled' | 'canceling' | 'ended' | 'unknown' | 'deferred'>
   /**

@@ -6,6 +6,7 @@ import { cancelCases } from './store-suite/cancel.ts'
 import { checkpointCases } from './store-suite/checkpoint.ts'
 import { claimCases } from './store-suite/claim.ts'
 import { clusterLimitCases } from './store-suite/cluster-limit.ts'
+import { countCases } from './store-suite/counts.ts'
 import { createCases } from './store-suite/create.ts'
 import { deadCauseCases } from './store-suite/dead-causes.ts'
 import { expiryCases } from './store-suite/expiry.ts'
@@ -88,6 +89,7 @@ const drafts: readonly Draft[] = [
   pruneCases,
   jobRemovalCases,
   readCases,
+  countCases,
   figureCases,
   deadCauseCases,
   hintCases,

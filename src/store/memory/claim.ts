@@ -4,6 +4,7 @@ import type { OccurrenceRecord } from '../../model/occurrence.ts'
 import { recoveries } from '../../model/turn.ts'
 import { admit } from '../rules/door.ts'
 import { picked } from '../rules/pick.ts'
+import { keepsVersion } from '../rules/verdict.ts'
 import type { ClaimAnswer, ClaimMember, ClaimPick, ClaimRequest, PassedOccurrence } from '../store.ts'
 import { MemoryDoor } from './claim/door.ts'
 import type { Entry } from './entry.ts'
@@ -91,7 +92,7 @@ export function writeAndClaim<Answer>(
 ): readonly [Answer, ClaimAnswer | null] {
   if (!request) return [write(), null]
   checkClaim(state, request)
-  return state.holdingHints(() => {
+  return state.hints.holding(() => {
     const answer = write()
     const claimed = claim(state, request)
     const isWorkLeft = claimed.nextDue !== null && claimed.nextDue <= state.now
@@ -122,6 +123,5 @@ function member(state: State, entry: Entry): ClaimMember {
 export function specOf(state: State, { tenant, job, version, source }: OccurrenceRecord): JobSpec | undefined {
   const versions = state.versions.get(jobKey(tenant, job))
   if (!versions) return undefined
-  const isPlanned = source === 'schedule' || source === 'recovery' || source === 'backfill'
-  return (isPlanned ? versions.find((one) => one.version === version) : versionAt(versions, state.now))?.spec
+  return (keepsVersion(source) ? versions.find((one) => one.version === version) : versionAt(versions, state.now))?.spec
 }

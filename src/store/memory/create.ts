@@ -2,14 +2,14 @@ import { type JobSpec, versionAt } from '../../model/job.ts'
 import { createAudits, isChange } from '../rules/audit.ts'
 import {
   changedDue,
+  changedRecord,
   changeOf,
   conflictAnswer,
-  type Existing,
+  existingOf,
   givesWay,
   idAfter,
   isThrottled,
-  keyVersionAfter,
-  type PacedWork,
+  pacedWork,
   takesKey,
 } from '../rules/conflict.ts'
 import { draftCreated, ownJobOf, versionFor } from '../rules/draft.ts'
@@ -73,10 +73,6 @@ function ofLiveKey(state: State, row: NewOccurrence): Entry | undefined {
   return holder && takesKey(pacedWork(holder), row, state.now) ? undefined : holder
 }
 
-function pacedWork({ id, state, hasBegun, record: { createdAt } }: Entry): PacedWork {
-  return { id, state, hasBegun, createdAt }
-}
-
 /** The job's spec of this version; for a job that the tenant lacks, the current spec of the definition's own job. */
 function specFor(state: State, row: NewOccurrence, version: number): JobSpec | undefined {
   const known = state.versions.get(jobKey(row.tenant, row.job))?.find((one) => one.version === version)
@@ -91,12 +87,6 @@ function resolve(state: State, entry: Entry, row: NewOccurrence, wanted: number)
   const existing = existingOf(entry)
   const change = changeOf(existing, row)
   const dueAt = changedDue(row, record.createdAt, wanted)
-  const replaced = change === 'replace' && { payload: row.payload, priority: row.priority }
-  const version = keyVersionAfter(record.keyVersion, row)
-  if (change) state.reschedule(entry, dueAt, { ...record, scheduledAt: dueAt, ...replaced, ...version })
+  if (change) state.reschedule(entry, dueAt, changedRecord(record, row, change, dueAt))
   return [conflictAnswer(existing, row), dueAt]
-}
-
-function existingOf({ id, state, hasBegun, record }: Entry): Existing {
-  return { id, state, hasBegun, payload: record.payload, keyVersion: record.keyVersion }
 }

@@ -1,4 +1,4 @@
-import { addedFor, figureLevels, foldedFigures } from '../rules/figures.ts'
+import { addedFor, figureLevels, figuresPast, foldedFigures } from '../rules/figures.ts'
 import type { DueLine, DueQuery, FigureAdd, FigureQuery, FigureRow } from '../store.ts'
 import { isAsked } from './counts.ts'
 import type { State } from './state.ts'
@@ -28,8 +28,10 @@ export function foldFigures(state: State): void {
     state.figures.push(...rows)
     state.addedFigures.delete(id)
   }
-  for (const { widthMs, keepMs, nextMs } of figureLevels) {
-    const isOld = (row: FigureRow) => row.widthMs === widthMs && row.at < now - keepMs
+  for (const level of figureLevels) {
+    const { widthMs, nextMs } = level
+    const past = figuresPast(level, now)
+    const isOld = (row: FigureRow) => row.widthMs === widthMs && row.at < past
     const old = state.figures.filter(isOld)
     if (old.length === 0) continue
     state.figures = state.figures.filter((row) => !isOld(row))

@@ -1,4 +1,5 @@
 import type { JobRecord, VersionRecord } from '../../model/job.ts'
+import { nameHolds } from '../../model/job-search.ts'
 import { putAudit } from '../rules/audit.ts'
 import { isWithdrawn, putJobRule } from '../rules/put-job.ts'
 import type { JobPut, JobPutAnswer, JobQuery } from '../store.ts'
@@ -33,12 +34,13 @@ export function readVersions(state: State, { tenant, name }: { tenant: string; n
   return state.versions.get(jobKey(tenant, name)) ?? []
 }
 
-export function readJobs(state: State, { tenant, name, after, limit }: JobQuery): readonly JobRecord[] {
+export function readJobs(state: State, { tenant, name, search, after, limit }: JobQuery): readonly JobRecord[] {
   return [...state.jobs.values()]
     .filter(
       (job) =>
         (tenant === undefined || job.tenant === tenant) &&
         (name === undefined || job.name === name) &&
+        (search === undefined || nameHolds(job.name, search)) &&
         (after === undefined || byName(job, after) > 0),
     )
     .sort(byName)

@@ -1,6 +1,6 @@
 // The reference store: the rules on plain maps, each verb in its plainest form, against which the others are compared.
 import type { Ability } from '../abilities.ts'
-import type { AuditAnswerTo, AuditQuery, GateAnswerTo, GateRequest, Hint, Hints, Store, StoreEnv } from '../store.ts'
+import type { AuditAnswerTo, AuditQuery, GateAnswerTo, GateRequest, Store, StoreEnv } from '../store.ts'
 import { listAudit } from './audit.ts'
 import { beat } from './beat.ts'
 import { cancel } from './cancel.ts'
@@ -30,14 +30,7 @@ export class MemoryStore implements Store {
   readonly batchLimit = 1000
   readonly #state = new State(() => this.#now())
   #now: () => number = () => 0
-  readonly hints: Hints = {
-    isLive: true,
-    subscribe: (listener: (hint: Hint) => void) => {
-      this.#state.listeners.add(listener)
-      return () => this.#state.listeners.delete(listener)
-    },
-    wake: async () => this.#state.hint({ kind: 'due', at: this.#state.now }),
-  }
+  readonly hints = this.#state.hints
 
   async open({ clock }: StoreEnv) {
     this.#now = () => Math.floor(clock.wall())
@@ -77,7 +70,7 @@ export class MemoryStore implements Store {
   readonly tokens = this.#verb(tokens)
   readonly nodes = this.#verb(nodes)
 
-  /** A verb by its function on the state. What it throws becomes a rejection. */
+  /** A verb by its function on the state. An error that it throws becomes a rejection. */
   #verb<Given extends unknown[], Answer>(act: (state: State, ...given: Given) => Answer): (...given: Given) => Promise<Answer> {
     return async (...given) => act(this.#state, ...given)
   }

@@ -5,6 +5,11 @@ export function jobKey(tenant: string, name: string): string {
   return `${tenant}\n${name}`
 }
 
+function jobOf(key: string): JobName {
+  const [tenant, job] = key.split('\n') as [string, string]
+  return { tenant, job }
+}
+
 interface JobName {
   readonly tenant: string
   readonly job: string
@@ -36,13 +41,15 @@ export class Runs {
     return this.#lastRuns.get(jobKey(tenant, job)) ?? null
   }
 
+  /** Jobs with failures since the last success, by name and tenant. */
+  failing(isAsked: (job: JobName) => boolean): readonly JobName[] {
+    const jobs = [...this.#failures.keys()].map(jobOf).filter(isAsked)
+    return jobs.sort((a, b) => (jobKey(a.job, a.tenant) < jobKey(b.job, b.tenant) ? -1 : 1))
+  }
+
   /** The same over several jobs. */
   ofJobs(isAsked: (job: JobName) => boolean): { readonly lastRunAt: number | null; readonly failuresInRow: number } {
-    const values = (of: ReadonlyMap<string, number>) =>
-      [...of].flatMap(([key, value]) => {
-        const [tenant, job] = key.split('\n') as [string, string]
-        return isAsked({ tenant, job }) ? [value] : []
-      })
+    const values = (of: ReadonlyMap<string, number>) => [...of].flatMap(([key, value]) => (isAsked(jobOf(key)) ? [value] : []))
     const runs = values(this.#lastRuns)
     return {
       lastRunAt: runs.length === 0 ? null : Math.max(...runs),

@@ -14,6 +14,7 @@ import type { Tombstone } from '../rules/tombstone.ts'
 import type { Due, FigureRow, Hint, NodeRecord, RangeRecord, TokenRecord } from '../store.ts'
 import { Entry } from './entry.ts'
 import type { GateEntry } from './gate.ts'
+import { MemoryHints } from './hints.ts'
 import { Lines } from './lines.ts'
 import { DueQueue } from './queue.ts'
 import { Runs } from './runs.ts'
@@ -74,10 +75,9 @@ export class State {
   served: ReadonlySet<string> = new Set()
   aliveSince = 0
   lastAliveAt = 0
-  readonly listeners = new Set<(hint: Hint) => void>()
+  readonly hints = new MemoryHints(() => this.now)
 
   readonly #now: () => number
-  #heldHints: Hint[] | null = null
   #lastRef = 0
 
   constructor(now: () => number) {
@@ -278,18 +278,7 @@ export class State {
   }
 
   hint(hint: Hint): void {
-    if (this.#heldHints && hint.kind === 'due' && hint.at <= this.now) this.#heldHints.push(hint)
-    else for (const listener of this.listeners) listener(hint)
-  }
-
-  /** Holds back hints at work that is due now, and sends them afterwards if some is left. */
-  holdingHints<Answer>(work: () => { readonly answer: Answer; readonly isWorkLeft: boolean }): Answer {
-    this.#heldHints = []
-    const { answer, isWorkLeft } = work()
-    const [hint] = this.#heldHints
-    this.#heldHints = null
-    if (hint && isWorkLeft) this.hint(hint)
-    return answer
+    this.hints.send(hint)
   }
 
   #leave(entry: Entry): void {

@@ -37,6 +37,8 @@ export interface PauseAnswer {
 export interface JobQuery {
   readonly tenant?: string
   readonly name?: string
+  /** A part of the name; the case of A to Z makes no difference. */
+  readonly search?: string
   /** Those that follow this one, in the order of name and tenant. */
   readonly after?: { readonly name: string; readonly tenant: string }
   readonly limit: number

@@ -1,6 +1,7 @@
 // Rules for a new row whose id or key is taken.
 import { keyedId } from '../../model/ids.ts'
 import type { OccurrenceState } from '../../model/lifecycle.ts'
+import type { OccurrenceRecord } from '../../model/occurrence.ts'
 import type { CreatedRow, NewOccurrence } from '../messages/create.ts'
 
 export interface Existing {
@@ -9,6 +10,15 @@ export interface Existing {
   readonly hasBegun: boolean
   readonly payload: string | null
   readonly keyVersion?: number | undefined
+}
+
+/** An occurrence as memory and SQLite hold it. */
+interface HeldOccurrence extends Pick<Existing, 'id' | 'state' | 'hasBegun'> {
+  readonly record: OccurrenceRecord
+}
+
+export function existingOf({ id, state, hasBegun, record }: HeldOccurrence): Existing {
+  return { id, state, hasBegun, payload: record.payload, keyVersion: record.keyVersion }
 }
 
 /** Whether an occurrence leaves its key to the next: it was canceled before it began. */
@@ -30,7 +40,7 @@ export function isOvertaken(known: number | undefined, keyVersion: number | unde
 }
 
 /** The version that the existing one has after a request that is not outdated. */
-export function keyVersionAfter(known: number | undefined, { keyVersion }: NewOccurrence): { readonly keyVersion?: number } {
+function keyVersionAfter(known: number | undefined, { keyVersion }: NewOccurrence): { readonly keyVersion?: number } {
   const version = keyVersion ?? known
   return version === undefined ? {} : { keyVersion: version }
 }
@@ -71,9 +81,24 @@ export function changedDue({ onConflict }: NewOccurrence, createdAt: number, due
   return longest === null ? dueAt : Math.min(dueAt, createdAt + longest)
 }
 
+/** The record of the existing work after a change. */
+export function changedRecord(
+  record: OccurrenceRecord,
+  row: NewOccurrence,
+  change: 'reschedule' | 'replace',
+  dueAt: number,
+): OccurrenceRecord {
+  const replaced = change === 'replace' && { payload: row.payload, priority: row.priority }
+  return { ...record, scheduledAt: dueAt, ...replaced, ...keyVersionAfter(record.keyVersion, row) }
+}
+
 /** Work that is paced, with the time of its creation. */
-export interface PacedWork extends Pick<Existing, 'id' | 'state' | 'hasBegun'> {
+interface PacedWork extends Pick<Existing, 'id' | 'state' | 'hasBegun'> {
   readonly createdAt: number
+}
+
+export function pacedWork({ id, state, hasBegun, record }: HeldOccurrence): PacedWork {
+  return { id, state, hasBegun, createdAt: record.createdAt }
 }
 
 /** Whether a call returns the newest work of its key, ended or not, for it was created a short while ago. */

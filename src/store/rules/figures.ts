@@ -10,7 +10,7 @@ const day = 96 * quarter
 
 interface FigureLevel {
   readonly widthMs: number
-  /** Rows of this level that are older become rows of the next, or are deleted. */
+  /** Rows of this level are kept for so long; then they become rows of the next, or are deleted. */
   readonly keepMs: number
   readonly nextMs: number | null
 }
@@ -22,6 +22,13 @@ export const figureLevels: readonly FigureLevel[] = [
 ]
 
 export const widestFigure = day
+
+/** Rows of the level that begin before this instant are past their time. A span of the next level ends as a whole, so it gets one row. */
+export function figuresPast({ keepMs, nextMs }: FigureLevel, now: number): number {
+  const before = now - keepMs
+  return nextMs === null ? before : Math.floor(before / nextMs) * nextMs
+}
+
 /** Figures that nodes have added are summed up once their minute is so long over. */
 export const addedFor = 2 * minute
 /** Rows that one step works off. */

@@ -3,7 +3,7 @@ import type { NewOccurrence } from '../messages/create.ts'
 import { type Existing, freesKey, isOutdated, isRemembered } from './conflict.ts'
 import { isPlanned } from './verdict.ts'
 
-/** What is left of the id of a pruned occurrence. */
+/** The remains of a pruned occurrence: its id. */
 export interface Tombstone {
   /** Null: the id stays taken. A number: it gives way, as canceled work does, to requests whose version is higher or that have none. */
   readonly version: number | null

@@ -38,6 +38,11 @@ export function isPlanned(source: Source): boolean {
   return source === 'schedule' || source === 'recovery'
 }
 
+/** Whether work keeps the version of its instant; other work runs by the version in force. */
+export function keepsVersion(source: Source): boolean {
+  return isPlanned(source) || source === 'backfill'
+}
+
 /** Whether planned work waits for the planner: it came due while no node was alive, after `lastAliveAt` and up to `now`. */
 export function isStranded(
   { source, hasBegun, dueAt }: Pick<DueWork, 'source' | 'hasBegun' | 'dueAt'>,

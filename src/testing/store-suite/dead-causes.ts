@@ -17,7 +17,6 @@ export const deadCauseCases = topic('dead causes', {
       {
         ...{ cause: 'any', count: 2, firstAt: first, lastAt: first + minute, sample: newest },
         tenants: ['acme', 'globex'],
-        jobs: ['mail'],
       },
     )
     assert.deepEqual([other?.count, rest], [1, []])

@@ -7,6 +7,7 @@ import type { BacklogGroup, DeadCause, GateRecord, JobCounts, NodeRecord, RangeR
 export interface Outline {
   readonly list: readonly OccurrenceSummary[]
   readonly counts: JobCounts
+  readonly jobCounts: readonly JobCounts[]
   readonly deadCauses: readonly DeadCause[]
   readonly nodes: readonly NodeRecord[]
   readonly jobs: readonly unknown[]
@@ -41,7 +42,8 @@ export async function outline(store: Store): Promise<Outline> {
   const known = await store.readJobs({ limit: 1000 })
   return {
     list: await listAll(store),
-    counts: await store.counts({}),
+    counts: await store.counts({ failing: 100, tenants: 100 }),
+    jobCounts: await Promise.all(known.map(({ tenant, name }) => store.counts({ tenant, job: name }))),
     deadCauses: (await store.counts({ causes: 100 })).causes,
     nodes: nodes.toSorted((a, b) => (a.boot < b.boot ? -1 : 1)),
     jobs: known.map((job) => ({ ...job, toPlan: toPlan.get(job.id) ?? null })),

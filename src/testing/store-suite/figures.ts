@@ -57,6 +57,26 @@ export const figureCases = topic('figures', {
     await prune(scene)
     assert.deepEqual(await scene.store.figures({ ...all, limit: 100 }), [])
   },
+  'a span of figures gets one row, however often old ones are summed up': async (scene) => {
+    const first = scene.now - (scene.now % day) + day
+    for (let n = 0; n < 30; n++)
+      await scene.store.figures({ id: `a ${n}`, rows: [row(scene, { at: first + n * minute, figure: { completed: 1 } })] })
+    const counts: number[] = []
+    for (const [age, step, times] of [
+      [6 * hour, minute, 50],
+      [35 * day, 15 * minute, 100],
+    ] as const) {
+      await scene.clock.advance(first + age - scene.now)
+      for (let n = 0; n < times; n++) {
+        await prune(scene)
+        await scene.clock.advance(step)
+      }
+      const rows = await scene.store.figures({ from: first, to: first + day, limit: 100 })
+      assert.deepEqual(sumFigures(rows.map(({ figure }) => figure)), { completed: 30 })
+      counts.push(rows.length)
+    }
+    assert.deepEqual(counts, [2, 1])
+  },
   'what may be claimed is listed in the order in which it is due': async (scene) => {
     const late = await scene.create({ due: { in: -hour }, priority: 9, key: 'k' })
     const soon = await scene.create({ due: { in: minute }, tenant: 'acme' })

@@ -81,6 +81,17 @@ export const jobCases = topic('jobs', {
     assert.deepEqual(await names({ name: 'b' }), ['acme/b', 'globex/b'])
     assert.deepEqual(await names({ tenant: 'globex', name: 'a' }), [])
   },
+  'jobs are found by a part of their name, page by page': async (scene) => {
+    for (const name of ['Nightly-Report', 'report', 'mail', '100%', 'Überblick']) await scene.putJob({}, { name })
+    const names = async (query: object) => (await scene.store.readJobs({ limit: 10, ...query })).map(({ name }) => name)
+    assert.deepEqual(await names({ search: 'REPORT' }), ['Nightly-Report', 'report'])
+    assert.deepEqual(await names({ search: 'report', after: { name: 'Nightly-Report', tenant: 'default' } }), ['report'])
+    assert.deepEqual(await names({ search: 'report', limit: 1 }), ['Nightly-Report'])
+    assert.deepEqual(await names({ search: '%' }), ['100%'], 'it is no pattern')
+    assert.deepEqual(await names({ search: 'überblick' }), [], 'only A to Z are folded')
+    assert.deepEqual(await names({ search: 'blick', tenant: 'default' }), ['Überblick'])
+    assert.deepEqual(await names({ search: 'report', tenant: 'acme' }), [])
+  },
   'TS-10 jobs of one name in two tenants are two jobs': async (scene) => {
     await scene.putJob({ payload: '1' }, { tenant: 'acme', name: 'report' })
     await scene.putJob({ payload: '2' }, { tenant: 'globex', name: 'report' })

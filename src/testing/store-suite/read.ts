@@ -212,71 +212,15 @@ export const readCases = topic('read', {
       await assert.rejects(scene.store.list({ limit: 1, cursor }), { code: 'option.invalid' }, JSON.stringify(cursor))
     }
   },
-  'JS-7 counts are those of a recount, whole, by tenant and by job': async (scene) => {
-    await oneOfEach(scene)
-    await oneOfEach(scene, { tenant: 'acme' })
-    await oneOfEach(scene, { tenant: 'acme', job: 'report' })
-    await scene.clock.advance(minute)
-    await scene.store.prune({ endedBefore: scene.now - minute, keyRetentionMs: 0, limit: 2 })
-    for (const filter of [{}, { tenant: 'acme' }, { tenant: 'acme', job: 'mail' }, { job: 'report' }, { tenant: 'nobody' }]) {
-      const { states } = await scene.store.counts(filter)
-      for (const state of occurrenceStates) {
-        assert.equal(
-          states[state],
-          (await listed(scene, { ...filter, states: [state] })).length,
-          `${state} of ${JSON.stringify(filter)}`,
-        )
-      }
-    }
-  },
-  'the last run is the latest start of what has ended': async (scene) => {
-    assert.equal((await scene.store.counts({})).lastRunAt, null)
-    const canceled = await scene.create({ due: { in: minute } })
-    await scene.store.cancel({ which: { id: canceled }, reason: null })
-    assert.equal((await scene.store.counts({})).lastRunAt, null, 'what never began was no run')
-    const holding = await scene.running()
-    const startedAt = scene.now - 10
-    await scene.settle(holding, 'failed', { end: scene.end('failed', { startedAt }) })
-    assert.equal((await scene.store.counts({})).lastRunAt, startedAt)
-    assert.equal((await scene.store.counts({ tenant: 'default', job: 'mail' })).lastRunAt, startedAt)
-    assert.equal((await scene.store.counts({ tenant: 'acme' })).lastRunAt, null)
-    const earlier = await scene.running()
-    await scene.settle(earlier, 'completed', { end: scene.end('completed', { startedAt: startedAt - 99 }) })
-    assert.equal((await scene.store.counts({})).lastRunAt, startedAt)
-  },
-  'failures in a row are counted since the last success, by job': async (scene) => {
-    const failures = async (query: object = {}) => (await scene.store.counts(query)).failuresInRow
-    assert.equal(await failures(), 0)
-    for (const end of ['failed', 'dead'] as const) await scene.settle(await scene.running(), end)
-    assert.equal(await failures({ tenant: 'default', job: 'mail' }), 2)
-    const canceled = await scene.running()
-    await scene.settle(canceled, 'canceled')
-    const parked = await scene.running()
-    await scene.settle(parked, 'parked', { delayMs: minute })
-    assert.equal(await failures({ tenant: 'default', job: 'mail' }), 2, 'neither cancels nor retries are failures for good')
-    await scene.settle(await scene.running({ job: 'report' }), 'failed')
-    assert.deepEqual([await failures({ job: 'report' }), await failures({ tenant: 'acme' }), await failures()], [1, 0, 3])
-    await scene.completed()
-    assert.deepEqual([await failures({ job: 'mail' }), await failures({ job: 'report' })], [0, 1])
-  },
-  'a failure in a row may come by rescue, and stays counted when the record is pruned': async (scene) => {
-    await scene.running()
-    await scene.loseNode({ mostRecoveries: 0 })
-    assert.equal((await scene.store.counts({ job: 'mail' })).failuresInRow, 1)
-    await scene.join()
-    await scene.settle(await scene.running(), 'failed')
-    await scene.clock.advance(1)
-    await scene.store.prune({ endedBefore: scene.now, keyRetentionMs: 0, limit: 10 })
-    assert.equal((await scene.store.counts({ job: 'mail' })).failuresInRow, 2)
-  },
 })
 
-async function listed(scene: Scene, filter: Partial<OccurrenceFilter> = {}): Promise<readonly string[]> {
+export async function listed(scene: Scene, filter: Partial<OccurrenceFilter> = {}): Promise<readonly string[]> {
   return (await scene.store.list({ limit: 100, ...filter })).items.map(({ id }) => id)
 }
 
 /** One occurrence in each state that this store can bring about, by state. */
-async function oneOfEach(scene: Scene, over: { tenant?: string; job?: string } = {}): Promise<Record<string, string>> {
+/** Work in each state that an act brings it to; the ids by state. */
+export async function oneOfEach(scene: Scene, over: { tenant?: string; job?: string } = {}): Promise<Record<string, string>> {
   const byState: Record<string, string> = {}
   for (const end of ['completed', 'failed', 'canceled', 'dead'] as const) {
     const holding = await scene.running(over)

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { type DueWork, isStranded, verdictOn } from '../../../src/store/rules/verdict.ts'
+import { sources } from '../../../src/model/lifecycle.ts'
+import { type DueWork, isStranded, keepsVersion, verdictOn } from '../../../src/store/rules/verdict.ts'
 
 const work: DueWork = {
   tenant: 'acme',
@@ -40,4 +41,9 @@ describe('planned work is stranded', () => {
   ] as const)('%s', (_, over, lastAliveAt, now, expected) => {
     expect(isStranded({ ...work, ...over } as DueWork, lastAliveAt, now)).toBe(expected)
   })
+})
+
+it('planned work and runs of backfills keep the version of their instant, other work does not', () => {
+  const kept = sources.filter(keepsVersion)
+  expect(kept.toSorted()).toEqual(['backfill', 'recovery', 'schedule'])
 })

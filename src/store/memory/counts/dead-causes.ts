@@ -17,7 +17,6 @@ function group(cause: string, entries: readonly Entry[]): DeadCause {
     firstAt: Math.min(...died),
     lastAt: Math.max(...died),
     tenants: [...new Set(entries.map(({ tenant }) => tenant))].sort(),
-    jobs: [...new Set(entries.map(({ job }) => job))].sort(),
     sample: entries.reduce((newest, entry) => (entry.ref > newest.ref ? entry : newest)).id,
   }
 }
