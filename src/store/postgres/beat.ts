@@ -3,8 +3,10 @@ import { bareEnd, mayHaveBegun } from '../../model/turn.ts'
 import type { Beat, BeatAnswer, CancelNotice, Hint, NodeInfo } from '../store.ts'
 import { loseServers, noteServed } from './beat/served.ts'
 import { Changes } from './changes/changes.ts'
+import { putStarts } from './checkpoint.ts'
+import { lockDoor } from './claim/door.ts'
 import { column } from './connection/arrays.ts'
-import { endOf, lacks } from './connection/by-key.ts'
+import { each, endOf, lacks } from './connection/by-key.ts'
 import type { Session } from './connection/session.ts'
 import { type Context, storeNow } from './context.ts'
 import { type RunningMember, readRunning } from './occurrence/claimed.ts'
@@ -50,9 +52,9 @@ interface AloneRow {
   readonly now: number
   readonly alive_since: number
   readonly standing: string[] | null
-  readonly cancels: string | null
+  readonly cancels: readonly CancelNotice[] | null
   readonly draining: boolean
-  readonly over: string | null
+  readonly over: BeatAnswer['over'] | null
 }
 
 const changed = `name = $2, pid = $3, concurrency = $4, kinds = $5, version = $6, tz = $7, ttl_ms = $8, release = $9, declares = $10,
@@ -75,9 +77,9 @@ const updateAlone = `WITH t AS MATERIALIZED (SELECT coalesce($12::float8, punctu
       l (ref, turn, started_at, deadline_at) WHERE EXISTS (SELECT 1 FROM member m WHERE m.ref = l.ref AND m.turn = l.turn)
     ON CONFLICT (ref) DO UPDATE SET turn = excluded.turn, started_at = excluded.started_at, deadline_at = excluded.deadline_at)
   SELECT t.now, a.alive_since, (SELECT array_agg(id) FROM standing) AS standing,
-    (SELECT json_agg(json_build_array(q.ref, q.turn, q.reason))::text FROM member m
-      CROSS JOIN LATERAL (SELECT * FROM punctual.cancel_request WHERE ${endOf('m')} OFFSET 0) q) AS cancels, (SELECT draining FROM beaten) AS draining,
-    (SELECT json_agg(json_build_array(l.ref, l.turn))::text FROM unnest($14::bigint[], $15::int[]) l (ref, turn)
+    (SELECT json_agg(json_build_object('ref', q.ref, 'turn', q.turn, 'reason', q.reason)) FROM member m
+      CROSS JOIN ${each('cancel_request', endOf('m'))} q) AS cancels, (SELECT draining FROM beaten) AS draining,
+    (SELECT json_agg(json_build_object('ref', l.ref, 'turn', l.turn)) FROM unnest($14::bigint[], $15::int[]) l (ref, turn)
       WHERE NOT EXISTS (SELECT 1 FROM member m WHERE m.ref = l.ref AND m.turn = l.turn)) AS over
   FROM t, alive a`
 
@@ -100,9 +102,9 @@ async function beatAlone(context: Context, { node, claims, inFlight, long }: Bea
     aliveSince: row.alive_since,
     known: true,
     lost,
-    cancels: noticesOf(row.cancels),
+    cancels: row.cancels ?? [],
     isDraining: row.draining,
-    over: noticesOf(row.over).map(({ ref, turn }) => ({ ref, turn })),
+    over: row.over ?? [],
   }
 }
 
@@ -142,15 +144,10 @@ function startColumns(long: Beat['long']): (string | null)[] {
   ]
 }
 
-function noticesOf(text: string | null): CancelNotice[] {
-  const rows = text === null ? [] : (JSON.parse(text) as [number, number, string | null][])
-  return rows.map(([ref, turn, reason]) => ({ ref, turn, reason }))
-}
-
 /** Joins, leaves, gives back claims whose answer never arrived, and notes a time without nodes. The door is locked first. */
 async function beatWithCare(session: Session, context: Context, one: Beat): Promise<Beaten> {
   const { node, claims, inFlight, phase } = one
-  await session.rows('SELECT one FROM punctual.door FOR UPDATE')
+  await session.rows(lockDoor)
   await session.rows('SELECT boot FROM punctual.node WHERE boot = $1 FOR UPDATE', [node.boot])
   await session.rows('SELECT one FROM punctual.life FOR UPDATE')
   const [seen] = (await session.rows<Look>(look, [context.now(), node.boot])) as [Look]
@@ -247,11 +244,7 @@ async function writeLong(session: Session, held: readonly Held[], { long }: Beat
   const kept = new Map(long.filter(({ ref, turn }) => running.get(ref) === turn).map((one) => [one.ref, one]))
   const over = long.filter(({ ref, turn }) => running.get(ref) !== turn).map(({ ref, turn }) => ({ ref, turn }))
   if (kept.size === 0) return over
-  await session.rows(
-    `INSERT INTO punctual.start (ref, turn, started_at, deadline_at) SELECT * FROM unnest($1::bigint[], $2::int[], $3::float8[], $4::float8[])
-      ON CONFLICT (ref) DO UPDATE SET turn = excluded.turn, started_at = excluded.started_at, deadline_at = excluded.deadline_at`,
-    startColumns([...kept.values()]),
-  )
+  await session.rows(putStarts, startColumns([...kept.values()]))
   return over
 }
 
@@ -259,7 +252,7 @@ async function cancelsOf(session: Session, held: readonly Held[]): Promise<Cance
   if (held.length === 0) return []
   return session.rows<CancelNotice>(
     `SELECT q.ref, q.turn, q.reason FROM unnest($1::bigint[], $2::int[]) m (ref, turn)
-      CROSS JOIN LATERAL (SELECT * FROM punctual.cancel_request WHERE ${endOf('m')} OFFSET 0) q`,
+      CROSS JOIN ${each('cancel_request', endOf('m'))} q`,
     [column(held.map(({ ref }) => ref)), column(held.map(({ turn }) => turn))],
   )
 }

@@ -3,7 +3,7 @@ import { appendAudit } from './audit.ts'
 import { cancel } from './cancel.ts'
 import { attemptValues } from './changes/changes.ts'
 import { attemptColumns, type Columns, logColumns, replaceLog } from './changes/parts.ts'
-import { canceledOf, lockClaims, ownedOf } from './claim/fence.ts'
+import { fencesOf, shareClaims } from './claim/fence.ts'
 import { column } from './connection/arrays.ts'
 import type { WorkMeans } from './connection/database.ts'
 import { isAborted } from './connection/failure.ts'
@@ -25,13 +25,13 @@ export async function checkpoint(context: Context, items: readonly CheckpointIte
 }
 
 async function record(session: Session, context: Context, items: readonly CheckpointItem[]): Promise<readonly WriteAnswer[]> {
-  const [, owned] = await Promise.all([lockClaims(session, items), ownedOf(session, items)])
+  const [, fences] = await Promise.all([shareClaims(session, items), fencesOf(session, items)])
   await write(
     session,
     context,
-    items.filter((_, at) => owned.has(at)),
+    items.filter((_, at) => fences[at]?.is_owned),
   )
-  return items.map((_, at) => (owned.has(at) ? 'ok' : 'lost'))
+  return fences.map(({ is_owned: isOwned }) => (isOwned ? 'ok' : 'lost'))
 }
 
 const attemptNames = Object.keys(attemptColumns).join(', ')
@@ -46,7 +46,8 @@ const putProgress = `INSERT INTO punctual.progress (ref, task, done, message, at
 const putLogs = `INSERT INTO punctual.log (${Object.keys(logColumns).join(', ')})
   SELECT * FROM unnest(${typesOf(logColumns)}) ${replaceLog}`
 
-const putStarts = `INSERT INTO punctual.start (ref, turn, started_at, deadline_at)
+/** Notes since when turns run that have run for long. */
+export const putStarts = `INSERT INTO punctual.start (ref, turn, started_at, deadline_at)
   SELECT * FROM unnest($1::bigint[], $2::int[], $3::float8[], $4::float8[])
   ON CONFLICT (ref) DO UPDATE SET turn = excluded.turn, started_at = excluded.started_at, deadline_at = excluded.deadline_at`
 
@@ -128,16 +129,18 @@ async function workWithin(
   within: Within,
 ): Promise<{ readonly answer: WriteAnswer; readonly isKept: boolean }> {
   const { session } = means
-  if ((await ownedOf(session, [item])).size === 0) return { answer: 'lost', isKept: false }
+  const [standing] = await fencesOf(session, [item])
+  if (!standing?.is_owned) return { answer: 'lost', isKept: false }
   const before = await recordedOf(session, item)
   if (before) {
     item.recorded?.(before.result)
     return { answer: 'ok', isKept: false }
   }
   const result = await runWithin(means, within)
-  await lockClaims(session, [item])
-  if ((await ownedOf(session, [item])).size === 0) return { answer: 'lost', isKept: false }
-  if ((await canceledOf(session, [item])).size > 0) return { answer: 'refused', isKept: false }
+  await shareClaims(session, [item])
+  const [fence] = await fencesOf(session, [item])
+  if (!fence?.is_owned) return { answer: 'lost', isKept: false }
+  if (fence.is_canceled) return { answer: 'refused', isKept: false }
   const attempts = item.attempts.map((attempt, at) => (at === item.attempts.length - 1 ? { ...attempt, result } : attempt))
   if ((await write(session, context, [{ ...item, attempts }])) === attempts.length) {
     await applyChanges(context, session, item)

@@ -1,12 +1,12 @@
 // Counts. A commit inserts what it changed in them beside the change itself; from time to time these deltas are folded into their
 // series. The count of a state is always both together.
 import { type OccurrenceState, occurrenceStates } from '../../model/lifecycle.ts'
-import type { CountsQuery, JobCounts } from '../store.ts'
+import type { CountsQuery, JobCounts, StateCounts } from '../store.ts'
 import type { Session } from './connection/session.ts'
 import { tryLock } from './connection/try-lock.ts'
 import type { Context } from './context.ts'
 import { deadCauses } from './counts/dead-causes.ts'
-import { askedSeries } from './names/series-filter.ts'
+import { type Asked, askedSeries } from './names/series-filter.ts'
 
 /**
  * Deltas of each series summed up, from a table with their columns. In their order, a success ends the failures before it:
@@ -28,7 +28,21 @@ interface CountRow extends Readonly<Record<OccurrenceState, number>> {
   readonly failures: number
 }
 
-export async function counts({ db }: { readonly db: Session }, query: CountsQuery): Promise<JobCounts> {
+type Counter = { readonly db: Session }
+
+export async function counts({ db }: Counter, query: CountsQuery): Promise<JobCounts> {
+  const { causes = 0, failing = 0, tenants = 0 } = query
+  const [row, ofCauses, ofFailing, ofTenants] = await Promise.all([
+    query.job === undefined ? sumOfTenants(db, query) : sumOfJobs(db, query),
+    causes === 0 ? [] : deadCauses(db, query, causes),
+    failing === 0 ? [] : failingJobs(db, query, failing),
+    tenants === 0 ? [] : eachTenant(db, query, tenants),
+  ])
+  const { last_run_at: lastRunAt, failures, ...states } = row
+  return { states, lastRunAt, failuresInRow: failures, causes: ofCauses, failing: ofFailing, tenants: ofTenants }
+}
+
+async function sumOfJobs(db: Session, query: Asked): Promise<CountRow> {
   const { where, values } = askedSeries(query)
   const sums = occurrenceStates.map((state) => `coalesce(sum(s.${state} + coalesce(t.${state}, 0)), 0)::bigint AS ${state}`)
   const deltas = `(SELECT y.* FROM punctual.count_delta y WHERE y.series IN (SELECT s.ref FROM punctual.series s WHERE ${where}))`
@@ -38,9 +52,50 @@ export async function counts({ db }: { readonly db: Session }, query: CountsQuer
       FROM punctual.series s LEFT JOIN (${sumDeltas(deltas)}) t ON t.series = s.ref WHERE ${where}`,
     values,
   )
-  const { last_run_at: lastRunAt, failures, ...states } = row as CountRow
-  const causes = query.causes === undefined ? [] : await deadCauses(db, query, query.causes)
-  return { states, lastRunAt, failuresInRow: failures, causes }
+  return row as CountRow
+}
+
+const stateList = occurrenceStates.join(', ')
+const stateSums = occurrenceStates.map((state) => `coalesce(sum(u.${state}), 0)::bigint AS ${state}`).join(', ')
+
+/** The counts of tenants, and the deltas that are not folded into them. */
+function tenantRows({ tenant, job }: Asked): { readonly rows: string; readonly values: readonly string[] } {
+  const { where, values } = askedSeries({ tenant, job })
+  const delta = `SELECT s.tenant AS name, ${occurrenceStates.map((state) => `y.${state}`).join(', ')}
+    FROM punctual.count_delta y JOIN punctual.series s ON s.ref = y.series WHERE ${where}`
+  const folded =
+    job === undefined
+      ? `SELECT name, ${stateList} FROM punctual.tenant WHERE ${tenant === undefined ? 'true' : 'name = $1'}`
+      : `SELECT s.tenant AS name, ${stateList} FROM punctual.series s WHERE ${where}`
+  return { rows: `(${folded} UNION ALL ${delta}) u`, values }
+}
+
+async function sumOfTenants(db: Session, query: Asked): Promise<CountRow> {
+  const { rows, values } = tenantRows(query)
+  const [row] = await db.rows<CountRow>(`SELECT NULL::float8 AS last_run_at, 0 AS failures, ${stateSums} FROM ${rows}`, values)
+  return row as CountRow
+}
+
+async function eachTenant(db: Session, query: Asked, limit: number): Promise<JobCounts['tenants']> {
+  const { rows, values } = tenantRows(query)
+  const found = await db.rows<StateCounts & { readonly name: string }>(
+    `SELECT u.name, ${stateSums} FROM ${rows} GROUP BY u.name
+      HAVING ${occurrenceStates.map((state) => `sum(u.${state}) > 0`).join(' OR ')} ORDER BY u.name LIMIT $${values.length + 1}`,
+    [...values, limit],
+  )
+  return found.map(({ name, ...states }) => ({ name, states }))
+}
+
+/** The folded counts and the deltas each name a few jobs, of which both together decide. */
+async function failingJobs(db: Session, query: Asked, limit: number): Promise<JobCounts['failing']> {
+  const { where, values } = askedSeries(query, 2)
+  return db.rows<JobCounts['failing'][number]>(
+    `WITH t AS MATERIALIZED (${sumDeltas('punctual.count_delta')}),
+      named AS (SELECT s.ref FROM punctual.series s WHERE s.failures_in_row > 0 UNION SELECT t.series FROM t WHERE t.failures > 0)
+      SELECT s.tenant, s.job FROM named n JOIN punctual.series s ON s.ref = n.ref LEFT JOIN t ON t.series = n.ref
+      WHERE ${failuresInRow} > 0 AND ${where} ORDER BY s.job, s.tenant LIMIT $1`,
+    [limit, ...values],
+  )
 }
 
 const mostFolded = 5000
@@ -55,6 +110,12 @@ const foldOldest = `WITH taken AS (
     UPDATE punctual.series s SET ${occurrenceStates.map((state) => `${state} = s.${state} + t.${state}`).join(', ')},
       last_run_at = greatest(s.last_run_at, t.last_run_at), failures_in_row = ${failuresInRow}
     FROM summed t WHERE s.ref = t.series
+  ),
+  tenants AS (
+    INSERT INTO punctual.tenant AS n (name, ${occurrenceStates.join(', ')})
+    SELECT s.tenant, ${occurrenceStates.map((state) => `sum(t.${state})`).join(', ')}
+      FROM summed t JOIN punctual.series s ON s.ref = t.series GROUP BY s.tenant
+    ON CONFLICT (name) DO UPDATE SET ${occurrenceStates.map((state) => `${state} = n.${state} + excluded.${state}`).join(', ')}
   )
   SELECT count(*) AS folded FROM taken`
 

@@ -3,7 +3,7 @@ import { createAudits } from '../rules/audit.ts'
 import { idAfter } from '../rules/conflict.ts'
 import type { AuditNote, ClaimAnswer, CreatedRow, Hint, NewOccurrence } from '../store.ts'
 import { appendAudit } from './audit.ts'
-import { canceledOf, lockClaims, ownedOf } from './claim/fence.ts'
+import { fencesOf, shareClaims } from './claim/fence.ts'
 import { ConflictError, isDuplicate, storeFailure } from './connection/failure.ts'
 import type { Session } from './connection/session.ts'
 import type { Context } from './context.ts'
@@ -173,8 +173,8 @@ async function createIn(
 async function answerRefused(session: Session, rows: readonly NewOccurrence[]): Promise<ReadonlyMap<number, CreatedRow>> {
   const made = rows.flatMap(({ id, maker }, at) => (maker ? [{ at, id, ...maker }] : []))
   if (made.length === 0) return new Map()
-  const [, owned, canceled] = await Promise.all([lockClaims(session, made), ownedOf(session, made), canceledOf(session, made)])
-  const refused = made.filter((_, at) => !owned.has(at) || canceled.has(at))
+  const [, fences] = await Promise.all([shareClaims(session, made), fencesOf(session, made)])
+  const refused = made.filter((_, at) => !fences[at]?.is_owned || fences[at]?.is_canceled)
   return new Map(refused.map(({ at, id }) => [at, { id, outcome: 'refused', state: null, differs: false }]))
 }
 

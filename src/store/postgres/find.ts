@@ -37,7 +37,7 @@ export async function findRef(session: Session, which: Which): Promise<number | 
 // No turn follows such an end.
 const lastEnds = turnEnds.filter((end) => isEnd(stateAfter[end]))
 
-const ofEntity = `SELECT o.ref FROM punctual.series s JOIN punctual.occurrence o ON o.series = s.ref AND o.entity = $3
+const ofEntity = `SELECT o.ref FROM punctual.series s CROSS JOIN ${each('occurrence e', 'e.entity = $3 AND e.series = s.ref')} o
   WHERE s.tenant = $1 AND s.job = $2
     AND ${lacks('dead', 'series = o.series AND ref = o.ref')}
     AND ${lacks('turn', `ref = o.ref AND "end" IN (${lastEnds.map((end) => `'${end}'`).join(', ')})`)}

@@ -13,7 +13,7 @@ import { type GateRow, gateOfRow } from '../rules/sql/gate-row.ts'
 import type { GateAnswer, GateKey, GateList, GateRecord, GateRequest, GateReserve, GateWrite, MemberWrite } from '../store.ts'
 import { appendAudit } from './audit.ts'
 import { runWithin, statementMs } from './checkpoint.ts'
-import { lockClaims, ownedOf } from './claim/fence.ts'
+import { fencesOf, shareClaims } from './claim/fence.ts'
 import { endOf, lacks } from './connection/by-key.ts'
 import type { Session } from './connection/session.ts'
 import { type Context, readNow, storeNow } from './context.ts'
@@ -39,7 +39,7 @@ async function perform(context: Context, request: GateReserve, within: NonNullab
   return context.db.work(
     async (means) => {
       const { session } = means
-      if (request.member && (await ownedOf(session, [request.member])).size === 0) return lost
+      if (request.member && !(await holds(session, request.member))) return lost
       const { answer, now } = await act(session, context, request)
       const { outcome, gate: record } = answer
       if (!record || (outcome !== 'reserved' && outcome !== 'taken')) return answer
@@ -54,8 +54,13 @@ async function perform(context: Context, request: GateReserve, within: NonNullab
 
 async function isOwned(session: Session, member: MemberWrite | null): Promise<boolean> {
   if (!member) return true
-  await lockClaims(session, [member])
-  return (await ownedOf(session, [member])).size > 0
+  await shareClaims(session, [member])
+  return holds(session, member)
+}
+
+async function holds(session: Session, member: MemberWrite): Promise<boolean> {
+  const [fence] = await fencesOf(session, [member])
+  return fence?.is_owned === true
 }
 
 const names = `tenant, scope, key, state, fingerprint, occurrence, tries, hits, reserved_at, ended_at, expires_at, result, reason, holder,

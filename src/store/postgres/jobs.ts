@@ -1,4 +1,5 @@
 import { type JobRecord, specText, type VersionRecord } from '../../model/job.ts'
+import { lowerAscii } from '../../model/job-search.ts'
 import { putAudit } from '../rules/audit.ts'
 import { isWithdrawn, putJobRule } from '../rules/put-job.ts'
 import { type JobRow, jobRecord, type VersionRow, versionRecord } from '../rules/sql/job-row.ts'
@@ -92,14 +93,16 @@ const versionColumns = 'v.version, v.spec, v.effective_at, v.created_at, v.by_wh
 export const selectJob = `SELECT ${jobColumns}, v.spec FROM punctual.series s JOIN punctual.job j ON j.series = s.ref
   JOIN punctual.job_version v ON v.series = j.series AND v.version = j.version`
 
-export async function readJobs({ db }: Context, { tenant, name, after, limit }: JobQuery): Promise<readonly JobRecord[]> {
-  const { where, values } = askedSeries({ tenant, job: name }, 2)
-  const further = after ? `AND (s.job, s.tenant) > ($${values.length + 2}, $${values.length + 3})` : ''
-  const rows = await db.rows<JobRow>(`${selectJob} WHERE ${where} ${further} ORDER BY s.job, s.tenant LIMIT $1`, [
-    limit,
-    ...values,
-    ...(after ? [after.name, after.tenant] : []),
-  ])
+export async function readJobs({ db }: Context, { tenant, name, search, after, limit }: JobQuery): Promise<readonly JobRecord[]> {
+  const { where, values: series } = askedSeries({ tenant, job: name }, 2)
+  const values: unknown[] = [limit, ...series]
+  const add = (value: string) => `$${values.push(value)}`
+  const holding = search === undefined ? '' : `AND strpos(lower(s.job), ${add(lowerAscii(search))}) > 0`
+  const further = after ? `AND (s.job, s.tenant) > (${add(after.name)}, ${add(after.tenant)})` : ''
+  const rows = await db.rows<JobRow>(
+    `${selectJob} WHERE ${where} ${holding} ${further} ORDER BY s.job, s.tenant LIMIT $1`,
+    values,
+  )
   return rows.map(jobRecord)
 }
 

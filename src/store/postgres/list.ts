@@ -10,7 +10,7 @@ import { isUuid } from './find.ts'
 import { matching, recent, type Search, searches, type Ways } from './list/searches.ts'
 import { onSnapshot, reading } from './list/snapshot.ts'
 import { readSummaries } from './list/summary.ts'
-import { allWithin, endOf, windowOf } from './list/window.ts'
+import { allOfJob, allWithin, endOf, windowOf } from './list/window.ts'
 import { type Asked, askedSeries } from './names/series-filter.ts'
 import { standing, stateOfStanding } from './occurrence/standing.ts'
 
@@ -56,11 +56,16 @@ async function searchInOrder(session: Session, filter: OccurrenceFilter, below: 
   }
   const [row] = await session.rows<{ newest: number | null }>('SELECT max(ref) AS newest FROM punctual.occurrence')
   const top = Math.min(below, (row?.newest ?? 0) + 1)
-  await reading(session, 'in blocks')
-  const all = await allWithin(session, window, top, matching(filter, 3))
-  const end = all ? top : await endOf(session, window, top)
+  const condition = matching(filter, 3)
   await reading(session, 'in order')
-  if (!all) return search(session, filter, end)
+  let all = filter.job === undefined ? null : await allOfJob(session, window, top, { job: filter, condition })
+  if (!all) {
+    await reading(session, 'in blocks')
+    all = await allWithin(session, window, top, condition)
+    const end = all ? top : await endOf(session, window, top)
+    await reading(session, 'in order')
+    if (!all) return search(session, filter, end)
+  }
   const isOfSome = filter.states !== undefined || filter.cause !== undefined
   return isOfSome ? inStates(session, all, filter) : all.slice(0, filter.limit + 1)
 }

@@ -6,9 +6,11 @@ import { type PauseRow, pauseRecord } from '../rules/sql/pause-row.ts'
 import type { Hint, PauseAnswer, PauseRequest } from '../store.ts'
 import { appendAudit } from './audit.ts'
 import { Changes } from './changes/changes.ts'
+import { lockDoor } from './claim/door.ts'
 import type { Session } from './connection/session.ts'
 import { type Context, readNow } from './context.ts'
 import { takeIdleWhere } from './occurrence/idle.ts'
+import { covers } from './pause/covers.ts'
 
 export async function pause(
   context: Context,
@@ -16,7 +18,7 @@ export async function pause(
 ): Promise<{ readonly answer: PauseAnswer; readonly hints: readonly Hint[] }> {
   return context.db.transaction(async (session) => {
     // A claim at the door sets work aside by the pauses it knows.
-    await session.rows('SELECT one FROM punctual.door FOR UPDATE')
+    await session.rows(lockDoor)
     // Plans hold this row while they count on the pauses they know.
     await session.rows('SELECT pause_revision FROM punctual.meta FOR UPDATE')
     const now = await readNow(session, context)
@@ -89,8 +91,8 @@ export async function readPauses(
 /** Pauses that are over and have no instant left in them cost claims nothing any more. */
 export async function sweepPauses(session: Session, now: number): Promise<void> {
   const instants = (table: string) => `EXISTS (SELECT 1 FROM punctual.${table} p JOIN punctual.series s ON s.ref = p.series
-      JOIN punctual.occurrence o ON o.ref = p.ref WHERE p.planned AND NOT p.begun AND (q.tenant IS NULL OR q.tenant = s.tenant)
-        AND (q.job IS NULL OR q.job = s.job) AND q.from_at <= o.scheduled_at AND o.scheduled_at < q.to_at)`
+      JOIN punctual.occurrence o ON o.ref = p.ref WHERE p.planned AND NOT p.begun AND ${covers('q', 's')}
+        AND q.from_at <= o.scheduled_at AND o.scheduled_at < q.to_at)`
   await session.rows(
     `UPDATE punctual.pause q SET swept = true WHERE NOT q.swept AND q.to_at <= $1::float8 AND NOT ${instants('ready')}
       AND NOT ${instants('waiting')} AND NOT EXISTS (SELECT 1 FROM punctual.waiting WHERE reason = 'pause')`,

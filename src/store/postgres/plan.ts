@@ -13,6 +13,7 @@ import { updateRecord } from './create/conflicts.ts'
 import { NamesNeeded } from './names/names.ts'
 import { takeIdleWhere } from './occurrence/idle.ts'
 import { extraOf, formOf, isGated } from './occurrence/record.ts'
+import { covers } from './pause/covers.ts'
 
 export { jobsToPlan } from './plan/jobs-to-plan.ts'
 
@@ -109,7 +110,7 @@ const insertPlans = `WITH t AS MATERIALIZED (SELECT coalesce($1::float8, punctua
       FROM unnest($24::int[], $28::bigint[], $29::text[]) r (series, count, state) WHERE r.series IN (SELECT series FROM ok)) a GROUP BY a.series),
   q AS (
     UPDATE punctual.pause SET swept = false FROM n JOIN punctual.series s ON s.ref = n.series
-    WHERE pause.swept AND (pause.tenant IS NULL OR pause.tenant = s.tenant) AND (pause.job IS NULL OR pause.job = s.job)
+    WHERE pause.swept AND ${covers('pause', 's')}
       AND pause.from_at <= n.at AND n.at < pause.to_at)
   SELECT t.now, ok.series, (SELECT count(*) FROM n WHERE n.series = ok.series) AS created FROM t LEFT JOIN ok ON true`
 

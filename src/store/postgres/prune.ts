@@ -1,9 +1,11 @@
 // Ended occurrences go after their time. Those that were created first mostly go first, so the walk goes on from where some were
 // found last, and all the rest is looked at in turns: no index by time is needed for what happens once in the life of a row.
+
 import { pruneAudit } from '../rules/audit.ts'
 import { boundKeyMs } from '../rules/gate.ts'
 import type { Hint, PruneAnswer, PruneRequest } from '../store.ts'
 import { appendAudit, sealAudit } from './audit.ts'
+import { lockDoor } from './claim/door.ts'
 import { type Context, storeNow } from './context.ts'
 import { foldCounts } from './counts.ts'
 import { foldFigures } from './figures.ts'
@@ -135,7 +137,7 @@ async function sweep({ db, now }: Context): Promise<void> {
   )
   // Only the doorman may touch counts of keys.
   await db.transaction(async (session) => {
-    const door = await session.rows('SELECT one FROM punctual.door FOR UPDATE SKIP LOCKED')
+    const door = await session.rows(`${lockDoor} SKIP LOCKED`)
     if (door.length === 0) return
     await session.rows(
       `DELETE FROM punctual.limit_key WHERE key = ANY(ARRAY(SELECT k.key FROM punctual.limit_key k WHERE k.used = 0 LIMIT ${mostSwept}))`,

@@ -3,10 +3,12 @@ import { cascade } from '../../model/settings.ts'
 import { bareEnd } from '../../model/turn.ts'
 import { isGone } from '../rules/gone.ts'
 import { recover } from '../rules/recover.ts'
-import { isPlanned, notInTime } from '../rules/verdict.ts'
+import { keepsVersion, notInTime } from '../rules/verdict.ts'
 import type { Hint, PassedOccurrence, RescueAnswer, RescueRequest } from '../store.ts'
 import { removeNode } from './beat.ts'
 import { Changes } from './changes/changes.ts'
+import { lockDoor } from './claim/door.ts'
+import { lockClaims } from './claim/fence.ts'
 import { column } from './connection/arrays.ts'
 import { each, endOf, lacks } from './connection/by-key.ts'
 import type { Session } from './connection/session.ts'
@@ -91,7 +93,7 @@ async function rescueNode(
   request: RescueRequest,
   { boot, beats, left }: { boot: string; beats: number; left: number },
 ): Promise<(Done & { readonly claims: number; readonly isRemoved: boolean }) | null> {
-  await session.rows('SELECT one FROM punctual.door FOR UPDATE')
+  await session.rows(lockDoor)
   const [node] = await session.rows<{ beats: number; beat_at: number; ttl_ms: number; now: number }>(
     `SELECT beats, beat_at, ttl_ms, ${storeNow} AS now FROM punctual.node WHERE boot = $2 FOR UPDATE`,
     [context.now(), boot],
@@ -101,7 +103,7 @@ async function rescueNode(
   if (!isGone({ beats: node.beats, beatAt: node.beat_at, ttlMs: node.ttl_ms }, beats, now)) return null
   const standing = await session.rows<{ id: string }>('SELECT id FROM punctual.claim WHERE node = $1 ORDER BY seq', [boot])
   const ids = standing.slice(0, left).map(({ id }) => id)
-  await session.rows('SELECT id FROM punctual.claim WHERE id = ANY($1::text[]) ORDER BY id FOR UPDATE', [column(ids)])
+  await lockClaims(session, ids, 'UPDATE')
   const done = await recoverAll(context, session, await readRunning(context, session, ids), {
     ...request,
     by: 'lost',
@@ -128,8 +130,8 @@ async function rescueStale(context: Context, session: Session, request: RescueRe
       column(over),
       now,
     ])
-  const claims = [...new Set(late.flatMap(({ claim }) => claim ?? []))].sort()
-  await session.rows('SELECT id FROM punctual.claim WHERE id = ANY($1::text[]) ORDER BY id FOR UPDATE', [column(claims)])
+  const claims = [...new Set(late.flatMap(({ claim }) => claim ?? []))]
+  await lockClaims(session, claims, 'UPDATE')
   const refs = late.flatMap(({ ref, claim }) => (claim === null ? [] : [ref]))
   const members = await readRunning(context, session, claims, refs)
   return recoverAll(context, session, members, { ...request, by: 'stale', now, drop: [] })
@@ -192,8 +194,7 @@ function recoverOne(
 function specOf({ versions }: Context, { series, record: { source, version } }: RunningMember, now: number) {
   const known = versions.of(series) ?? []
   if (known.length === 0) return undefined
-  const isOfVersion = isPlanned(source) || source === 'backfill'
-  return (isOfVersion ? known.find((one) => one.version === version) : versionAt(known, now))?.spec
+  return (keepsVersion(source) ? known.find((one) => one.version === version) : versionAt(known, now))?.spec
 }
 
 const endLate = `WITH ended AS MATERIALIZED (SELECT unnest(punctual.end_idle_1($1::float8, ARRAY(

@@ -1,15 +1,18 @@
 import { bareEnd } from '../../model/turn.ts'
-import { goesOn, nextTurnDue } from '../rules/settle.ts'
-import type { Hint, SettleAnswer, SettleItem, SettleOptions, WriteAnswer } from '../store.ts'
+import { goesOn } from '../rules/settle.ts'
+import type { ClaimRequest, Hint, SettleAnswer, SettleItem, SettleOptions, WriteAnswer } from '../store.ts'
 import { Changes, hasLine } from './changes/changes.ts'
+import { answerClaim, type Claimed, type ClaimRow } from './claim/answer.ts'
+import { doorClaim, lockDoor } from './claim/door.ts'
 import type { Floors } from './claim/floors.ts'
 import { type Batch, type EndingMember, ending, over } from './claim/members.ts'
 import { checkClaim } from './claim/reclaim.ts'
-import { type Claimed, claim, claimAtDoor, claimPlain } from './claim.ts'
+import { claim, claimPlain } from './claim.ts'
 import { column } from './connection/arrays.ts'
-import { isDuplicate } from './connection/failure.ts'
-import type { Session, Statement } from './connection/session.ts'
+import { isDuplicate, isUnmet } from './connection/failure.ts'
+import type { Statement } from './connection/session.ts'
 import type { Context } from './context.ts'
+import { dueAt, endTurn } from './settle/end-turn.ts'
 import { settleWithCare } from './settle/with-care.ts'
 
 export interface Settled {
@@ -65,7 +68,10 @@ async function settleAtOnce(
   const moving = items.flatMap((item) => ending(item) ?? [])
   if (moving.length < items.length) return null
   const changes = new Changes(context.now())
-  const delays = items.flatMap((item, at) => endTurn(changes, item, moving[at] as EndingMember))
+  const delays = items.flatMap((item, at) => {
+    const { moving: one, batch } = moving[at] as EndingMember
+    return endTurn(changes, item, { moving: one, node: batch.node })
+  })
   changes.heard(heard)
   const ended = new Map<string, { readonly batch: Batch; count: number }>()
   for (const { batch } of moving) {
@@ -77,45 +83,27 @@ async function settleAtOnce(
   // Whether another claim has members left has to be looked up.
   if (whole.length < done.length) return null
   changes.dropClaims(whole.map(({ id }) => id))
-  const statement = statementOf(items, changes)
-  const isAtDoor = changes.releasedKeys.length > 0 || next?.clusterLimit !== undefined
+  const ride = next && !next.pick ? next : null
+  if (ride) await context.names.addKinds(ride.kinds)
+  const isAtDoor = changes.releasedKeys.length > 0 || ride?.clusterLimit !== undefined
+  const freedKeys = ride && isAtDoor ? changes.takeFreed() : null
+  const statement = statementOf(items, changes, ride !== null)
   try {
-    const { row, claimed } =
-      next && !next.pick ? await settleAndClaim(context, floors, statement, next, isAtDoor) : await alone(context, statement)
+    const { row, claimed } = ride
+      ? await settleAndClaim(context, floors, statement, ride, freedKeys)
+      : await alone(context, statement)
     const { now } = row
     context.noteNow(now)
     if (!row.is_ok) return null
-    const hints: Hint[] = delays.map((due) => ({ kind: 'due', at: typeof due === 'number' ? due : now + due.in }))
+    const hints: Hint[] = delays.map((due) => ({ kind: 'due', at: dueAt(due, now) }))
     if (row.has_line && !claimed) hints.push({ kind: 'due', at: now })
     if (row.is_full) hints.push(...(await tellOfRoom(context, now)))
     return { answers: items.map(() => 'ok'), hints, claimed }
   } catch (error) {
     // An end row of the same turn stands, or a claim does not.
-    if (isDuplicate(error) || error instanceof NotSettled) return null
+    if (isDuplicate(error) || isUnmet(error)) return null
     throw error
   }
-}
-
-/** Notes the end of an item's turn. Returns when work that follows is due. */
-function endTurn(
-  changes: Changes,
-  item: SettleItem,
-  { moving, batch: { node } }: EndingMember,
-): readonly (number | { readonly in: number })[] {
-  const { end, startedAt, endedAt, attempt, settings, tasks, reason, error, result } = item.end
-  const row = { end, turn: moving.turn, node, startedAt, endedAt, attempt, settings, tasks, reason, error, result }
-  changes.attempts(moving.ref, item.attempts)
-  changes.logs(moving.ref, item.logs)
-  changes.endTurn(moving, row)
-  if (!goesOn(end)) {
-    changes.note(moving, item.hookMs ? { node, freeInMs: item.hookMs } : undefined)
-    // The message about the end is due at once.
-    return moving.record.publish === undefined ? [] : [{ in: 0 }]
-  }
-  const dueAt = nextTurnDue(item, moving, Number.NaN)
-  const due = Number.isNaN(dueAt) ? { in: item.delayMs } : dueAt
-  changes.nextTurn(moving, row, due)
-  return [due]
 }
 
 // held: the claims, locked in order. Nothing is written unless all of them stand, and none with a cancel has a turn that another
@@ -125,10 +113,11 @@ const held = `held AS MATERIALIZED (
     CROSS JOIN LATERAL (SELECT asked FROM punctual.claim WHERE id = k.id AND token = k.token FOR UPDATE) c),
   ok AS MATERIALIZED (SELECT count(*) = cardinality($2::text[]) AND NOT coalesce(bool_or(is_barred), false) AS is_ok FROM held)`
 
-const selected = `(SELECT now FROM t) AS now, (SELECT is_ok FROM ok) AS is_ok, ${hasLine('$5')} AS has_line,
-  (SELECT is_full FROM punctual.door) AS is_full`
+// $6: a claim follows in the same transaction, which is undone unless the ends are written.
+const selected = `(SELECT now FROM t) AS now, punctual.must_1(is_ok OR NOT $6::boolean) AND is_ok AS is_ok, ${hasLine('$5')} AS has_line,
+  (SELECT is_full FROM punctual.door) AS is_full FROM ok`
 
-function statementOf(items: readonly SettleItem[], changes: Changes): Statement {
+function statementOf(items: readonly SettleItem[], changes: Changes, isRiding: boolean): Statement {
   const claims = new Map<string, { readonly token: string; goesOn: boolean }>()
   for (const { claim, end } of items) {
     const known = claims.get(claim.id) ?? { token: claim.token, goesOn: false }
@@ -141,6 +130,7 @@ function statementOf(items: readonly SettleItem[], changes: Changes): Statement 
     column(sorted.map(([, { token }]) => token)),
     column(sorted.map(([, one]) => one.goesOn)),
     column(changes.releasedKeys),
+    isRiding,
   ]
   return changes.statement(selected, { name: 'settle', with: held, where: '(SELECT is_ok FROM ok)', values })
 }
@@ -155,22 +145,24 @@ async function settleAndClaim(
   context: Context,
   floors: Floors,
   { sql, values }: Statement,
-  request: NonNullable<SettleOptions['claim']>,
-  isAtDoor: boolean,
+  request: ClaimRequest,
+  freedKeys: readonly string[] | null,
 ): Promise<{ row: SettledRow; claimed: Claimed | null }> {
-  await context.names.addKinds(request.kinds)
-  return context.db.transaction(async (session: Session) => {
-    if (isAtDoor) session.rows('SELECT one FROM punctual.door FOR UPDATE').catch(() => {})
-    const settling = session.rows<SettledRow>(sql, values)
-    const claiming = isAtDoor ? claimAtDoor(context, session, floors, request) : claimPlain(context, session, floors, request)
-    const [[row], claimed] = await Promise.all([settling, claiming])
-    if (!row?.is_ok) throw new NotSettled()
-    return { row, claimed }
-  })
+  const { db } = context
+  if (freedKeys === null)
+    return db.transaction(async (session) => {
+      const [[row], claimed] = await Promise.all([
+        session.rows<SettledRow>(sql, values),
+        claimPlain(context, session, floors, request),
+      ])
+      return { row: row as SettledRow, claimed }
+    })
+  const next = doorClaim(context, request, { freedKeys })
+  const [, [row], rows] = await db.batch((session) =>
+    Promise.all([session.rows(lockDoor), session.rows<SettledRow>(sql, values), session.rows<ClaimRow>(next.sql, next.values)]),
+  )
+  return { row: row as SettledRow, claimed: await answerClaim(context, db, floors, request, rows) }
 }
-
-/** Undoes the claim of a commit whose ends were not written. */
-class NotSettled extends Error {}
 
 /** A claim found the cluster's limit reached: this end is news. */
 async function tellOfRoom({ db }: Context, now: number): Promise<Hint[]> {
@@ -204,6 +196,6 @@ export function settleNothing(): Statement {
   const changes = new Changes(0)
   changes.endTurn(moving, { turn: 1, ...bareEnd('completed', 0) })
   changes.dropClaims([''])
-  const values = ['{""}', '{""}', '{f}', '{}']
+  const values = ['{""}', '{""}', '{f}', '{}', false]
   return changes.statement(selected, { name: 'settle', with: held, where: '(SELECT is_ok FROM ok)', values })
 }

@@ -9,7 +9,8 @@ it('counts are those of the series and of all deltas that are not folded yet', a
   await insert({ series: 1, pending: 3 }, { series: 2, pending: 1, failed: 2 })
   await fold(context)
   await insert({ series: 1, pending: -1, running: 1 }, { series: 1, running: -1, completed: 1, lastRunAt: 70 })
-  const { states, lastRunAt } = await counts(context, { tenant: 'acme' })
+  const { states, lastRunAt } = await counts(context, { tenant: 'acme', job: 'mail' })
+  expect((await counts(context, { tenant: 'acme' })).states).toEqual(states)
   expect(states).toMatchObject({ pending: 2, running: 0, completed: 1, failed: 0 })
   expect(lastRunAt).toBe(70)
   expect((await counts(context, {})).states).toMatchObject({ pending: 3, completed: 1, failed: 2, missed: 0 })
@@ -18,7 +19,11 @@ it('counts are those of the series and of all deltas that are not folded yet', a
 
 it('a success ends the failures before it, folded or not', async () => {
   const { context, insert } = await twoJobs()
-  const failures = async () => (await counts(context, { tenant: 'acme' })).failuresInRow
+  const failures = async () => {
+    const { failuresInRow, failing } = await counts(context, { tenant: 'acme', job: 'mail', failing: 1 })
+    expect(failing).toEqual(failuresInRow > 0 ? [{ tenant: 'acme', job: 'mail' }] : [])
+    return failuresInRow
+  }
   await insert({ series: 1, failures: 2 }, { series: 2, failures: 1 })
   expect(await failures()).toBe(2)
   await fold(context)
@@ -31,16 +36,17 @@ it('a success ends the failures before it, folded or not', async () => {
   await insert({ series: 1, succeeded: true })
   await fold(context)
   expect(await failures()).toBe(0)
-  expect((await counts(context, {})).failuresInRow).toBe(1)
+  expect((await counts(context, { job: 'mail' })).failuresInRow).toBe(1)
 })
 
 it('a fold changes no count and leaves no delta', async () => {
   const { context, insert } = await twoJobs()
   for (let i = 0; i < 10; i++) await insert({ series: 1, pending: 1, lastRunAt: i }, { series: 2, dead: 1 })
-  const before = await counts(context, {})
+  const both = async () => [await counts(context, { tenants: 9, failing: 9 }), await counts(context, { job: 'mail', tenants: 9 })]
+  const before = await both()
   expect(await fold(context)).toBe(20)
-  expect(await counts(context, {})).toEqual(before)
-  expect(before.lastRunAt).toBe(9)
+  expect(await both()).toEqual(before)
+  expect(before[1]?.lastRunAt).toBe(9)
   expect(await fold(context)).toBe(0)
   expect(await context.db.rows('SELECT 1 FROM punctual.count_delta')).toEqual([])
 })

@@ -55,7 +55,7 @@ async function filled(isOurs: boolean): Promise<Session> {
     `INSERT INTO punctual.turn (ref, turn, "end", series, ended_at, due_at)
       VALUES (2, 1, 'completed', 1, 0, 0), (5, 1, 'canceled', 1, 0, 0), (6, 1, 'dead', 1, 0, 0), (3, 1, 'lost', 1, 0, 0)`,
   )
-  await db.rows("INSERT INTO punctual.dead (series, ref, cause, died_at) VALUES (1, 6, '', 0)")
+  await db.rows("INSERT INTO punctual.dead (series, ref, tenant, cause, died_at) VALUES (1, 6, 'acme', '', 0)")
   return isOurs ? db : db.joined(await ownClient())
 }
 

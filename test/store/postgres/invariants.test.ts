@@ -10,7 +10,7 @@ import { untilAborted } from '../../support/until-aborted.ts'
 /** A planted fault, and the text that the check must find. Some faults show in more than one way. */
 const plants: readonly (readonly [sql: string, fault: RegExp])[] = [
   [`DELETE FROM punctual.ready`, /^an occurrence stands in no place/],
-  [`INSERT INTO punctual.dead SELECT series, ref, '', 0 FROM punctual.ready`, /^an occurrence stands in no place, or in two/],
+  [`INSERT INTO punctual.dead SELECT series, ref, '', '', 0 FROM punctual.ready`, /^an occurrence stands in no place, or in two/],
   [`UPDATE punctual.ready SET turn = 3`, /^turns are not counted/],
   [
     `INSERT INTO punctual.turn (ref, ended_at, due_at, turn, series, "end")
@@ -27,6 +27,7 @@ const plants: readonly (readonly [sql: string, fault: RegExp])[] = [
     /^the head of a line fits/,
   ],
   [`UPDATE punctual.series SET completed = completed + 1`, /^counts differ from a recount/],
+  [`UPDATE punctual.tenant SET completed = completed + 1`, /^the sums of a tenant are not those of its jobs/],
   [`DELETE FROM punctual.node`, /^a claim stands without a node/],
 ]
 

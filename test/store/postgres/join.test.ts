@@ -3,6 +3,7 @@ import { beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest'
 import type { KeyOptions } from '../../../src/client/keys.ts'
 import { createPunctual, type Punctual } from '../../../src/client/punctual.ts'
 import { postgres } from '../../../src/store/postgres/index.ts'
+import { patiently } from '../../support/patiently.ts'
 import { freshSchemaName, sharedPostgresUrl } from '../../support/postgres-database.ts'
 import { queryOnce } from '../../support/servers/query-once.ts'
 import { libraries, type Transact } from '../../support/sql-libraries.ts'
@@ -192,7 +193,7 @@ async function scene(transact: Transact): Promise<Scene> {
 /** Waits until a statement on this schema waits for another's transaction. */
 async function isBlocked(schema: string): Promise<void> {
   const blocked = `SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%"${schema}"%'`
-  await vi.waitUntil(async () => (await queryOnce(url, blocked)).length > 0, { timeout: 10_000 })
+  await vi.waitUntil(async () => (await queryOnce(url, blocked)).length > 0, patiently)
 }
 
 function hoursFromNow(date: Date | undefined): number {

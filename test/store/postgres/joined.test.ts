@@ -6,6 +6,7 @@ import { postgres } from '../../../src/store/postgres/index.ts'
 import type { Hint, Queryable } from '../../../src/store/store.ts'
 import { probe } from '../../../src/testing/probe.ts'
 import { systemClock } from '../../../src/time/clock.ts'
+import { patiently } from '../../support/patiently.ts'
 import { freshSchemaName, sharedPostgresUrl } from '../../support/postgres-database.ts'
 import { postgresScene } from '../../support/postgres-scene.ts'
 import { beginTransaction } from '../../support/postgres-transaction.ts'
@@ -147,7 +148,7 @@ it('tells nobody before wake, which then tells everybody', async () => {
   for (const store of [here, there]) await store.open(env)
   onTestFinished(async () => void (await Promise.all([here.close(), there.close()])))
   const listening = `SELECT 1 FROM pg_stat_activity WHERE query = 'LISTEN "punctual_${schema}"'`
-  await vi.waitUntil(async () => (await queryOnce(url, listening)).length === 2, { timeout: 10_000 })
+  await vi.waitUntil(async () => (await queryOnce(url, listening)).length === 2, patiently)
   const punctual = createPunctual({ store: here })
   onTestFinished(() => punctual.close())
   const db = await beginTransaction(url)
@@ -158,7 +159,7 @@ it('tells nobody before wake, which then tells everybody', async () => {
   expect(heard).toEqual({ here: [], there: [] })
   await punctual.wake()
   expect(heard.here).toEqual(['due'])
-  await vi.waitFor(() => expect(heard.there).toEqual(['due']))
+  await vi.waitFor(() => expect(heard.there).toEqual(['due']), patiently)
 })
 
 it('a node runs what it is woken for, and stops what was canceled', async () => {

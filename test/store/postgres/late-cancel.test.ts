@@ -1,6 +1,7 @@
 import { expect, it, vi } from 'vitest'
 import type { Queryable } from '../../../src/store/store.ts'
 import { type Holding, memberRef } from '../../../src/testing/store-suite/scene.ts'
+import { patiently } from '../../support/patiently.ts'
 import { postgresScene } from '../../support/postgres-scene.ts'
 import { beginTransaction } from '../../support/postgres-transaction.ts'
 import { queryOnce } from '../../support/servers/query-once.ts'
@@ -13,7 +14,7 @@ it('a cancel that comes while an end waits for it leaves nothing behind', async 
   expect(await scene.store.cancel({ which: { id }, reason: null }, tx)).toMatchObject([{ outcome: 'canceling' }])
   const settled = scene.settle(holding, 'completed')
   const waiting = `SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%"${schema}".turn%'`
-  await vi.waitFor(async () => expect(await queryOnce(url, waiting)).toHaveLength(1))
+  await vi.waitFor(async () => expect(await queryOnce(url, waiting)).toHaveLength(1), patiently)
   await tx.query('COMMIT')
   await settled
   expect((await scene.store.get({ id }))?.state).toBe('completed')
@@ -45,7 +46,7 @@ it('TM-1 a child that is created while its parent is being canceled is found, or
     vi.waitFor(async () => {
       const sql = `SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%"${schema}".${table}%'`
       expect(await queryOnce(url, sql)).not.toHaveLength(0)
-    })
+    }, patiently)
   // A creation has locked the claim of its parent: the cancel waits until the child is there.
   const creation = await beginTransaction(url)
   const created = await scene.store.create([row()], { tx: creation })
@@ -68,7 +69,7 @@ it('TM-1 a child that waits for the cancel of its parent is refused', async () =
   const creation = await beginTransaction(url)
   const created = scene.store.create([scene.row({ parent: holding.id, maker: memberRef(holding) })], { tx: creation })
   const sql = `SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%"${schema}".claim%FOR SHARE%'`
-  await vi.waitFor(async () => expect(await queryOnce(url, sql)).toHaveLength(1))
+  await vi.waitFor(async () => expect(await queryOnce(url, sql)).toHaveLength(1), patiently)
   await cancel.query('COMMIT')
   expect((await created).rows).toMatchObject([{ outcome: 'refused' }])
   await creation.query('COMMIT')

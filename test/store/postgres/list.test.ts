@@ -168,7 +168,9 @@ async function insert({ db, names }: Context, all: readonly Row[]): Promise<void
   await place('ready', inState('retrying'), true)
   await place('waiting', inState('waiting'), false)
   await db.rows(
-    `INSERT INTO punctual.dead (ref, series, cause, died_at) SELECT ref, series, '', 0 FROM unnest($1::bigint[], $2::int[]) d (ref, series)`,
+    `INSERT INTO punctual.dead (ref, series, tenant, cause, died_at)
+      SELECT ref, series, (SELECT s.tenant FROM punctual.series s WHERE s.ref = d.series), '', 0
+      FROM unnest($1::bigint[], $2::int[]) d (ref, series)`,
     [of(inState('dead'), ({ ref }) => ref), of(inState('dead'), seriesOf)],
   )
   const turns = oldestFirst.flatMap((row) => {
@@ -203,5 +205,8 @@ async function insert({ db, names }: Context, all: readonly Row[]): Promise<void
     if (length % 2 === 0) await db.rows(`UPDATE punctual.series SET ${state} = $2 WHERE ref = $1`, [series, length])
     else await db.rows(`INSERT INTO punctual.count_delta (series, ${state}) VALUES ($1, $2)`, [series, length])
   }
+  await db.rows(
+    'INSERT INTO punctual.tenant (name, completed) SELECT tenant, sum(completed) FROM punctual.series GROUP BY tenant',
+  )
   await db.rows('ANALYZE punctual.occurrence, punctual.turn, punctual.ready')
 }

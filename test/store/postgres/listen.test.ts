@@ -5,6 +5,7 @@ import { HintLine } from '../../../src/store/postgres/hints/hints.ts'
 import type { Hint } from '../../../src/store/store.ts'
 import { manualClock } from '../../../src/testing/manual-clock.ts'
 import { systemClock } from '../../../src/time/clock.ts'
+import { patiently } from '../../support/patiently.ts'
 import { postgresContext } from '../../support/postgres-context.ts'
 import { sharedPostgresUrl } from '../../support/postgres-database.ts'
 import { postgresScene } from '../../support/postgres-scene.ts'
@@ -20,9 +21,9 @@ it('what one tells, the others hear, and who listens beside it at once', async (
   const hints: Hint[] = [{ kind: 'due', at: now + 3 }, { kind: 'job' }, { kind: 'cancel', node: 'node-1' }]
   teller.announce(hints)
   expect(beside).toEqual(hints)
-  await vi.waitFor(() => expect(new Set(elsewhere)).toEqual(new Set(hints)))
+  await vi.waitFor(() => expect(new Set(elsewhere)).toEqual(new Set(hints)), patiently)
   teller.announce([{ kind: 'job' }])
-  await vi.waitFor(() => expect(elsewhere).toHaveLength(4))
+  await vi.waitFor(() => expect(elsewhere).toHaveLength(4), patiently)
   expect(beside, 'its own word does not come back').toHaveLength(4)
 })
 
@@ -34,7 +35,7 @@ it('what is only told goes to nobody else, nor what is due in a while', async ()
   teller.tell([{ kind: 'cancel', node: 'node-1' }])
   teller.announce([{ kind: 'due', at: now + 60_000 }])
   teller.announce([{ kind: 'job' }])
-  await vi.waitFor(() => expect(elsewhere).toEqual([{ kind: 'job' }]))
+  await vi.waitFor(() => expect(elsewhere).toEqual([{ kind: 'job' }]), patiently)
   expect(beside.map(({ kind }) => kind)).toEqual(['cancel', 'due', 'job'])
 })
 
@@ -44,7 +45,7 @@ it('what comes together while a notification is under way becomes one', async ()
   const [teller] = await open(context, { isHeard: false })
   for (let i = 100; i > 0; i--) teller.announce([{ kind: 'due', at: now + i }])
   await teller.stop()
-  await vi.waitFor(() => expect(payloads).toHaveLength(2))
+  await vi.waitFor(() => expect(payloads).toHaveLength(2), patiently)
   expect(payloads.map((payload) => JSON.parse(payload).due)).toEqual([now + 100, now + 1])
 })
 
@@ -71,11 +72,11 @@ it('comes back after a break, and tells that something may have been missed', as
   expect(heard).toEqual([])
   await context.db.rows(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE ${isListening(context)}`)
   await areListening(context, 0)
-  await vi.waitFor(() => expect(clock.nextTimerMs).toBeGreaterThan(0))
+  await vi.waitFor(() => expect(clock.nextTimerMs).toBeGreaterThan(0), patiently)
   await clock.advance(clock.nextTimerMs as number)
-  await vi.waitFor(() => expect(heard).toEqual([{ kind: 'due', at: now }, { kind: 'job' }]))
+  await vi.waitFor(() => expect(heard).toEqual([{ kind: 'due', at: now }, { kind: 'job' }]), patiently)
   teller.announce([{ kind: 'job' }])
-  await vi.waitFor(() => expect(heard).toHaveLength(3))
+  await vi.waitFor(() => expect(heard).toHaveLength(3), patiently)
   await hints.stop()
   expect(clock.pending).toBe(0)
 })
@@ -86,7 +87,7 @@ it('waits longer each time while there is no server, and never throws', async ()
   const [hints, heard] = await open(context, { clock, listenUrl: 'postgres://127.0.0.1:1/none' })
   const waits: number[] = []
   for (let i = 0; i < 4; i++) {
-    await vi.waitFor(() => expect(clock.nextTimerMs).not.toBeNull())
+    await vi.waitFor(() => expect(clock.nextTimerMs).not.toBeNull(), patiently)
     waits.push(clock.nextTimerMs as number)
     await clock.advance(clock.nextTimerMs as number)
   }
@@ -108,7 +109,7 @@ it('a line that is dead without a word is noticed and replaced', async () => {
   await clock.advance('1m')
   await proxy.heal()
   await clock.advance('1m')
-  await vi.waitFor(() => expect(heard).toHaveLength(2))
+  await vi.waitFor(() => expect(heard).toHaveLength(2), patiently)
   await hints.stop()
 })
 
@@ -156,10 +157,10 @@ it('the commit of new work tells others of it by itself; what follows at once is
   const notifications = () =>
     sent.mock.calls.filter(([query]) => /^SELECT set_config.*pg_notify/.test((query as unknown as QueryConfig).text))
   await scene.store.create([scene.row({ due: { in: 3 } })])
-  await vi.waitFor(() => expect(payloads.map((payload) => JSON.parse(payload).due)).toEqual([scene.now + 3]))
+  await vi.waitFor(() => expect(payloads.map((payload) => JSON.parse(payload).due)).toEqual([scene.now + 3]), patiently)
   expect(notifications()).toHaveLength(0)
   await scene.store.create([scene.row({ due: { in: 2 } }), scene.row({ due: { in: 60_000 } })])
-  await vi.waitFor(() => expect(payloads).toHaveLength(2))
+  await vi.waitFor(() => expect(payloads).toHaveLength(2), patiently)
   expect(notifications()).toHaveLength(1)
 })
 
@@ -169,7 +170,7 @@ it('words of others that are no hints are passed over', async () => {
   await areListening(context, 1)
   for (const payload of ['', 'x', 'null', '[1]', '{"due":"soon","cancel":1}', '{"by":"x","due":7}'])
     await context.db.rows('SELECT pg_notify($1, $2)', [`punctual_${context.db.schema}`, payload])
-  await vi.waitFor(() => expect(heard).toEqual([{ kind: 'due', at: 7 }]))
+  await vi.waitFor(() => expect(heard).toEqual([{ kind: 'due', at: 7 }]), patiently)
 })
 
 it('a notification that fails is no error of anybody', async () => {
@@ -207,7 +208,7 @@ function isListening({ db }: Context): string {
 
 async function areListening(context: Context, count: number): Promise<void> {
   const ask = `SELECT pid FROM pg_stat_activity WHERE ${isListening(context)} AND state = 'idle'`
-  await vi.waitFor(async () => expect(await context.db.rows(ask)).toHaveLength(count))
+  await vi.waitFor(async () => expect(await context.db.rows(ask)).toHaveLength(count), patiently)
 }
 
 /** All that is said on the channel. */

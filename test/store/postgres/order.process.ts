@@ -1,4 +1,5 @@
-// A node on verbs alone: order.process.ts URL SCHEMA BOOT TTL. It takes and ends keyed work until there is none, and says what it has ended.
+// A node on verbs alone: order.process.ts URL SCHEMA BOOT TTL. It takes and ends keyed work until there is none, and says when it has
+// joined and what it has ended.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { postgres } from '../../../src/store/postgres/index.ts'
 import type { ClaimMember } from '../../../src/store/store.ts'
@@ -10,6 +11,7 @@ await store.open({ clock: systemClock, random: Math.random })
 const info = { name: boot, pid: process.pid, concurrency: 20, kinds: ['mail'], version: '1', tz: '', release: null, declares: {} }
 const node = { ...info, boot, ttlMs: Number(ttl), picks: false, isDraining: false, parts: {} }
 await store.beat({ node, claims: [], inFlight: [], long: [], phase: 'join' })
+process.stdout.write(`${JSON.stringify({ what: 'joined' })}\n`)
 
 let claims = 0
 const request = () => ({ id: `${boot} ${++claims}`, token: boot, node: boot, kinds: ['mail'], limit: 20 })

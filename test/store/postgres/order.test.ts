@@ -32,9 +32,11 @@ it.each([false, true])(
     const workers = [start('a', 600_000), start('b', 600_000), start('c', 600_000)]
     const victim = start('victim', isKilled ? 1 : 600_000)
     if (isKilled) {
-      await victim.until(({ what }) => what === 'ended')
+      await victim.until(({ what }) => what === 'ended' || what === 'done')
       victim.child.kill('SIGKILL')
       await victim.ended
+      // When the last node that serves a job is gone, its work gives up its keys, and with them its place before later work.
+      for (const worker of workers) await worker.until(({ what }) => what === 'joined')
       const node = (await scene.store.nodes()).nodes.find(({ boot }) => boot === 'victim')
       await scene.rescue({ gone: [{ boot: 'victim', beats: node?.beats ?? 0 }], settings: { retry: { intervalMs: 0 } } })
     } else workers.push(victim)

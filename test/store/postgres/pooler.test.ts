@@ -5,6 +5,7 @@ import { postgres } from '../../../src/store/postgres/index.ts'
 import type { Hint } from '../../../src/store/store.ts'
 import { systemClock } from '../../../src/time/clock.ts'
 import { onEmptiedTables } from '../../support/emptied-tables.ts'
+import { patiently } from '../../support/patiently.ts'
 import { freshSchemaName, sharedPostgresUrl } from '../../support/postgres-database.ts'
 import { registerStoreSuite } from '../../support/register-store-suite.ts'
 import { isLeftOut, pgbouncer as needed } from '../../support/servers/needed.ts'
@@ -32,9 +33,9 @@ describe.skipIf(isLeftOut(needed))('through pgbouncer in transaction mode', () =
     const [teller, hearer] = [await open(schema, direct), await open(schema, direct)]
     const heard: Hint[] = []
     hearer.hints.subscribe((hint) => heard.push(hint))
-    await vi.waitFor(async () => expect(await listening(schema)).toHaveLength(1), { timeout: 10_000 })
+    await vi.waitFor(async () => expect(await listening(schema)).toHaveLength(1), patiently)
     await teller.pause({ tenant: 'acme', job: null, open: { until: null, reason: null, by: null } })
-    await vi.waitFor(() => expect(heard).toContainEqual({ kind: 'job' }), { timeout: 10_000 })
+    await vi.waitFor(() => expect(heard).toContainEqual({ kind: 'job' }), patiently)
   })
 
   it('without notifications work is found by looking', async () => {

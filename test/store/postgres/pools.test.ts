@@ -1,9 +1,10 @@
 import { expect, it, onTestFinished, vi } from 'vitest'
 import { makePools } from '../../../src/store/postgres/connection/pools.ts'
-import { sharedPostgresUrl } from '../../support/postgres-database.ts'
+import { createDatabase, sharedPostgresUrl } from '../../support/postgres-database.ts'
+import { queryOnce } from '../../support/servers/query-once.ts'
 
-async function settingsWith(options: string | null) {
-  const url = new URL(await sharedPostgresUrl())
+async function settingsWith(options: string | null, database = sharedPostgresUrl()) {
+  const url = new URL(await database)
   if (options !== null) url.searchParams.set('options', options)
   const pools = makePools(url.href, { prepare: true })
   onTestFinished(async () => void (await Promise.all(pools.own.map((pool) => pool.end()))))
@@ -24,5 +25,12 @@ it('settings in the URL are added to those that the store needs, and win where b
 it('so are those in the environment', async () => {
   vi.stubEnv('PGOPTIONS', '-c statement_timeout=2345')
   onTestFinished(() => void vi.unstubAllEnvs())
-  expect(await settingsWith(null)).toEqual({ plans: 'force_generic_plan', most: '2345ms', jit: 'off' })
+  expect(await settingsWith(null, compilingDatabase())).toEqual({ plans: 'force_generic_plan', most: '2345ms', jit: 'off' })
 })
+
+/** Compiles plans, as servers do by themselves. */
+async function compilingDatabase(): Promise<string> {
+  const url = await createDatabase()
+  await queryOnce(url, `ALTER DATABASE ${new URL(url).pathname.slice(1)} SET jit = on`)
+  return url
+}

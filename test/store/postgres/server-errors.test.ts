@@ -3,11 +3,10 @@ import { Client } from 'pg'
 import { expect, it, onTestFinished, vi } from 'vitest'
 import { postgres } from '../../../src/store/postgres/index.ts'
 import { memberRef, Scene } from '../../../src/testing/store-suite/scene.ts'
+import { patiently } from '../../support/patiently.ts'
 import { createDatabase, freshSchemaName, sharedPostgresUrl } from '../../support/postgres-database.ts'
 import { brokenInvariants } from '../../support/postgres-invariants.ts'
 import { queryOnce } from '../../support/servers/query-once.ts'
-
-const patiently = { timeout: 60_000, interval: 5 }
 
 it('40P01 of two that wait for each other the one that is ended tries again', async () => {
   const { scene, connect, waiting, table } = await newScene('deadlock_timeout=1ms')
@@ -132,8 +131,8 @@ it('25006 a server that takes no writes is away until it does', async () => {
     () => scene.store.cancel({ which: { id: holding.id }, reason: null }),
     () => scene.putJob(),
   ]
-  await vi.waitFor(() => expect(calls[0]?.()).rejects.toMatchObject(away), patiently)
-  for (const call of calls) await expect(call()).rejects.toMatchObject(away)
+  // A call may still meet a connection that was ended.
+  for (const call of calls) await vi.waitFor(() => expect(call()).rejects.toMatchObject(away), patiently)
   expect(await scene.state(holding.id), 'what only reads goes on').toBe('running')
   await queryOnce(await sharedPostgresUrl(), `ALTER DATABASE ${name} RESET default_transaction_read_only`)
   expect(await inTheEnd(() => scene.settle(holding, 'completed'))).toBe('ok')

@@ -166,6 +166,13 @@ export class Changes {
     return [...this.#released]
   }
 
+  /** Takes the slots out of the batch that it frees: the keys, one for each slot. */
+  takeFreed(): readonly string[] {
+    const freed = this.#rows.get('releases') ?? []
+    this.#rows.delete('releases')
+    return freed.map(([key]) => key as string)
+  }
+
   #batch(): Batch {
     const deltas = this.counts.rows()
     return new Map([...this.#rows, ...(deltas.length > 0 ? [['deltas', deltas] as const] : [])])

@@ -96,7 +96,10 @@ const parts = {
   dead: insert(
     'dead',
     { series: 'int', ref: 'bigint', cause: 'text', died_at: 'float8' },
-    { onConflict: 'ON CONFLICT DO NOTHING' },
+    {
+      values: { tenant: '(SELECT s.tenant FROM punctual.series s WHERE s.ref = b.series)' },
+      onConflict: 'ON CONFLICT DO NOTHING',
+    },
   ),
   liveKeys: insert('live_key', liveColumns, { onConflict: 'ON CONFLICT DO NOTHING' }),
   freedKeys: {
@@ -140,7 +143,7 @@ export interface Guard {
   readonly name: string
   readonly with: string
   readonly where: string
-  readonly values: readonly (string | number | null)[]
+  readonly values: readonly Value[]
 }
 
 /** One statement that writes a batch at the store's time `now` and answers with the columns of `select`. */

@@ -4,36 +4,44 @@ import { column } from '../connection/arrays.ts'
 import { each, endOf, lacks } from '../connection/by-key.ts'
 import type { Session } from '../connection/session.ts'
 
-/** Locks the claims. Rows that were read before may be out of date: a later statement reads them anew. */
-export async function lockClaims(session: Session, items: readonly MemberWrite[]): Promise<void> {
-  await session.rows('SELECT id FROM punctual.claim WHERE id = ANY($1::text[]) ORDER BY id FOR SHARE', [
+/** Locks claims in order, and returns the tokens of those that stand. Later statements see rows as new as the locks. */
+export async function lockClaims(
+  session: Session,
+  ids: readonly string[],
+  mode: 'SHARE' | 'UPDATE',
+): Promise<ReadonlyMap<string, string>> {
+  const sql = `SELECT id, token FROM punctual.claim WHERE id = ANY($1::text[]) ORDER BY id FOR ${mode}`
+  const rows = await session.rows<{ id: string; token: string }>(sql, [column([...new Set(ids)])])
+  return new Map(rows.map(({ id, token }) => [id, token]))
+}
+
+/** Locks the claims of items against their end. */
+export async function shareClaims(session: Session, items: readonly MemberWrite[]): Promise<void> {
+  await lockClaims(
+    session,
+    items.map(({ claim }) => claim.id),
+    'SHARE',
+  )
+}
+
+interface Fence {
+  /** Its claim still holds the turn. */
+  readonly is_owned: boolean
+  /** A cancel of it was requested. A cancel locks the claim first: under that lock, no other comes. */
+  readonly is_canceled: boolean
+}
+
+const readFences = `SELECT coalesce(c.turns[array_position(c.refs, i.ref)] = i.turn AND ${lacks('turn', endOf('i'))}, false) AS is_owned,
+    NOT ${lacks('cancel_request', endOf('i'))} AS is_canceled
+  FROM unnest($1::text[], $2::text[], $3::bigint[], $4::int[]) WITH ORDINALITY i (id, token, ref, turn, at)
+  LEFT JOIN ${each('claim', 'id = i.id AND token = i.token')} c ON true ORDER BY i.at`
+
+/** The fence of each item. */
+export function fencesOf(session: Session, items: readonly MemberWrite[]): Promise<readonly Fence[]> {
+  return session.rows<Fence>(readFences, [
     column(items.map(({ claim }) => claim.id)),
+    column(items.map(({ claim }) => claim.token)),
+    column(items.map(({ member }) => member.ref)),
+    column(items.map(({ member }) => member.turn)),
   ])
-}
-
-/** The places of the items whose turns their claims still hold. */
-export async function ownedOf(session: Session, items: readonly MemberWrite[]): Promise<ReadonlySet<number>> {
-  const rows = await session.rows<{ at: number }>(
-    `SELECT i.at FROM unnest($1::text[], $2::text[], $3::bigint[], $4::int[]) WITH ORDINALITY i (id, token, ref, turn, at)
-      CROSS JOIN ${each('claim', 'id = i.id AND token = i.token')} c
-      WHERE c.turns[array_position(c.refs, i.ref)] = i.turn
-        AND ${lacks('turn', endOf('i'))}`,
-    [
-      column(items.map(({ claim }) => claim.id)),
-      column(items.map(({ claim }) => claim.token)),
-      column(items.map(({ member }) => member.ref)),
-      column(items.map(({ member }) => member.turn)),
-    ],
-  )
-  return new Set(rows.map(({ at }) => Number(at) - 1))
-}
-
-/** The places of the items whose cancel was requested. A cancel locks the claim first: under that lock, no other comes. */
-export async function canceledOf(session: Session, items: readonly MemberWrite[]): Promise<ReadonlySet<number>> {
-  const rows = await session.rows<{ at: number }>(
-    `SELECT i.at FROM unnest($1::bigint[], $2::int[]) WITH ORDINALITY i (ref, turn, at)
-      CROSS JOIN ${each('cancel_request', endOf('i'))} q`,
-    [column(items.map(({ member }) => member.ref)), column(items.map(({ member }) => member.turn))],
-  )
-  return new Set(rows.map(({ at }) => Number(at) - 1))
 }

@@ -7,6 +7,13 @@ const sweepMs = 1000
 /** Rows may be committed this much after the time that they were due by. */
 const marginMs = 2000
 
+/** Rows of one kind and priority, and when the next of them is due. */
+export interface Lane {
+  readonly kind: number
+  readonly priority: number
+  readonly nextDue: number | null
+}
+
 export class Floors {
   readonly #mono: (() => number) | null
   #floors = new Map<string, { readonly kind: number; readonly priority: number; readonly dueAt: number }>()
@@ -31,8 +38,8 @@ export class Floors {
   }
 
   /** Notes the next due of each lane that a claim has read: nothing is left below it. */
-  note(now: number, lanes: readonly (readonly [kind: number, priority: number, nextDue: number | null])[]): void {
-    for (const [kind, priority, nextDue] of lanes) {
+  note(now: number, lanes: readonly Lane[]): void {
+    for (const { kind, priority, nextDue } of lanes) {
       const dueAt = Math.min(nextDue ?? now, now - marginMs)
       this.#floors.set(`${kind} ${priority}`, { kind, priority, dueAt })
     }

@@ -4,12 +4,14 @@ import { versionAt } from '../../../model/job.ts'
 import type { OccurrenceRecord } from '../../../model/occurrence.ts'
 import { mayHaveBegun, recoveries } from '../../../model/turn.ts'
 import type { OccurrenceRow } from '../../rules/sql/occurrence-row.ts'
+import { keepsVersion } from '../../rules/verdict.ts'
 import type { ClaimMember, ClaimRequest, MemberWrite } from '../../store.ts'
 import type { Moving } from '../changes/changes.ts'
 import type { Session } from '../connection/session.ts'
 import type { Context } from '../context.ts'
 import { type History, noHistory, readHistories } from '../occurrence/history.ts'
 import { occurrenceRecord } from '../occurrence/record.ts'
+import type { JobFacts } from './job-facts.ts'
 
 export interface MemberRow extends OccurrenceRow {
   readonly due_at: number
@@ -23,9 +25,6 @@ export interface Batch {
   readonly node: string
   left: number
 }
-
-/** By series: the newest version of the job, and when its latest run that has ended began. */
-export type JobFacts = readonly [series: number, version: number, lastRunAt: number | null]
 
 export interface Describing {
   readonly claim: Pick<ClaimRequest, 'id' | 'node'>
@@ -116,12 +115,12 @@ export async function describe(
   if (rows.length === 0) return []
   const { names, versions } = context
   await names.learnOf(session, rows)
-  const changed = jobs.filter(([series, version]) => versions.of(series) === undefined || versions.newest(series) !== version)
+  const changed = jobs.filter(({ series, version }) => versions.of(series) === undefined || versions.newest(series) !== version)
   await versions.refresh(
     session,
-    changed.map(([series]) => series),
+    changed.map(({ series }) => series),
   )
-  const lastRuns = new Map(jobs.map(([series, , lastRunAt]) => [series, lastRunAt]))
+  const lastRuns = new Map(jobs.map(({ series, lastRunAt }) => [series, lastRunAt]))
   const repeated = rows.filter(({ turn }) => isRepeated || (turn !== null && turn > 1))
   const histories = await readHistories(
     session,
@@ -157,8 +156,7 @@ class SettingsOfJobs {
   of(series: number, { version, source }: OccurrenceRecord): ClaimMember['jobSettings'] {
     const versions = this.#context.versions.of(series) ?? []
     if (versions.length === 0) return null
-    if (source === 'schedule' || source === 'recovery' || source === 'backfill')
-      return versions.find((one) => one.version === version)?.spec.settings ?? null
+    if (keepsVersion(source)) return versions.find((one) => one.version === version)?.spec.settings ?? null
     const known = this.#inForce.get(series) ?? versionAt(versions, this.#now).spec.settings
     this.#inForce.set(series, known)
     return known

@@ -6,7 +6,9 @@ import type { Session } from '../connection/session.ts'
 import { type Context, storeNow } from '../context.ts'
 import { occurrenceColumns } from '../occurrence/record.ts'
 import { readNextDue } from '../peek.ts'
-import { describe, type JobFacts, type MemberRow } from './members.ts'
+import { type JobFacts, jobFacts } from './job-facts.ts'
+import { describe, type MemberRow } from './members.ts'
+import { countRunning } from './running.ts'
 
 /** Answers a claim that was made before: its members whose turns have not ended. */
 export async function reclaim(context: Context, session: Session, request: ClaimRequest): Promise<ClaimAnswer> {
@@ -57,18 +59,10 @@ export function unknownNode(node: string): PunctualError {
   return new PunctualError('claim.lost', `Node ${node} is not known to the store and cannot claim`, { node })
 }
 
-/** How many occurrences run in the whole cluster. */
-export const countRunning = `SELECT count(*) AS running FROM punctual.claim a CROSS JOIN LATERAL unnest(a.refs, a.turns) m (ref, turn)
-  WHERE ${lacks('turn', endOf('m'))}`
-
-export async function readJobFacts(session: Session, series: readonly number[]): Promise<readonly JobFacts[]> {
+async function readJobFacts(session: Session, series: readonly number[]): Promise<readonly JobFacts[]> {
   if (series.length === 0) return []
-  const rows = await session.rows<{ series: number; version: number; last_run_at: number | null }>(
-    `SELECT s.ref AS series, coalesce((SELECT j.version FROM punctual.job j WHERE j.series = s.ref), 0) AS version,
-        greatest(s.last_run_at, (SELECT c.last_run_at FROM punctual.count_delta c WHERE c.series = s.ref AND c.last_run_at IS NOT NULL
-          ORDER BY c.last_run_at DESC LIMIT 1)) AS last_run_at
-      FROM punctual.series s WHERE s.ref = ANY($1::int[])`,
-    [unquoted([...new Set(series)])],
-  )
-  return rows.map((row) => [row.series, row.version, row.last_run_at])
+  const [row] = await session.rows<{ jobs: readonly JobFacts[] }>(selectJobFacts, [unquoted([...new Set(series)])])
+  return row?.jobs ?? []
 }
+
+const selectJobFacts = `SELECT ${jobFacts('SELECT unnest($1::int[]) AS series')} AS jobs`

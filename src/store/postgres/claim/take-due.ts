@@ -1,6 +1,7 @@
 // The statement that takes due work. It stands in two places: sent by itself where nothing but due times and priorities decides, and
 // at the end of the function that first lets work in at the door.
 import { each } from '../connection/by-key.ts'
+import { jobFacts } from './job-facts.ts'
 
 /** The columns of the answer, with their types. The first row is the head, whose payload is JSON. */
 export const memberColumns = `ref bigint, id uuid, series int, form int, scheduled_at float8, created_at float8, key text, entity text, parent uuid,
@@ -19,8 +20,15 @@ export interface TakeDue {
   readonly promptMs: string
   /** The floors of lanes, as a table with kind, priority and due_at. Without them lanes are read from the beginning. */
   readonly floors?: string
-  /** In the function: the cluster's limit, how many run, and what the door has done. */
-  readonly function?: { readonly cluster: string; readonly running: string; readonly door: string; readonly verdict: string }
+  /** In the function: the cluster's limit, how many run, what the door has done, the rows that it hands over, and their order. */
+  readonly function?: {
+    readonly chosen: string
+    readonly cluster: string
+    readonly running: string
+    readonly door: string
+    readonly direct: string
+    readonly verdict: string
+  }
 }
 
 /** Whether something is due for the doorman, so nothing may be taken by due times alone. */
@@ -31,7 +39,7 @@ export const isDoorDue = (now: string, dueBy: string) => `(
     SELECT 1 FROM punctual.ready r WHERE r.gate AND r.kind = k.ref AND r.due_at <= ${dueBy} LIMIT 1) r WHERE k.served AND k.gated))`
 
 /** Starts of earlier turns have happened: they stay in their rates, even if this one is given back. */
-export const startsBefore = `before AS (
+const startsBefore = `before AS (
     UPDATE punctual.release SET ref = NULL WHERE ref = ANY(ARRAY(SELECT t.ref FROM taken t WHERE t.turn > 1 AND t.limits IS NOT NULL)))`
 
 /** When a claim of these kinds is worth a try, apart from rows that are ready: a gate, the end of a pause, a key with a line. */
@@ -83,17 +91,17 @@ export function takeDue(of: TakeDue): string {
     UNION ALL
     SELECT kind, priority, floor, count(*) FROM found WHERE (SELECT is_plain FROM open) AND (SELECT count(*) FROM lane) > 1
     GROUP BY kind, priority, floor),
-  taken AS (
+  ${own ? 'picked' : 'taken'} AS (
     DELETE FROM punctual.ready WHERE ctid = ANY(ARRAY(
       SELECT r.tid FROM g, wanted w CROSS JOIN LATERAL (
         SELECT i.ctid AS tid FROM punctual.ready i
         WHERE NOT i.gate AND i.kind = w.kind AND i.priority = w.priority AND i.due_at >= w.floor AND i.due_at <= g.due_by ${own ? mayRun(own.verdict) : ''}
         ORDER BY i.due_at, i.ref LIMIT w.many FOR UPDATE SKIP LOCKED) r))
-    RETURNING ready.kind, ready.priority, ready.due_at, ready.ref, ready.series, ready.turn, ready.retrying, ready.limits),
+    RETURNING ready.kind, ready.priority, ready.due_at, ready.ref, ready.series, ready.turn, ready.retrying, ready.limits),${own ? takenWith(own.direct) : ''}
   made AS (
     INSERT INTO punctual.claim (id, token, node, refs, turns, dues)
     SELECT ${id}, ${token}, ${node}, array_agg(t.ref), array_agg(t.turn), array_agg(t.due_at)
-    FROM (SELECT * FROM taken ORDER BY priority, due_at, ref) t HAVING count(*) > 0),
+    FROM (SELECT * FROM taken ORDER BY ${own ? `array_position(${own.chosen}, ref), ` : ''}priority, due_at, ref) t HAVING count(*) > 0),
   moved AS MATERIALIZED (
     SELECT t.series, count(*) AS many, count(*) FILTER (WHERE t.retrying) AS retrying FROM taken t GROUP BY t.series),
   counted AS (
@@ -109,15 +117,11 @@ export function takeDue(of: TakeDue): string {
       ${own ? functionHead(own) : ''}
       'wakeAt', least(${nextWake(kinds)}, (SELECT min(r.free_at) FROM rates r
         WHERE (SELECT true FROM punctual.waiting w WHERE w.key = r.key AND w.kind = ANY(${kinds}) LIMIT 1))),
-      'lanes', (SELECT coalesce(json_agg(json_build_array(l.kind, l.priority, (
+      'lanes', (SELECT coalesce(json_agg(json_build_object('kind', l.kind, 'priority', l.priority, 'nextDue', (
           SELECT i.due_at FROM punctual.ready i WHERE NOT i.gate AND i.kind = l.kind AND i.priority = l.priority
             AND (i.due_at, i.ref) > (coalesce(b.place[1], l.floor), coalesce(b.place[2]::bigint, -1)) ORDER BY i.due_at, i.ref LIMIT 1))), '[]')
         FROM lane l LEFT JOIN last b ON b.kind = l.kind AND b.priority = l.priority),
-      'jobs', (SELECT coalesce(json_agg(json_build_array(d.series, coalesce((SELECT j.version FROM punctual.job j WHERE j.series = d.series), 0),
-          greatest((SELECT s.last_run_at FROM punctual.series s WHERE s.ref = d.series), (
-            SELECT c.last_run_at FROM punctual.count_delta c WHERE c.series = d.series AND c.last_run_at IS NOT NULL
-            ORDER BY c.last_run_at DESC LIMIT 1)))), '[]')
-        FROM moved d))::text AS text FROM g)
+      'jobs', ${jobFacts('SELECT series FROM moved')})::text AS text FROM g)
   SELECT NULL::bigint AS ref, NULL::uuid AS id, NULL::int AS series, NULL::int AS form, NULL::float8 AS scheduled_at, NULL::float8 AS created_at,
     NULL::text AS key, NULL::text AS entity, NULL::uuid AS parent, NULL::text AS extra, head.text AS payload, NULL::float8 AS due_at, NULL::int AS turn FROM head
   UNION ALL
@@ -126,11 +130,21 @@ export function takeDue(of: TakeDue): string {
   FROM taken t CROSS JOIN ${each('occurrence i', 'i.ref = t.ref')} o`
 }
 
+const takenWith = (direct: string) => `
+  taken AS MATERIALIZED (
+    SELECT * FROM picked
+    UNION ALL SELECT kind, priority, due_at, ref, series, turn, retrying, limits FROM unnest(${direct})),`
+
 function functionHead({ cluster, running, door }: NonNullable<TakeDue['function']>): string {
   return `'isFull', coalesce(${running} + (SELECT count(*) FROM taken) >= ${cluster}, false),
-      'isLeft', (SELECT count(*) FROM punctual.ready r WHERE r.granted > 0 AND NOT r.gate) > (SELECT count(*) FROM taken t WHERE t.limits IS NOT NULL),
+      'isLeft', (SELECT count(*) FROM punctual.ready r WHERE r.granted > 0 AND NOT r.gate) > (SELECT count(*) FROM picked t WHERE t.limits IS NOT NULL),
       'asked', ${door}.asked, 'grantedFrom', ${door}.granted_from,
-      'passed', (SELECT coalesce(json_agg(json_build_array(o.id, s.tenant, s.job, p.state, p.reason)), '[]')
+      'passed', ${passedJson(door)},`
+}
+
+/** Work that has ended at the door, as JSON. */
+export function passedJson(door: string): string {
+  return `(SELECT coalesce(json_agg(json_build_object('id', o.id, 'tenant', s.tenant, 'job', s.job, 'state', p.state, 'reason', p.reason)), '[]')
         FROM unnest(${door}.passed_refs, ${door}.passed_states, ${door}.passed_reasons) p (ref, state, reason)
-        JOIN punctual.occurrence o ON o.ref = p.ref JOIN punctual.series s ON s.ref = o.series WHERE p.state IS NOT NULL),`
+        JOIN punctual.occurrence o ON o.ref = p.ref JOIN punctual.series s ON s.ref = o.series WHERE p.state IS NOT NULL)`
 }

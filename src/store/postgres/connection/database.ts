@@ -8,22 +8,14 @@ import { joined } from './caller-transaction.ts'
 import { isAway, isConflict, isFull, storeFailure, withDeadline } from './failure.ts'
 import { makePools, type Pools, type Source } from './pools.ts'
 import { inTurn, type Session, type Statement } from './session.ts'
+import { begin, beginSnapshot, type Held, inBatch, inTransaction } from './transaction.ts'
 
 export type { Source } from './pools.ts'
 export type { Session } from './session.ts'
 
 const callMs = 10_000
-/** A connection that takes longer to undo what it has done is given up, and the server undoes it. */
-const undoMs = 1_000
 const mostTries = 10
 const fullMs = 10
-
-/**
- * After a wait for a lock, a second statement reads the current rows. Under another isolation level, which the database may have
- * as its default, that statement would see the rows as they were before.
- */
-const begin = 'BEGIN ISOLATION LEVEL READ COMMITTED'
-const beginSnapshot = 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY'
 
 // Handles and counts fit into a number; the driver would give texts.
 const parsers: pg.CustomTypesConfig = {
@@ -43,14 +35,6 @@ interface DatabaseOptions {
   readonly onCall?: (call: Promise<unknown>) => void
   /** Is called when a connection was lost: the next may lead to another server, which need not know all that this one did. */
   readonly onLoss?: () => void
-}
-
-/** A connection for as long as it is ours. */
-interface Held {
-  readonly client: pg.PoolClient
-  readonly session: Session
-  /** Whether it is in an unknown state, and has to be thrown away. */
-  isBroken: boolean
 }
 
 /** The means of work without a deadline. */
@@ -124,6 +108,14 @@ export class Database {
   /** Runs `act` in one commit, or changes nothing; it is run again after a conflict with another transaction. */
   async transaction<Answer>(act: (session: Session) => Promise<Answer>): Promise<Answer> {
     return this.#insist(this.#pools.verbs, (held) => inTransaction(begin, held, act))
+  }
+
+  /**
+   * Statements that need no answer of each other, in one commit that is sent along with them: locks are held for no round trip. When
+   * one fails, all are undone. `act` sends them all at once.
+   */
+  async batch<Answer>(act: (session: Session) => Promise<Answer>): Promise<Answer> {
+    return this.#insist(this.#pools.verbs, (held) => inBatch(held, act))
   }
 
   /** Runs `act` on one state of the database. */
@@ -257,36 +249,6 @@ async function connected(pool: pg.Pool): Promise<pg.PoolClient> {
 
 /** Statements that are not worth a name. */
 const isSaidOnce = /^\s*(BEGIN|COMMIT|SET|SAVEPOINT|RELEASE|CREATE|ALTER|DROP)/
-
-async function inTransaction<Answer>(
-  beginning: string,
-  held: Held,
-  act: (session: Session) => Promise<Answer>,
-  isKept: (answer: Answer) => boolean = () => true,
-): Promise<Answer> {
-  const { session } = held
-  // The connection answers in order, so nothing waits for the answer to BEGIN.
-  const begun = session.rows(beginning)
-  begun.catch(() => {})
-  try {
-    const answer = await act(session)
-    if (isKept(answer)) await session.rows('COMMIT')
-    else await undo(held)
-    await begun
-    return answer
-  } catch (error) {
-    if (!isAway(error)) await undo(held)
-    throw error
-  }
-}
-
-async function undo(held: Held): Promise<void> {
-  try {
-    await withDeadline(held.client.query('ROLLBACK'), undoMs)
-  } catch {
-    held.isBroken = true
-  }
-}
 
 function noted<Answer>(call: Promise<Answer>, onCall: (call: Promise<unknown>) => void): Promise<Answer> {
   onCall(call)

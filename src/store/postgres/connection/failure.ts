@@ -41,6 +41,13 @@ export function isDuplicate(error: unknown): boolean {
   return codeOf(error) === '23505'
 }
 
+/** A condition of the transaction does not hold (`must` in schema/claim.ts). */
+export const unmet = 'PN001'
+
+export function isUnmet(error: unknown): boolean {
+  return codeOf(error) === unmet
+}
+
 /** The transaction takes no more statements, since one of its has failed. */
 export function isAborted(error: unknown): boolean {
   return codeOf(error) === '25P02'

@@ -2,7 +2,8 @@
 import { isPlanned } from '../../rules/verdict.ts'
 import type { ClaimAnswer, ClaimRequest, NewOccurrence } from '../../store.ts'
 import type { Floors } from '../claim/floors.ts'
-import { describe, inOrder, type JobFacts, type MemberRow } from '../claim/members.ts'
+import { type JobFacts, jobFacts } from '../claim/job-facts.ts'
+import { describe, inOrder, type MemberRow } from '../claim/members.ts'
 import { isDoorDue, nextWake } from '../claim/take-due.ts'
 import { column } from '../connection/arrays.ts'
 import type { Context } from '../context.ts'
@@ -58,18 +59,20 @@ export function claimText(first: number): { readonly with: string; readonly made
     INSERT INTO punctual.claim (id, token, node, refs, turns, dues)
     SELECT ${id}, ${token}, ${node}, array_agg(a.ref), array_agg(1), array_agg(a.due)
     FROM (SELECT i.ref, i.due FROM i, open WHERE open.is_open ORDER BY i.priority, i.due, i.ref) a HAVING count(*) > 0),`,
-    select: `, (SELECT CASE WHEN NOT EXISTS (SELECT 1 FROM joined) THEN '${refused}' WHEN is_open THEN json_build_array(
-      (SELECT json_agg(n.ref ORDER BY n.at) FROM n), (SELECT next_due FROM before),
-      (SELECT json_agg(json_build_array(s.ref, coalesce((SELECT j.version FROM punctual.job j WHERE j.series = s.ref), 0), greatest(s.last_run_at, (
-          SELECT c.last_run_at FROM punctual.count_delta c WHERE c.series = s.ref AND c.last_run_at IS NOT NULL
-          ORDER BY c.last_run_at DESC LIMIT 1)))) FROM punctual.series s WHERE s.ref IN (SELECT series FROM n)))::text END FROM open) AS claimed`,
+    select: `, (SELECT CASE WHEN NOT EXISTS (SELECT 1 FROM joined) THEN '${refused}' WHEN is_open THEN json_build_object(
+      'refs', (SELECT json_agg(n.ref ORDER BY n.at) FROM n), 'nextDue', (SELECT next_due FROM before),
+      'jobs', ${jobFacts('SELECT DISTINCT series FROM n')})::text END FROM open) AS claimed`,
   }
 }
 
 /** The answer for a node that is not known: nothing was created. */
 export const refused = 'refused'
 
-type ClaimedText = [refs: number[], nextDue: number | null, jobs: JobFacts[]]
+interface ClaimedText {
+  readonly refs: readonly number[]
+  readonly nextDue: number | null
+  readonly jobs: readonly JobFacts[]
+}
 
 /** The claim that a creation has made. */
 export async function claimedAnswer(
@@ -79,7 +82,7 @@ export async function claimedAnswer(
   { rows, drafts, now }: { rows: readonly NewOccurrence[]; drafts: readonly Draft[]; now: number },
 ): Promise<ClaimAnswer> {
   const { db, names } = context
-  const [refs, nextDue, jobs] = JSON.parse(text) as ClaimedText
+  const { refs, nextDue, jobs } = JSON.parse(text) as ClaimedText
   const members = rows.map(({ id, scheduledAt, entity, parent, payload, due }, at): MemberRow => {
     const { series, form, extra } = drafts[at] as Draft
     const dueAt = typeof due === 'number' ? due : now + due.in

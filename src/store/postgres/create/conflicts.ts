@@ -2,7 +2,7 @@
 import type { OccurrenceState } from '../../../model/lifecycle.ts'
 import type { OccurrenceRecord, TurnRecord } from '../../../model/occurrence.ts'
 import { mayHaveBegun } from '../../../model/turn.ts'
-import { changedDue, changeOf, conflictAnswer, type Existing, givesWay, keyVersionAfter, takesKey } from '../../rules/conflict.ts'
+import { changedDue, changedRecord, changeOf, conflictAnswer, type Existing, givesWay, takesKey } from '../../rules/conflict.ts'
 import { keyVersionIn } from '../../rules/sql/occurrence-row.ts'
 import { isPassedOver } from '../../rules/tombstone.ts'
 import type { CreatedRow, Hint, NewOccurrence } from '../../store.ts'
@@ -126,8 +126,7 @@ async function change(
   if (wanted === null) changes.putBack(idle, idle.isRetrying, idle.wait)
   else {
     const dueAt = changedDue(row, record.createdAt, typeof row.due === 'number' ? row.due : now + row.due.in)
-    const replaced = wanted === 'replace' && { payload: row.payload, priority: row.priority }
-    const changed = { ...record, scheduledAt: dueAt, ...replaced, ...keyVersionAfter(record.keyVersion, row) }
+    const changed = changedRecord(record, row, wanted, dueAt)
     await updateRecord(context, session, ref, changed, isOwn)
     changes.reschedule({ ...idle, record: changed }, dueAt, idle.isRetrying)
     hints.push({ kind: 'due', at: dueAt })
@@ -159,13 +158,14 @@ export async function updateRecord(
 }
 
 const selectState = `SELECT ${stateOfStanding} AS state, o.created_at, ${storeNow} AS now, (
-    SELECT string_agg(e."end" || ' ' || (e.started_at IS NOT NULL), ',') FROM punctual.turn e WHERE e.ref = o.ref) AS turns
+    SELECT json_agg(json_build_object('end', e."end", 'startedAt', e.started_at))::text FROM punctual.turn e WHERE e.ref = o.ref) AS turns
   FROM punctual.occurrence o ${standing} WHERE o.ref = $2::bigint`
 
 interface StateRow {
   readonly state: OccurrenceState
   readonly created_at: number
   readonly now: number
+  /** JSON: in a caller's transaction the library decides what it makes of other types. */
   readonly turns: string | null
 }
 
@@ -181,9 +181,7 @@ export async function readState(context: Context, session: Session, ref: number)
   const [row] = await session.rows<StateRow>(selectState, [context.now(), ref])
   if (!row) return null
   const { state, created_at: createdAt, now, turns } = row
-  const hasBegun = (turns?.split(',') ?? []).some((text) => {
-    const [end, isStarted] = text.split(' ') as [TurnRecord['end'], string]
-    return mayHaveBegun({ end, startedAt: isStarted === 'true' ? 0 : null })
-  })
+  const ended = turns === null ? [] : (JSON.parse(turns) as Pick<TurnRecord, 'end' | 'startedAt'>[])
+  const hasBegun = ended.some(mayHaveBegun)
   return { state, hasBegun, createdAt, now }
 }

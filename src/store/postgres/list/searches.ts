@@ -27,7 +27,7 @@ export async function searches(session: Session, filter: OccurrenceFilter): Prom
   return [[isWhole ? inTable(filter, { from: 'punctual.occurrence o', row: 'o', where: 'true' }) : lanes(filter)]]
 }
 
-/** So many of the newest are looked at one by one, where no job is asked for: there may be thousands of lanes. */
+/** Number of the newest rows that a list over all jobs reads one by one: there may be thousands of lanes. */
 const mostRecent = 5000
 /** Where the state of each is looked up. */
 const mostRecentStates = 1000
@@ -84,14 +84,13 @@ function namedOfMany(filter: OccurrenceFilter): Search {
   return { sql, values: values.all }
 }
 
-/** The dead of a cause, whatever their jobs, brought in order. */
+/** The dead of a cause, of all jobs or those of a tenant, each along its index. */
 function ofCause(filter: OccurrenceFilter, cause: string): Search {
   const values = new Values()
-  const sql = `WITH found AS MATERIALIZED (
-      SELECT d.ref, d.series FROM punctual.dead d WHERE d.cause = ${values.add(cause, 'text')} AND d.ref < $1::bigint
-    )
-    SELECT p.ref FROM ${withOccurrence({ from: 'found p', row: 'p', where: '' }, filter)}
-      WHERE ${ofTenant(filter, values, 'p')} AND ${within(filter, values)} ORDER BY p.ref DESC LIMIT $2`
+  const ofOne = filter.tenant === undefined ? 'true' : `p.tenant = ${values.add(filter.tenant, 'text')}`
+  const sql = `SELECT p.ref FROM ${withOccurrence({ from: 'punctual.dead p', row: 'p', where: '' }, filter)}
+    WHERE ${ofOne} AND p.cause = ${values.add(cause, 'text')} AND p.ref < $1::bigint AND ${within(filter, values)}
+    ORDER BY p.ref DESC LIMIT $2`
   return { sql, values: values.all }
 }
 
@@ -290,7 +289,7 @@ async function isBuried(session: Session, filter: OccurrenceFilter): Promise<boo
   const values = new Values(0)
   const [row] = await session.rows<Record<'above' | 'own' | 'everyone', number | null>>(
     `SELECT sum(s.pending + s.waiting + s.retrying + s.running + ${firstRows(filter)})::float8 AS above, sum(s.completed)::float8 AS own,
-      (SELECT sum(completed) FROM punctual.series)::float8 AS everyone
+      (SELECT sum(completed) FROM punctual.tenant)::float8 AS everyone
       FROM punctual.series s WHERE ${values.asked(filter)}`,
     values.all,
   )

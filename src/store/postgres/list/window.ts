@@ -3,6 +3,7 @@
 import { systemClock } from '../../../time/clock.ts'
 import type { OccurrenceFilter } from '../../query.ts'
 import type { Session } from '../connection/session.ts'
+import { type Asked, askedSeries } from '../names/series-filter.ts'
 
 /** The instants that a list is about: `from` inclusive, `to` exclusive. */
 export interface Window {
@@ -15,6 +16,12 @@ export function windowOf({ from, to }: OccurrenceFilter): Window | null {
   return { from: from ?? Number.NEGATIVE_INFINITY, to: to ?? Number.POSITIVE_INFINITY }
 }
 
+/** On an occurrence `o`, from $4 on. */
+interface Condition {
+  readonly where: string
+  readonly values: readonly unknown[]
+}
+
 /** So many rows are looked at one by one; in a window that has more, lanes find some soon. */
 const mostRows = 10_000
 
@@ -23,7 +30,7 @@ export async function allWithin(
   session: Session,
   { from, to }: Window,
   below: number,
-  condition: { readonly where: string; readonly values: readonly unknown[] },
+  condition: Condition,
 ): Promise<number[] | null> {
   const [row] = await session.rows<{ count: number; refs: number[] | null }>(
     `SELECT count(*) AS count, array_agg(o.ref ORDER BY o.ref DESC) FILTER (WHERE ${condition.where}) AS refs FROM (
@@ -33,6 +40,28 @@ export async function allWithin(
     [from, to, below, ...condition.values],
   )
   return row && row.count > mostRows ? null : (row?.refs ?? [])
+}
+
+/** So many rows of a job are looked at one by one, whenever they were due. */
+const mostOfJob = 2000
+
+/** The same of a job that has few rows in all; null for one that has many. Read in order. */
+export async function allOfJob(
+  session: Session,
+  { from, to }: Window,
+  below: number,
+  { job, condition }: { readonly job: Asked; readonly condition: Condition },
+): Promise<number[] | null> {
+  const { where, values } = askedSeries(job, 4 + condition.values.length)
+  const [row] = await session.rows<{ count: number; refs: number[] | null }>(
+    `SELECT count(*) AS count, array_agg(o.ref ORDER BY o.ref DESC)
+        FILTER (WHERE o.scheduled_at >= $1::float8 AND o.scheduled_at < $2::float8 AND ${condition.where}) AS refs FROM (
+      SELECT ref, series, form, key, entity, parent, scheduled_at FROM punctual.occurrence
+      WHERE series = ANY(ARRAY(SELECT s.ref FROM punctual.series s WHERE ${where})) AND ref < $3::bigint LIMIT ${mostOfJob + 1}
+    ) o`,
+    [from, to, below, ...condition.values, ...values],
+  )
+  return row && row.count > mostOfJob ? null : (row?.refs ?? [])
 }
 
 /** A part of the table that is walked rather than divided once more. */

@@ -1,20 +1,15 @@
 // The door in the server's language: the rule of store/rules/door.ts, which the suite compares it with. The caller has locked the row
 // of `door`. Keys are visited rank by rank, all keys of a rank in one statement.
 import { limitKinds } from '../../../model/limit.ts'
+import { covers } from '../pause/covers.ts'
 import { names, placeOf, rowOf } from './place.ts'
+import { countLess, line, next, visit } from './visit.ts'
 
-const next = (row: string) => `(${row}.limits -> ${row}.granted)`
 const rank = (kind: string) => `array_position(ARRAY[${limitKinds.map((one) => `'${one}'`).join(', ')}], ${kind})`
 const isComplete = (row: string) => `${row}.granted = jsonb_array_length(${row}.limits)`
 
-/** The order of a line. */
-const line = 'ORDER BY c.priority, c.recovery, c.due_at, c.ref'
-
-const covers = `(q.tenant IS NULL OR q.tenant = s.tenant) AND (q.job IS NULL OR q.job = s.job)`
-
 const mostArrivals = 2000
 const mostPasses = 3
-const lookAgainMs = 25
 
 const isHere = `${rank(`${next('u')} ->> 'kind'`)} = level AND NOT ${next('u')} ->> 'key' = ANY(barred)`
 const queues = `u.begun OR coalesce(${next('u')} ->> 'policy', 'queue') = 'queue'`
@@ -31,60 +26,6 @@ const notePassed = `passed_refs := passed_refs || ARRAY(SELECT ref FROM unnest(p
             passed_states := passed_states || states;
             passed_reasons := passed_reasons || reasons;`
 
-const overLine = '(PARTITION BY at_key ORDER BY priority, recovery, due_at, ref ROWS UNBOUNDED PRECEDING)'
-
-/**
- * Visits keys. c: newcomers, and the first rows of each line. o: whether each fits, if all before it were let in. A row of a line that
- * another transaction holds closes the line. goes_on: all rows read of a line were let in or ended, and there may be more.
- */
-const visit = (n: number) => `WITH k AS MATERIALIZED (
-              SELECT u.key, coalesce((SELECT l.used FROM punctual.limit_key l WHERE l.key = u.key), 0) AS used
-              FROM (SELECT key COLLATE "C" AS key FROM unnest(keys) key) u),
-            c AS (
-              SELECT k.key AS at_key, k.used, false AS is_new, w.tid, ${placeOf('w')} FROM k CROSS JOIN LATERAL (
-                SELECT c.ctid AS tid, ${placeOf('c')} FROM punctual.waiting c WHERE c.key = k.key AND c.kind = ANY(served)
-                ${line} LIMIT chunk) w
-              UNION ALL
-              SELECT u.key, coalesce((SELECT l.used FROM punctual.limit_key l WHERE l.key = u.key), 0), true, NULL::tid, ${placeOf('u')}
-              FROM (SELECT i.*, (${next('i')} ->> 'key') COLLATE "C" AS key FROM unnest(here) i) u),
-            v AS (
-              SELECT j.*, (j.found).state, (j.found).reason, (j.found).wake FROM (
-                SELECT c.*, (${next('c')} ->> 'limit')::int AS cap,
-                  CASE WHEN NOT c.is_new AND (has_pauses OR c.expires_at < t) THEN punctual.verdict_${n}(${rowOf('c')}, t) END AS found
-                FROM c OFFSET 0) j),
-            o AS (SELECT v.*, v.reason IS NOT NULL OR v.used + count(*) FILTER (WHERE v.reason IS NULL) OVER ${overLine} <= v.cap AS fits FROM v),
-            p AS (
-              SELECT o.*, bool_and(o.fits) OVER ${overLine} AS is_next, count(*) FILTER (WHERE NOT o.is_new) OVER ${overLine} AS so_far,
-                count(*) FILTER (WHERE NOT o.is_new) OVER (PARTITION BY at_key) AS length FROM o),
-            q AS MATERIALIZED (
-              SELECT p.*, p.is_new OR NOT p.is_next OR l.is_ours IS NOT NULL AS is_free FROM p LEFT JOIN LATERAL (
-                SELECT true AS is_ours FROM punctual.waiting x
-                WHERE NOT p.is_new AND p.is_next AND x.series = p.series AND x.ref = p.ref AND x.key = p.at_key FOR UPDATE SKIP LOCKED) l ON true),
-            d AS (SELECT q.*, q.is_next AND bool_and(q.is_free) OVER ${overLine} AS is_open FROM q),
-            e AS (
-              SELECT d.*, d.length = chunk AND coalesce(bool_and(d.is_open) FILTER (WHERE NOT d.is_new) OVER (PARTITION BY at_key), true) AS goes_on
-              FROM d),
-            f AS MATERIALIZED (SELECT e.*, e.is_new AND e.goes_on AND e.so_far = chunk AS is_undecided FROM e),
-            -- A transaction that holds a row of a line may be rolled back: the line is looked at again soon.
-            held AS (
-              INSERT INTO punctual.release (key, free_at, slots) SELECT DISTINCT at_key, t + ${lookAgainMs}, 0 FROM q WHERE NOT is_free),
-            gone AS (DELETE FROM punctual.waiting WHERE ctid = ANY(ARRAY(SELECT tid FROM f WHERE NOT is_new AND is_open))),
-            counted AS (
-              INSERT INTO punctual.limit_key (key, used, holder)
-              SELECT at_key, count(*), (array_agg(ref ORDER BY priority DESC, recovery DESC, due_at DESC, ref DESC))[1] FROM f
-              WHERE is_open AND reason IS NULL AND NOT is_undecided GROUP BY at_key
-              ON CONFLICT (key) DO UPDATE SET used = limit_key.used + excluded.used, holder = excluded.holder),
-            left_line AS (
-              INSERT INTO punctual.count_delta (series, waiting, pending, retrying)
-              SELECT series, -count(*), count(*) FILTER (WHERE NOT retrying), count(*) FILTER (WHERE retrying) FROM f
-              WHERE NOT is_new AND is_open AND reason IS NULL GROUP BY series)
-          SELECT array_agg(${rowOf('f', { granted: '(f.granted + 1)::smallint' })}) FILTER (WHERE is_open AND reason IS NULL AND NOT is_undecided),
-            array_agg(${rowOf('f')}) FILTER (WHERE is_new AND NOT is_open AND NOT is_undecided), array_agg(${rowOf('f')}) FILTER (WHERE is_undecided),
-            array_agg(${rowOf('f')}) FILTER (WHERE is_open AND reason IS NOT NULL), array_agg(state) FILTER (WHERE is_open AND reason IS NOT NULL),
-            array_agg(reason) FILTER (WHERE is_open AND reason IS NOT NULL), array_agg(wake) FILTER (WHERE is_open AND reason IS NOT NULL),
-            array_agg(at_key) FILTER (WHERE is_open AND reason IS NOT NULL), array_agg(DISTINCT at_key) FILTER (WHERE goes_on)
-            INTO admitted, refused, undecided, passed, states, reasons, wakes, lines, again FROM f;`
-
 export const doorFunctions = (n: number): readonly string[] => [
   // state and reason: the end of due work that may not run; reason alone: it waits for something else than a key.
   'CREATE TYPE punctual.verdict AS (state text, reason text, wake float8)',
@@ -97,14 +38,14 @@ export const doorFunctions = (n: number): readonly string[] => [
       found.reason := 'not started in time';
     ELSIF NOT p.begun AND p.planned AND EXISTS (
       SELECT 1 FROM punctual.series s, punctual.occurrence o, punctual.pause q
-      WHERE s.ref = p.series AND o.ref = p.ref AND NOT q.swept AND ${covers}
+      WHERE s.ref = p.series AND o.ref = p.ref AND NOT q.swept AND ${covers('q', 's')}
         AND q.from_at <= o.scheduled_at AND (q.to_at IS NULL OR o.scheduled_at < q.to_at)
     ) THEN
       found.state := 'skipped';
       found.reason := 'paused';
     ELSE
       SELECT 'pause', q.to_at INTO found.reason, found.wake FROM punctual.series s, punctual.pause q
-        WHERE s.ref = p.series AND NOT q.swept AND ${covers} AND q.from_at <= t AND (q.to_at IS NULL OR t < q.to_at)
+        WHERE s.ref = p.series AND NOT q.swept AND ${covers('q', 's')} AND q.from_at <= t AND (q.to_at IS NULL OR t < q.to_at)
         ORDER BY q.id LIMIT 1;
     END IF;
     RETURN found;
@@ -146,8 +87,10 @@ export const doorFunctions = (n: number): readonly string[] => [
     END IF;
   END $$`,
 
+  // free_keys: a freed slot of each, beside those in the table. granted_rows: work that has all its keys and is in no table yet.
   `CREATE FUNCTION punctual.admit_${n}(
-    t float8, due_by float8, OUT passed_refs bigint[], OUT passed_states text[], OUT passed_reasons text[], OUT asked text[], OUT granted_from float8
+    t float8, due_by float8, free_keys text[], OUT granted_rows punctual.ready[],
+    OUT passed_refs bigint[], OUT passed_states text[], OUT passed_reasons text[], OUT asked text[], OUT granted_from float8
   ) LANGUAGE plpgsql AS $$
   #variable_conflict use_column
   DECLARE
@@ -156,6 +99,8 @@ export const doorFunctions = (n: number): readonly string[] => [
     is_missing boolean;
     touched text[];
     ranks int[];
+    slots int[];
+    freed jsonb;
     found_refs bigint[];
     found_keys text[];
     barred text[];
@@ -178,17 +123,17 @@ export const doorFunctions = (n: number): readonly string[] => [
   BEGIN
     FOR pass IN 1..${mostPasses} LOOP
       barred := '{}';
-      -- Freed slots.
-      WITH gone AS (DELETE FROM punctual.release WHERE free_at <= t RETURNING key, slots),
-        freed AS MATERIALIZED (SELECT key, sum(slots)::int AS slots FROM gone GROUP BY key),
-        -- Each key is found by a look into the index, however many there are. All of them have a row.
-        less AS (
-          INSERT INTO punctual.limit_key (key, used) SELECT key, slots FROM freed WHERE slots > 0
-          ON CONFLICT (key) DO UPDATE SET used = limit_key.used - excluded.used,
-            holder = CASE WHEN limit_key.used > excluded.used THEN limit_key.holder END RETURNING xmax = 0 AS is_new)
+      -- Freed slots. Those of keys with a line are counted with its visit.
+      WITH gone AS (DELETE FROM punctual.release r WHERE r.free_at <= t RETURNING r.key, r.slots),
+        f AS MATERIALIZED (
+          SELECT g.key, g.slots, (SELECT w.reason::text FROM punctual.waiting w WHERE w.key = g.key LIMIT 1) AS kind,
+            g.slots > 0 AND (SELECT true FROM punctual.limit_key l WHERE l.key = g.key) IS NULL AS is_missing
+          FROM (SELECT key, sum(slots)::int AS slots FROM (SELECT key, slots FROM gone UNION ALL SELECT key, 1 FROM unnest(free_keys) key) u
+            GROUP BY key OFFSET 0) g),
+        less AS (${countLess('key, slots, NULL FROM f WHERE slots > 0 AND kind IS NULL')})
       SELECT array_agg(f.key) FILTER (WHERE f.kind IS NOT NULL), array_agg(${rank('f.kind')}) FILTER (WHERE f.kind IS NOT NULL),
-        (SELECT bool_or(is_new) FROM less) INTO touched, ranks, is_missing
-        FROM (SELECT key, (SELECT w.reason::text FROM punctual.waiting w WHERE w.key = freed.key LIMIT 1) AS kind FROM freed OFFSET 0) f;
+        array_agg(f.slots) FILTER (WHERE f.kind IS NOT NULL), bool_or(f.is_missing) INTO touched, ranks, slots, is_missing FROM f;
+      free_keys := NULL;
       IF is_missing THEN RAISE EXCEPTION 'a limit key was released that nobody holds'; END IF;
       -- Arrivals. The key of one that another transaction holds does not advance in this pass: its rollback would break the order.
       WITH found AS MATERIALIZED (
@@ -204,7 +149,8 @@ export const doorFunctions = (n: number): readonly string[] => [
       IF cardinality(newcomers) IS DISTINCT FROM cardinality(found_refs) THEN
         barred := ARRAY(SELECT f.key FROM unnest(found_refs, found_keys) f (ref, key)
           WHERE NOT EXISTS (SELECT 1 FROM unnest(newcomers) u WHERE u.ref = f.ref));
-        INSERT INTO punctual.release (key, free_at, slots) SELECT key, t, 0 FROM unnest(touched) key WHERE key = ANY(barred);
+        INSERT INTO punctual.release (key, free_at, slots)
+          SELECT k.key, t, k.slots FROM unnest(touched, slots) k (key, slots) WHERE k.key = ANY(barred);
       END IF;
       EXIT WHEN newcomers IS NULL AND touched IS NULL;
       IF has_pauses OR EXISTS (SELECT 1 FROM unnest(newcomers) u WHERE u.expires_at < t AND NOT u.begun) THEN
@@ -224,7 +170,8 @@ export const doorFunctions = (n: number): readonly string[] => [
         chunk := 2;
         again := NULL;
         IF touched IS NOT NULL THEN
-          SELECT array_agg(k.key) INTO again FROM unnest(touched, ranks) k (key, rank) WHERE k.rank = level AND NOT k.key = ANY(barred);
+          SELECT array_agg(k.key), jsonb_object_agg(k.key, k.slots) FILTER (WHERE k.slots > 0) INTO again, freed
+            FROM unnest(touched, ranks, slots) k (key, rank, slots) WHERE k.rank = level AND NOT k.key = ANY(barred);
         END IF;
         CONTINUE WHEN again IS NULL AND coalesce(cardinality(newcomers), 0) = 0;
         LOOP
@@ -234,7 +181,7 @@ export const doorFunctions = (n: number): readonly string[] => [
           EXIT WHEN cardinality(keys) = 0;
           ${visit(n)}
           chunk := chunk * 8;
-          INSERT INTO punctual.ready (${names}) SELECT ${placeOf('u', { gate: 'false' })} FROM unnest(admitted) u WHERE ${isComplete('u')};
+          granted_rows := granted_rows || ARRAY(SELECT ${rowOf('u', { gate: 'false' })} FROM unnest(admitted) u WHERE ${isComplete('u')});
           granted_from := least(granted_from, (SELECT min(u.due_at) FROM unnest(admitted) u WHERE ${isComplete('u')}));
           newcomers := newcomers || undecided || ARRAY(SELECT ${rowOf('u')} FROM unnest(admitted) u WHERE NOT ${isComplete('u')});
           IF passed IS NOT NULL THEN
@@ -245,6 +192,9 @@ export const doorFunctions = (n: number): readonly string[] => [
             ${enterLine('unnest(refused) u', queues)}
             new_refs := ARRAY(SELECT u.ref FROM unnest(refused) u WHERE ${queues});
             FOR one IN SELECT ${names} FROM unnest(refused) u WHERE NOT (${queues}) ORDER BY u.priority, u.recovery, u.due_at, u.ref LOOP
+              -- The newcomer may cancel what was just granted.
+              INSERT INTO punctual.ready (${names}) SELECT ${placeOf('u')} FROM unnest(granted_rows) u;
+              granted_rows := NULL;
               SELECT * INTO judged FROM punctual.refuse_${n}(t, one, new_refs, newcomers);
               asked := asked || judged.asked;
               IF judged.canceled IS NOT NULL THEN

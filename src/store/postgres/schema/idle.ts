@@ -2,6 +2,7 @@
 // own, so one that has waited for a lock reads afterwards what became of the row. Names carry the number of the schema, so nodes of
 // two releases can share a database.
 import { endStates, stateAfter, turnEnds } from '../../../model/lifecycle.ts'
+import { names, placeOf, rowOf } from './place.ts'
 
 /** Settings of the functions that clients call. Plans are kept for as long as a connection: none may count on a table being small. */
 export const planned = `SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off`
@@ -25,10 +26,8 @@ export const idleFunctions = (n: number): readonly string[] => [
         count(*) FILTER (WHERE p.state = 'skipped'), count(*) FILTER (WHERE p.state = 'missed')
       FROM (SELECT (places[i]).series, (places[i]).retrying, states[i] AS state, waited[i] AS waited FROM generate_subscripts(places, 1) i) p
       GROUP BY p.series;
-    INSERT INTO punctual.waiting (kind, priority, due_at, ref, series, turn, begun, retrying, planned, recovery, gate, granted,
-        expires_at, limits, reason, wake_at)
-      SELECT (p).kind, (p).priority, (p).due_at, (p).ref, (p).series, (p).turn, (p).begun, (p).retrying, (p).planned, (p).recovery,
-        (p).limits IS NOT NULL, 0, (p).expires_at, (p).limits, reasons[i]::punctual.wait_reason, wakes[i]
+    INSERT INTO punctual.waiting (${names}, reason, wake_at)
+      SELECT ${placeOf('(p)', { gate: '(p).limits IS NOT NULL', granted: '0' })}, reasons[i]::punctual.wait_reason, wakes[i]
       FROM (SELECT places[i] AS p, i FROM generate_subscripts(places, 1) i WHERE states[i] IS NULL) s;
     INSERT INTO punctual.turn (ref, turn, series, due_at, "end", ended_at, reason, told)
       SELECT (p).ref, (p).turn, (p).series, (p).due_at, states[i]::punctual.turn_end, t, reasons[i], coalesce(
@@ -64,8 +63,7 @@ export const idleFunctions = (n: number): readonly string[] => [
         SELECT o.series, o.ref FROM unnest(free) u (ref) JOIN punctual.occurrence o ON o.ref = u.ref ORDER BY o.ref),
       r AS (DELETE FROM punctual.ready p USING gone g WHERE p.series = g.series AND p.ref = g.ref RETURNING p),
       w AS (DELETE FROM punctual.waiting p USING gone g WHERE p.series = g.series AND p.ref = g.ref
-        RETURNING ROW(p.kind, p.priority, p.due_at, p.ref, p.series, p.turn, p.begun, p.retrying, p.planned, p.recovery, p.gate, p.granted,
-          p.expires_at, p.limits)::punctual.ready AS p, p.key)
+        RETURNING ${rowOf('p')} AS p, p.key)
     SELECT array_agg(a.p), array_agg(a.key), array_agg(a.waited) INTO places, lines, waited
       FROM (SELECT p, NULL AS key, false AS waited FROM r UNION ALL SELECT p, key, true FROM w) a;
     IF places IS NULL THEN RETURN NULL; END IF;

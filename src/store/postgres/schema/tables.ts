@@ -74,7 +74,10 @@ export const migrations: readonly Migration[] = [
         ${stateColumns('bigint')}, last_run_at float8, failures_in_row bigint NOT NULL DEFAULT 0,
         last_version int NOT NULL DEFAULT 0, UNIQUE (tenant, job)
       )`,
-      'CREATE INDEX series_job ON punctual.series (job, tenant)',
+      'CREATE INDEX series_job ON punctual.series (job, tenant) INCLUDE (ref)',
+      'CREATE INDEX series_failing ON punctual.series (job, tenant) WHERE failures_in_row > 0',
+      // The sums of the folded counts of its series.
+      `CREATE TABLE punctual.tenant (name text COLLATE "C" PRIMARY KEY, ${stateColumns('bigint')})`,
       // The fields that many occurrences share. digest: of all of them.
       `CREATE TABLE punctual.form (
         ref int GENERATED ALWAYS AS IDENTITY PRIMARY KEY, digest text NOT NULL UNIQUE, kind int NOT NULL, version int NOT NULL,
@@ -128,9 +131,12 @@ export const migrations: readonly Migration[] = [
       'CREATE INDEX release_ref ON punctual.release (ref) WHERE ref IS NOT NULL',
 
       `CREATE TABLE punctual.dead (
-        series int NOT NULL, ref bigint NOT NULL, cause text COLLATE "C" NOT NULL, died_at float8 NOT NULL, PRIMARY KEY (series, ref)
+        series int NOT NULL, ref bigint NOT NULL, tenant text COLLATE "C" NOT NULL, cause text COLLATE "C" NOT NULL,
+        died_at float8 NOT NULL, PRIMARY KEY (series, ref)
       )`,
-      'CREATE INDEX dead_cause ON punctual.dead (cause, series, ref) INCLUDE (died_at)',
+      'CREATE INDEX dead_cause ON punctual.dead (cause, ref)',
+      'CREATE INDEX dead_series ON punctual.dead (series, cause, ref)',
+      'CREATE INDEX dead_tenant ON punctual.dead (tenant, cause, ref) INCLUDE (died_at)',
       'CREATE INDEX dead_ref ON punctual.dead (ref)',
 
       // One row for a batch; its members never change. asked: a cancel of one of them was requested.

@@ -1,13 +1,15 @@
 // Settles item by item, with the claims locked: some were lost, ended before, or asked to stop.
 import type { TurnRecord } from '../../../model/occurrence.ts'
-import { endToWrite, goesOn, isSameEnd, nextTurnDue } from '../../rules/settle.ts'
+import { endToWrite, isSameEnd } from '../../rules/settle.ts'
 import type { Hint, SettleItem, SettleOptions, WriteAnswer } from '../../store.ts'
 import { Changes } from '../changes/changes.ts'
+import { lockClaims } from '../claim/fence.ts'
 import { column } from '../connection/arrays.ts'
 import { endOf, lacks } from '../connection/by-key.ts'
 import type { Session } from '../connection/session.ts'
 import { type Context, storeNow } from '../context.ts'
 import { readRunning } from '../occurrence/claimed.ts'
+import { dueAt, endTurn } from './end-turn.ts'
 
 interface CarefulAnswer {
   readonly answers: readonly WriteAnswer[]
@@ -23,7 +25,7 @@ export async function settleWithCare(
   { done = [], heard = [] }: SettleOptions,
 ): Promise<CarefulAnswer> {
   return context.db.transaction(async (session) => {
-    const tokens = await lockClaims(session, [...items.map(({ claim }) => claim.id), ...done.map(({ id }) => id)])
+    const tokens = await lockClaims(session, [...items.map(({ claim }) => claim.id), ...done.map(({ id }) => id)], 'UPDATE')
     const refs = items.map(({ member }) => member.ref)
     const [[clock], ends, running] = await Promise.all([
       session.rows<{ now: number; is_full: boolean }>(
@@ -43,23 +45,10 @@ export async function settleWithCare(
       const before = ends.get(key)
       const moving = tokens.get(claim.id) === claim.token ? members.get(`${claim.id} ${key}`) : undefined
       if (before || !moving) return before && isSameEnd(before, item.end) ? 'ok' : 'lost'
-      const said = endToWrite(item.end, moving.cancel)
-      const { ref, turn, node } = moving
-      const row = { ...said, turn, node }
-      ends.set(key, row)
-      changes.attempts(ref, item.attempts)
-      changes.logs(ref, item.logs)
-      changes.endTurn(moving, row)
-      if (goesOn(said.end)) {
-        const dueAt = nextTurnDue(item, moving, now)
-        changes.nextTurn(moving, row, dueAt)
-        hints.push({ kind: 'due', at: dueAt })
-        return 'ok'
-      }
-      if (moving.record.publish !== undefined) hints.push({ kind: 'due', at: now })
-      // A cancel that came in between is for any node to report: this one does not know of it.
-      const isOwn = said.end === item.end.end
-      changes.note(moving, isOwn && item.hookMs ? { node, freeInMs: item.hookMs } : undefined)
+      const end = endToWrite(item.end, moving.cancel)
+      ends.set(key, end)
+      const dues = endTurn(changes, item, { moving, node: moving.node, end, now })
+      hints.push(...dues.map((due) => ({ kind: 'due' as const, at: dueAt(due, now) })))
       return 'ok'
     })
     changes.heard(heard)
@@ -70,13 +59,6 @@ export async function settleWithCare(
     )
     return { answers, hints, now, isFull }
   })
-}
-
-/** The tokens of the claims that stand, locked in order. Later statements see rows as new as the locks. */
-async function lockClaims(session: Session, ids: readonly string[]): Promise<ReadonlyMap<string, string>> {
-  const sql = 'SELECT id, token FROM punctual.claim WHERE id = ANY($1::text[]) ORDER BY id FOR UPDATE'
-  const rows = await session.rows<{ id: string; token: string }>(sql, [column([...new Set(ids)])])
-  return new Map(rows.map(({ id, token }) => [id, token]))
 }
 
 function endKey(ref: number, turn: number): string {

@@ -1,5 +1,6 @@
 INSERT INTO punctual.kind (name, priorities, gated, served) VALUES ('report', '{5}', true, true);
 INSERT INTO punctual.series (tenant, slot, job, pending, completed) VALUES ('acme', 7, 'report', 1, 1);
+INSERT INTO punctual.tenant (name, pending, completed) VALUES ('acme', 1, 1);
 INSERT INTO punctual.form (digest, kind, version, source, uniqueness, hooked, priority) VALUES ('a', 1, 1, 'schedule', 'ever', false, 5), ('b', 1, 1, 'deferred', 'live', true, 5);
 INSERT INTO punctual.count_delta (series, failed, last_run_at, failures) VALUES (1, 1, 1000, 1);
 INSERT INTO punctual.occurrence (scheduled_at, created_at, id, series, form, key, payload)
@@ -10,7 +11,7 @@ INSERT INTO punctual.waiting (kind, priority, due_at, ref, series, turn, begun, 
   VALUES (1, 5, 2000, 3, 1, 1, false, false, true, false, true, 0, 'overlap', '["overlap","acme","report"]', NULL);
 INSERT INTO punctual.limit_key VALUES ('["overlap","acme","report"]', 1, 2);
 INSERT INTO punctual.release (key, free_at, slots) VALUES ('["rate","mail"]', 2000, 1);
-INSERT INTO punctual.dead VALUES (1, 4, '0123456789abcdef', 1767225600000);
+INSERT INTO punctual.dead VALUES (1, 4, 'acme', '0123456789abcdef', 1767225600000);
 INSERT INTO punctual.claim (id, token, node, refs, turns, dues) VALUES ('c', 't', 'north', '{5}', '{1}', '{1000}');
 INSERT INTO punctual.turn (ref, ended_at, started_at, due_at, turn, series, "end", attempt, node, result)
   VALUES (1, 1200, 1100, 1000, 1, 1, 'completed', 'succeeded', 'north', '"done"');

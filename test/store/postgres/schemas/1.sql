@@ -22,7 +22,9 @@ CREATE TABLE punctual.series (
         pending bigint NOT NULL DEFAULT 0, waiting bigint NOT NULL DEFAULT 0, running bigint NOT NULL DEFAULT 0, retrying bigint NOT NULL DEFAULT 0, dead bigint NOT NULL DEFAULT 0, completed bigint NOT NULL DEFAULT 0, failed bigint NOT NULL DEFAULT 0, canceled bigint NOT NULL DEFAULT 0, skipped bigint NOT NULL DEFAULT 0, missed bigint NOT NULL DEFAULT 0, last_run_at float8, failures_in_row bigint NOT NULL DEFAULT 0,
         last_version int NOT NULL DEFAULT 0, UNIQUE (tenant, job)
       );
-CREATE INDEX series_job ON punctual.series (job, tenant);
+CREATE INDEX series_job ON punctual.series (job, tenant) INCLUDE (ref);
+CREATE INDEX series_failing ON punctual.series (job, tenant) WHERE failures_in_row > 0;
+CREATE TABLE punctual.tenant (name text COLLATE "C" PRIMARY KEY, pending bigint NOT NULL DEFAULT 0, waiting bigint NOT NULL DEFAULT 0, running bigint NOT NULL DEFAULT 0, retrying bigint NOT NULL DEFAULT 0, dead bigint NOT NULL DEFAULT 0, completed bigint NOT NULL DEFAULT 0, failed bigint NOT NULL DEFAULT 0, canceled bigint NOT NULL DEFAULT 0, skipped bigint NOT NULL DEFAULT 0, missed bigint NOT NULL DEFAULT 0);
 CREATE TABLE punctual.form (
         ref int GENERATED ALWAYS AS IDENTITY PRIMARY KEY, digest text NOT NULL UNIQUE, kind int NOT NULL, version int NOT NULL,
         source punctual.source NOT NULL, uniqueness punctual.uniqueness NOT NULL, hooked boolean NOT NULL,
@@ -70,9 +72,12 @@ CREATE INDEX release_free ON punctual.release (free_at);
 CREATE INDEX release_key ON punctual.release (key, free_at);
 CREATE INDEX release_ref ON punctual.release (ref) WHERE ref IS NOT NULL;
 CREATE TABLE punctual.dead (
-        series int NOT NULL, ref bigint NOT NULL, cause text COLLATE "C" NOT NULL, died_at float8 NOT NULL, PRIMARY KEY (series, ref)
+        series int NOT NULL, ref bigint NOT NULL, tenant text COLLATE "C" NOT NULL, cause text COLLATE "C" NOT NULL,
+        died_at float8 NOT NULL, PRIMARY KEY (series, ref)
       );
-CREATE INDEX dead_cause ON punctual.dead (cause, series, ref) INCLUDE (died_at);
+CREATE INDEX dead_cause ON punctual.dead (cause, ref);
+CREATE INDEX dead_series ON punctual.dead (series, cause, ref);
+CREATE INDEX dead_tenant ON punctual.dead (tenant, cause, ref) INCLUDE (died_at);
 CREATE INDEX dead_ref ON punctual.dead (ref);
 CREATE TABLE punctual.claim (
         seq bigint GENERATED ALWAYS AS IDENTITY, id text COLLATE "C" PRIMARY KEY, token text NOT NULL, node text COLLATE "C" NOT NULL,
@@ -211,10 +216,8 @@ CREATE FUNCTION punctual.pass_1(
         count(*) FILTER (WHERE p.state = 'skipped'), count(*) FILTER (WHERE p.state = 'missed')
       FROM (SELECT (places[i]).series, (places[i]).retrying, states[i] AS state, waited[i] AS waited FROM generate_subscripts(places, 1) i) p
       GROUP BY p.series;
-    INSERT INTO punctual.waiting (kind, priority, due_at, ref, series, turn, begun, retrying, planned, recovery, gate, granted,
-        expires_at, limits, reason, wake_at)
-      SELECT (p).kind, (p).priority, (p).due_at, (p).ref, (p).series, (p).turn, (p).begun, (p).retrying, (p).planned, (p).recovery,
-        (p).limits IS NOT NULL, 0, (p).expires_at, (p).limits, reasons[i]::punctual.wait_reason, wakes[i]
+    INSERT INTO punctual.waiting (kind, priority, due_at, ref, series, turn, begun, retrying, planned, recovery, gate, granted, expires_at, limits, reason, wake_at)
+      SELECT (p).kind, (p).priority, (p).due_at, (p).ref, (p).series, (p).turn, (p).begun, (p).retrying, (p).planned, (p).recovery, (p).limits IS NOT NULL, 0, (p).expires_at, (p).limits, reasons[i]::punctual.wait_reason, wakes[i]
       FROM (SELECT places[i] AS p, i FROM generate_subscripts(places, 1) i WHERE states[i] IS NULL) s;
     INSERT INTO punctual.turn (ref, turn, series, due_at, "end", ended_at, reason, told)
       SELECT (p).ref, (p).turn, (p).series, (p).due_at, states[i]::punctual.turn_end, t, reasons[i], coalesce(
@@ -248,8 +251,7 @@ CREATE FUNCTION punctual.end_idle_1(t float8, refs bigint[], state text, reason 
         SELECT o.series, o.ref FROM unnest(free) u (ref) JOIN punctual.occurrence o ON o.ref = u.ref ORDER BY o.ref),
       r AS (DELETE FROM punctual.ready p USING gone g WHERE p.series = g.series AND p.ref = g.ref RETURNING p),
       w AS (DELETE FROM punctual.waiting p USING gone g WHERE p.series = g.series AND p.ref = g.ref
-        RETURNING ROW(p.kind, p.priority, p.due_at, p.ref, p.series, p.turn, p.begun, p.retrying, p.planned, p.recovery, p.gate, p.granted,
-          p.expires_at, p.limits)::punctual.ready AS p, p.key)
+        RETURNING ROW(p.kind, p.priority, p.due_at, p.ref, p.series, p.turn, p.begun, p.retrying, p.planned, p.recovery, p.gate, p.granted, p.expires_at, p.limits)::punctual.ready AS p, p.key)
     SELECT array_agg(a.p), array_agg(a.key), array_agg(a.waited) INTO places, lines, waited
       FROM (SELECT p, NULL AS key, false AS waited FROM r UNION ALL SELECT p, key, true FROM w) a;
     IF places IS NULL THEN RETURN NULL; END IF;
@@ -349,7 +351,8 @@ CREATE FUNCTION punctual.refuse_1(
     END IF;
   END $$;
 CREATE FUNCTION punctual.admit_1(
-    t float8, due_by float8, OUT passed_refs bigint[], OUT passed_states text[], OUT passed_reasons text[], OUT asked text[], OUT granted_from float8
+    t float8, due_by float8, free_keys text[], OUT granted_rows punctual.ready[],
+    OUT passed_refs bigint[], OUT passed_states text[], OUT passed_reasons text[], OUT asked text[], OUT granted_from float8
   ) LANGUAGE plpgsql AS $$
   #variable_conflict use_column
   DECLARE
@@ -358,6 +361,8 @@ CREATE FUNCTION punctual.admit_1(
     is_missing boolean;
     touched text[];
     ranks int[];
+    slots int[];
+    freed jsonb;
     found_refs bigint[];
     found_keys text[];
     barred text[];
@@ -380,17 +385,20 @@ CREATE FUNCTION punctual.admit_1(
   BEGIN
     FOR pass IN 1..3 LOOP
       barred := '{}';
-      -- Freed slots.
-      WITH gone AS (DELETE FROM punctual.release WHERE free_at <= t RETURNING key, slots),
-        freed AS MATERIALIZED (SELECT key, sum(slots)::int AS slots FROM gone GROUP BY key),
-        -- Each key is found by a look into the index, however many there are. All of them have a row.
+      -- Freed slots. Those of keys with a line are counted with its visit.
+      WITH gone AS (DELETE FROM punctual.release r WHERE r.free_at <= t RETURNING r.key, r.slots),
+        f AS MATERIALIZED (
+          SELECT g.key, g.slots, (SELECT w.reason::text FROM punctual.waiting w WHERE w.key = g.key LIMIT 1) AS kind,
+            g.slots > 0 AND (SELECT true FROM punctual.limit_key l WHERE l.key = g.key) IS NULL AS is_missing
+          FROM (SELECT key, sum(slots)::int AS slots FROM (SELECT key, slots FROM gone UNION ALL SELECT key, 1 FROM unnest(free_keys) key) u
+            GROUP BY key OFFSET 0) g),
         less AS (
-          INSERT INTO punctual.limit_key (key, used) SELECT key, slots FROM freed WHERE slots > 0
-          ON CONFLICT (key) DO UPDATE SET used = limit_key.used - excluded.used,
-            holder = CASE WHEN limit_key.used > excluded.used THEN limit_key.holder END RETURNING xmax = 0 AS is_new)
+              INSERT INTO punctual.limit_key (key, used, holder) SELECT key, slots, NULL FROM f WHERE slots > 0 AND kind IS NULL
+              ON CONFLICT (key) DO UPDATE SET used = limit_key.used - excluded.used,
+                holder = coalesce(excluded.holder, CASE WHEN limit_key.used > excluded.used THEN limit_key.holder END))
       SELECT array_agg(f.key) FILTER (WHERE f.kind IS NOT NULL), array_agg(array_position(ARRAY['catch-up', 'catch-up-total', 'overlap', 'concurrency', 'rate'], f.kind)) FILTER (WHERE f.kind IS NOT NULL),
-        (SELECT bool_or(is_new) FROM less) INTO touched, ranks, is_missing
-        FROM (SELECT key, (SELECT w.reason::text FROM punctual.waiting w WHERE w.key = freed.key LIMIT 1) AS kind FROM freed OFFSET 0) f;
+        array_agg(f.slots) FILTER (WHERE f.kind IS NOT NULL), bool_or(f.is_missing) INTO touched, ranks, slots, is_missing FROM f;
+      free_keys := NULL;
       IF is_missing THEN RAISE EXCEPTION 'a limit key was released that nobody holds'; END IF;
       -- Arrivals. The key of one that another transaction holds does not advance in this pass: its rollback would break the order.
       WITH found AS MATERIALIZED (
@@ -406,7 +414,8 @@ CREATE FUNCTION punctual.admit_1(
       IF cardinality(newcomers) IS DISTINCT FROM cardinality(found_refs) THEN
         barred := ARRAY(SELECT f.key FROM unnest(found_refs, found_keys) f (ref, key)
           WHERE NOT EXISTS (SELECT 1 FROM unnest(newcomers) u WHERE u.ref = f.ref));
-        INSERT INTO punctual.release (key, free_at, slots) SELECT key, t, 0 FROM unnest(touched) key WHERE key = ANY(barred);
+        INSERT INTO punctual.release (key, free_at, slots)
+          SELECT k.key, t, k.slots FROM unnest(touched, slots) k (key, slots) WHERE k.key = ANY(barred);
       END IF;
       EXIT WHEN newcomers IS NULL AND touched IS NULL;
       IF has_pauses OR EXISTS (SELECT 1 FROM unnest(newcomers) u WHERE u.expires_at < t AND NOT u.begun) THEN
@@ -426,7 +435,8 @@ CREATE FUNCTION punctual.admit_1(
         chunk := 2;
         again := NULL;
         IF touched IS NOT NULL THEN
-          SELECT array_agg(k.key) INTO again FROM unnest(touched, ranks) k (key, rank) WHERE k.rank = level AND NOT k.key = ANY(barred);
+          SELECT array_agg(k.key), jsonb_object_agg(k.key, k.slots) FILTER (WHERE k.slots > 0) INTO again, freed
+            FROM unnest(touched, ranks, slots) k (key, rank, slots) WHERE k.rank = level AND NOT k.key = ANY(barred);
         END IF;
         CONTINUE WHEN again IS NULL AND coalesce(cardinality(newcomers), 0) = 0;
         LOOP
@@ -435,14 +445,14 @@ CREATE FUNCTION punctual.admit_1(
           keys := ARRAY(SELECT (u.limits -> u.granted) ->> 'key' FROM unnest(here) u UNION SELECT key FROM unnest(again) key);
           EXIT WHEN cardinality(keys) = 0;
           WITH k AS MATERIALIZED (
-              SELECT u.key, coalesce((SELECT l.used FROM punctual.limit_key l WHERE l.key = u.key), 0) AS used
+              SELECT u.key, coalesce((SELECT l.used FROM punctual.limit_key l WHERE l.key = u.key), 0) - coalesce((freed ->> u.key)::int, 0) AS used, coalesce((freed ->> u.key)::int, 0) AS slots
               FROM (SELECT key COLLATE "C" AS key FROM unnest(keys) key) u),
             c AS (
               SELECT k.key AS at_key, k.used, false AS is_new, w.tid, w.kind, w.priority, w.due_at, w.ref, w.series, w.turn, w.begun, w.retrying, w.planned, w.recovery, w.gate, w.granted, w.expires_at, w.limits FROM k CROSS JOIN LATERAL (
                 SELECT c.ctid AS tid, c.kind, c.priority, c.due_at, c.ref, c.series, c.turn, c.begun, c.retrying, c.planned, c.recovery, c.gate, c.granted, c.expires_at, c.limits FROM punctual.waiting c WHERE c.key = k.key AND c.kind = ANY(served)
                 ORDER BY c.priority, c.recovery, c.due_at, c.ref LIMIT chunk) w
               UNION ALL
-              SELECT u.key, coalesce((SELECT l.used FROM punctual.limit_key l WHERE l.key = u.key), 0), true, NULL::tid, u.kind, u.priority, u.due_at, u.ref, u.series, u.turn, u.begun, u.retrying, u.planned, u.recovery, u.gate, u.granted, u.expires_at, u.limits
+              SELECT u.key, coalesce((SELECT l.used FROM punctual.limit_key l WHERE l.key = u.key), 0) - coalesce((freed ->> u.key)::int, 0), true, NULL::tid, u.kind, u.priority, u.due_at, u.ref, u.series, u.turn, u.begun, u.retrying, u.planned, u.recovery, u.gate, u.granted, u.expires_at, u.limits
               FROM (SELECT i.*, ((i.limits -> i.granted) ->> 'key') COLLATE "C" AS key FROM unnest(here) i) u),
             v AS (
               SELECT j.*, (j.found).state, (j.found).reason, (j.found).wake FROM (
@@ -466,11 +476,21 @@ CREATE FUNCTION punctual.admit_1(
             held AS (
               INSERT INTO punctual.release (key, free_at, slots) SELECT DISTINCT at_key, t + 25, 0 FROM q WHERE NOT is_free),
             gone AS (DELETE FROM punctual.waiting WHERE ctid = ANY(ARRAY(SELECT tid FROM f WHERE NOT is_new AND is_open))),
-            counted AS (
+            net AS MATERIALIZED (
+              SELECT key, sum(slots) AS slots, bool_or(has_policy) AS has_policy,
+                (array_agg(ref ORDER BY priority DESC, recovery DESC, due_at DESC, ref DESC) FILTER (WHERE ref IS NOT NULL))[1] AS holder
+              FROM (
+                SELECT at_key AS key, 1 AS slots, (f.limits -> f.granted) ? 'policy' AS has_policy, ref, priority, recovery, due_at FROM f
+                WHERE is_open AND reason IS NULL AND NOT is_undecided
+                UNION ALL SELECT key, -slots, false, NULL, NULL, NULL, NULL FROM k WHERE slots > 0) c GROUP BY key),
+            more AS (
               INSERT INTO punctual.limit_key (key, used, holder)
-              SELECT at_key, count(*), (array_agg(ref ORDER BY priority DESC, recovery DESC, due_at DESC, ref DESC))[1] FROM f
-              WHERE is_open AND reason IS NULL AND NOT is_undecided GROUP BY at_key
+              SELECT key, slots, holder FROM net WHERE slots > 0 OR (slots = 0 AND has_policy)
               ON CONFLICT (key) DO UPDATE SET used = limit_key.used + excluded.used, holder = excluded.holder),
+            less AS (
+              INSERT INTO punctual.limit_key (key, used, holder) SELECT key, -slots, holder FROM net WHERE slots < 0
+              ON CONFLICT (key) DO UPDATE SET used = limit_key.used - excluded.used,
+                holder = coalesce(excluded.holder, CASE WHEN limit_key.used > excluded.used THEN limit_key.holder END)),
             left_line AS (
               INSERT INTO punctual.count_delta (series, waiting, pending, retrying)
               SELECT series, -count(*), count(*) FILTER (WHERE NOT retrying), count(*) FILTER (WHERE retrying) FROM f
@@ -481,8 +501,9 @@ CREATE FUNCTION punctual.admit_1(
             array_agg(reason) FILTER (WHERE is_open AND reason IS NOT NULL), array_agg(wake) FILTER (WHERE is_open AND reason IS NOT NULL),
             array_agg(at_key) FILTER (WHERE is_open AND reason IS NOT NULL), array_agg(DISTINCT at_key) FILTER (WHERE goes_on)
             INTO admitted, refused, undecided, passed, states, reasons, wakes, lines, again FROM f;
+          freed := NULL;
           chunk := chunk * 8;
-          INSERT INTO punctual.ready (kind, priority, due_at, ref, series, turn, begun, retrying, planned, recovery, gate, granted, expires_at, limits) SELECT u.kind, u.priority, u.due_at, u.ref, u.series, u.turn, u.begun, u.retrying, u.planned, u.recovery, false, u.granted, u.expires_at, u.limits FROM unnest(admitted) u WHERE u.granted = jsonb_array_length(u.limits);
+          granted_rows := granted_rows || ARRAY(SELECT ROW(u.kind, u.priority, u.due_at, u.ref, u.series, u.turn, u.begun, u.retrying, u.planned, u.recovery, false, u.granted, u.expires_at, u.limits)::punctual.ready FROM unnest(admitted) u WHERE u.granted = jsonb_array_length(u.limits));
           granted_from := least(granted_from, (SELECT min(u.due_at) FROM unnest(admitted) u WHERE u.granted = jsonb_array_length(u.limits)));
           newcomers := newcomers || undecided || ARRAY(SELECT ROW(u.kind, u.priority, u.due_at, u.ref, u.series, u.turn, u.begun, u.retrying, u.planned, u.recovery, u.gate, u.granted, u.expires_at, u.limits)::punctual.ready FROM unnest(admitted) u WHERE NOT u.granted = jsonb_array_length(u.limits));
           IF passed IS NOT NULL THEN
@@ -500,6 +521,9 @@ CREATE FUNCTION punctual.admit_1(
               SELECT series, count(*), -count(*) FILTER (WHERE NOT retrying), -count(*) FILTER (WHERE retrying) FROM entered GROUP BY series;
             new_refs := ARRAY(SELECT u.ref FROM unnest(refused) u WHERE u.begun OR coalesce((u.limits -> u.granted) ->> 'policy', 'queue') = 'queue');
             FOR one IN SELECT kind, priority, due_at, ref, series, turn, begun, retrying, planned, recovery, gate, granted, expires_at, limits FROM unnest(refused) u WHERE NOT (u.begun OR coalesce((u.limits -> u.granted) ->> 'policy', 'queue') = 'queue') ORDER BY u.priority, u.recovery, u.due_at, u.ref LOOP
+              -- The newcomer may cancel what was just granted.
+              INSERT INTO punctual.ready (kind, priority, due_at, ref, series, turn, begun, retrying, planned, recovery, gate, granted, expires_at, limits) SELECT u.kind, u.priority, u.due_at, u.ref, u.series, u.turn, u.begun, u.retrying, u.planned, u.recovery, u.gate, u.granted, u.expires_at, u.limits FROM unnest(granted_rows) u;
+              granted_rows := NULL;
               SELECT * INTO judged FROM punctual.refuse_1(t, one, new_refs, newcomers);
               asked := asked || judged.asked;
               IF judged.canceled IS NOT NULL THEN
@@ -534,12 +558,16 @@ CREATE FUNCTION punctual.admit_1(
       EXIT WHEN NOT EXISTS (SELECT 1 FROM punctual.release WHERE free_at <= t) OR barred <> '{}';
     END LOOP;
   END $$;
-CREATE FUNCTION punctual.open_door_1(
-    given_now float8, given_due_by float8, OUT now float8, OUT due_by float8,
-    OUT passed_refs bigint[], OUT passed_states text[], OUT passed_reasons text[], OUT asked text[], OUT granted_from float8
-  ) LANGUAGE plpgsql SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off AS $$
+CREATE FUNCTION punctual.must_1(fact boolean) RETURNS boolean LANGUAGE plpgsql AS $$
   BEGIN
-    PERFORM 1 FROM punctual.door FOR UPDATE;
+    IF fact THEN RETURN true; END IF;
+    RAISE EXCEPTION 'the transaction counts on what does not hold' USING ERRCODE = 'PN001';
+  END $$;
+CREATE FUNCTION punctual.open_door_1(
+    given_now float8, given_due_by float8, free_keys text[], OUT now float8, OUT due_by float8, OUT granted_rows punctual.ready[],
+    OUT passed_refs bigint[], OUT passed_states text[], OUT passed_reasons text[], OUT asked text[], OUT granted_from float8
+  ) LANGUAGE plpgsql AS $$
+  BEGIN
     now := coalesce(given_now, punctual.now_ms());
     due_by := least(now, coalesce(given_due_by, now));
     WITH woken AS (
@@ -548,11 +576,57 @@ CREATE FUNCTION punctual.open_door_1(
       back AS (INSERT INTO punctual.ready (kind, priority, due_at, ref, series, turn, begun, retrying, planned, recovery, gate, granted, expires_at, limits) SELECT kind, priority, due_at, ref, series, turn, begun, retrying, planned, recovery, gate, granted, expires_at, limits FROM woken)
       INSERT INTO punctual.count_delta (series, waiting, pending, retrying)
         SELECT series, -count(*), count(*) FILTER (WHERE NOT retrying), count(*) FILTER (WHERE retrying) FROM woken GROUP BY series;
-    SELECT a.passed_refs, a.passed_states, a.passed_reasons, a.asked, a.granted_from
-      INTO passed_refs, passed_states, passed_reasons, asked, granted_from FROM punctual.admit_1(now, due_by) a;
+    SELECT a.granted_rows, a.passed_refs, a.passed_states, a.passed_reasons, a.asked, a.granted_from
+      INTO granted_rows, passed_refs, passed_states, passed_reasons, asked, granted_from FROM punctual.admit_1(now, due_by, free_keys) a;
+  END $$;
+CREATE FUNCTION punctual.sift_1(
+    now float8, due_by float8, kinds int[], most int, OUT passed_refs bigint[], OUT passed_states text[], OUT passed_reasons text[]
+  ) LANGUAGE plpgsql AS $$
+  #variable_conflict use_column
+  DECLARE
+    places punctual.ready[];
+    states text[];
+    reasons text[];
+    wakes float8[];
+    has_pauses boolean := EXISTS (SELECT 1 FROM punctual.pause WHERE NOT swept);
+  BEGIN
+    WHILE has_pauses OR EXISTS (SELECT 1 FROM punctual.ready WHERE expires_at < now) LOOP
+      WITH judged AS MATERIALIZED (
+          SELECT v.p, (v.j).state, (v.j).reason, (v.j).wake FROM (
+            SELECT f.p, punctual.verdict_1(f.p, now) AS j FROM (SELECT r.p FROM punctual.kind k CROSS JOIN unnest(k.priorities) p (priority)
+            CROSS JOIN LATERAL (
+              SELECT ROW(i.kind, i.priority, i.due_at, i.ref, i.series, i.turn, i.begun, i.retrying, i.planned, i.recovery, i.gate, i.granted, i.expires_at, i.limits)::punctual.ready AS p, i.due_at, i.ref FROM punctual.ready i
+              WHERE NOT i.gate AND i.kind = k.ref AND i.priority = p.priority AND i.due_at <= due_by ORDER BY i.due_at, i.ref LIMIT most) r
+            WHERE k.ref = ANY(kinds) ORDER BY p.priority, r.due_at, r.ref LIMIT most) f
+            WHERE has_pauses OR (f.p).expires_at < now OFFSET 0) v WHERE (v.j).reason IS NOT NULL),
+        free AS MATERIALIZED (
+          SELECT l.tid, j.* FROM judged j CROSS JOIN LATERAL (
+            SELECT i.ctid AS tid FROM punctual.ready i
+            WHERE i.series = (j.p).series AND i.ref = (j.p).ref AND NOT i.gate FOR UPDATE SKIP LOCKED) l),
+        gone AS (DELETE FROM punctual.ready WHERE ctid = ANY(ARRAY(SELECT tid FROM free)))
+      SELECT array_agg(f.p), array_agg(f.state), array_agg(f.reason), array_agg(f.wake) INTO places, states, reasons, wakes FROM free f;
+      EXIT WHEN places IS NULL;
+      PERFORM punctual.pass_1(now, places, states, reasons, wakes, array_fill(false, ARRAY[cardinality(places)]), NULL);
+      passed_refs := passed_refs || ARRAY(SELECT ref FROM unnest(places));
+      passed_states := passed_states || states;
+      passed_reasons := passed_reasons || reasons;
+    END LOOP;
+  END $$;
+CREATE FUNCTION punctual.let_in_1(given_now float8, given_due_by float8)
+  RETURNS TABLE (now float8, due_by float8, passed json, asked text[], granted_from float8) LANGUAGE plpgsql SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off AS $$
+  #variable_conflict use_column
+  DECLARE
+    door record;
+  BEGIN
+    SELECT * INTO door FROM punctual.open_door_1(given_now, given_due_by, NULL);
+    INSERT INTO punctual.ready (kind, priority, due_at, ref, series, turn, begun, retrying, planned, recovery, gate, granted, expires_at, limits) SELECT u.kind, u.priority, u.due_at, u.ref, u.series, u.turn, u.begun, u.retrying, u.planned, u.recovery, u.gate, u.granted, u.expires_at, u.limits FROM unnest(door.granted_rows) u WHERE true;
+    RETURN QUERY SELECT door.now, door.due_by, (SELECT coalesce(json_agg(json_build_object('id', o.id, 'tenant', s.tenant, 'job', s.job, 'state', p.state, 'reason', p.reason)), '[]')
+        FROM unnest(door.passed_refs, door.passed_states, door.passed_reasons) p (ref, state, reason)
+        JOIN punctual.occurrence o ON o.ref = p.ref JOIN punctual.series s ON s.ref = o.series WHERE p.state IS NOT NULL), door.asked, door.granted_from;
   END $$;
 CREATE FUNCTION punctual.claim_1(
-    given_now float8, claim_id text, claim_token text, claim_node text, most int, given_due_by float8, kinds int[], cluster int, prompt_ms float8
+    given_now float8, claim_id text, claim_token text, claim_node text, most int, given_due_by float8, kinds int[], cluster int, prompt_ms float8,
+    free_keys text[], is_riding boolean, chosen bigint[]
   ) RETURNS TABLE (ref bigint, id uuid, series int, form int, scheduled_at float8, created_at float8, key text, entity text, parent uuid,
   extra text, payload text, due_at float8, turn int) LANGUAGE plpgsql SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off AS $$
   #variable_conflict use_column
@@ -560,46 +634,66 @@ CREATE FUNCTION punctual.claim_1(
     room int := most;
     running int;
     door record;
+    sifted record;
+    direct punctual.ready[];
     places punctual.ready[];
     states text[];
     reasons text[];
     wakes float8[];
-    has_pauses boolean;
+    has_pauses boolean := EXISTS (SELECT 1 FROM punctual.pause WHERE NOT swept);
   BEGIN
     -- The door is locked before the node.
     PERFORM 1 FROM punctual.door FOR UPDATE;
     PERFORM 1 FROM punctual.node WHERE boot = claim_node FOR KEY SHARE;
     IF FOUND AND NOT EXISTS (SELECT 1 FROM punctual.claim WHERE id = claim_id) THEN
-      SELECT * INTO door FROM punctual.open_door_1(given_now, given_due_by);
+      SELECT * INTO door FROM punctual.open_door_1(given_now, given_due_by, free_keys);
       IF cluster IS NOT NULL THEN
-        running := (SELECT count(*) FROM punctual.claim c CROSS JOIN LATERAL unnest(c.refs, c.turns) m (ref, turn)
-          WHERE (SELECT true FROM punctual.turn e WHERE e.ref = m.ref AND e.turn = m.turn LIMIT 1) IS NULL);
+        running := (SELECT count(*) AS running FROM punctual.claim a CROSS JOIN LATERAL unnest(a.refs, a.turns) m (ref, turn)
+  WHERE (SELECT true FROM punctual.turn WHERE ref = m.ref AND turn = m.turn LIMIT 1) IS NULL);
         room := greatest(0, least(room, cluster - running));
       END IF;
-      has_pauses := EXISTS (SELECT 1 FROM punctual.pause WHERE NOT swept);
-      -- Ends or sets aside what may not run among the first rows, until all of them may.
-      WHILE has_pauses OR EXISTS (SELECT 1 FROM punctual.ready WHERE expires_at < door.now) LOOP
-        WITH found AS MATERIALIZED (SELECT l.* FROM (
-            SELECT r.series, r.ref FROM punctual.kind k CROSS JOIN unnest(k.priorities) p (priority) CROSS JOIN LATERAL (
-              SELECT i.series, i.ref, i.due_at FROM punctual.ready i
-              WHERE NOT i.gate AND i.kind = k.ref AND i.priority = p.priority AND i.due_at <= door.due_by ORDER BY i.due_at, i.ref LIMIT room) r
-            WHERE k.ref = ANY(kinds) ORDER BY p.priority, r.due_at, r.ref LIMIT room) f
-          CROSS JOIN LATERAL (
-            SELECT i.ctid AS tid, ROW(i.kind, i.priority, i.due_at, i.ref, i.series, i.turn, i.begun, i.retrying, i.planned, i.recovery, i.gate, i.granted, i.expires_at, i.limits)::punctual.ready AS p FROM punctual.ready i
-            WHERE i.series = f.series AND i.ref = f.ref AND NOT i.gate FOR UPDATE SKIP LOCKED) l),
-          judged AS MATERIALIZED (
-            SELECT v.tid, v.p, (v.j).state, (v.j).reason, (v.j).wake FROM (
-              SELECT f.tid, f.p, CASE WHEN has_pauses OR (f.p).expires_at < door.now THEN punctual.verdict_1(f.p, door.now) END AS j
-              FROM found f OFFSET 0) v WHERE (v.j).reason IS NOT NULL),
-          gone AS (DELETE FROM punctual.ready WHERE ctid = ANY(ARRAY(SELECT tid FROM judged)))
-        SELECT array_agg(j.p), array_agg(j.state), array_agg(j.reason), array_agg(j.wake) INTO places, states, reasons, wakes FROM judged j;
-        EXIT WHEN places IS NULL;
-        PERFORM punctual.pass_1(door.now, places, states, reasons, wakes, array_fill(false, ARRAY[cardinality(places)]), NULL);
-        door.passed_refs := door.passed_refs || ARRAY(SELECT ref FROM unnest(places));
-        door.passed_states := door.passed_states || states;
-        door.passed_reasons := door.passed_reasons || reasons;
-      END LOOP;
+      -- What was let in is taken without a row in ready, where no other work is due.
+      IF chosen IS NOT NULL OR has_pauses OR EXISTS (SELECT r.p FROM punctual.kind k CROSS JOIN unnest(k.priorities) p (priority)
+            CROSS JOIN LATERAL (
+              SELECT ROW(i.kind, i.priority, i.due_at, i.ref, i.series, i.turn, i.begun, i.retrying, i.planned, i.recovery, i.gate, i.granted, i.expires_at, i.limits)::punctual.ready AS p, i.due_at, i.ref FROM punctual.ready i
+              WHERE NOT i.gate AND i.kind = k.ref AND i.priority = p.priority AND i.due_at <= door.due_by ORDER BY i.due_at, i.ref LIMIT 1) r
+            WHERE k.ref = ANY(kinds) ORDER BY p.priority, r.due_at, r.ref LIMIT 1) THEN
+        INSERT INTO punctual.ready (kind, priority, due_at, ref, series, turn, begun, retrying, planned, recovery, gate, granted, expires_at, limits) SELECT u.kind, u.priority, u.due_at, u.ref, u.series, u.turn, u.begun, u.retrying, u.planned, u.recovery, u.gate, u.granted, u.expires_at, u.limits FROM unnest(door.granted_rows) u WHERE true;
+      ELSE
+        direct := ARRAY(SELECT ROW(u.kind, u.priority, u.due_at, u.ref, u.series, u.turn, u.begun, u.retrying, u.planned, u.recovery, u.gate, u.granted, u.expires_at, u.limits)::punctual.ready FROM unnest(door.granted_rows) u WHERE u.kind = ANY(kinds)
+          ORDER BY u.priority, u.due_at, u.ref LIMIT room);
+        INSERT INTO punctual.ready (kind, priority, due_at, ref, series, turn, begun, retrying, planned, recovery, gate, granted, expires_at, limits) SELECT u.kind, u.priority, u.due_at, u.ref, u.series, u.turn, u.begun, u.retrying, u.planned, u.recovery, u.gate, u.granted, u.expires_at, u.limits FROM unnest(door.granted_rows) u WHERE NOT u.ref = ANY(ARRAY(SELECT ref FROM unnest(direct)));
+        room := room - cardinality(direct);
+      END IF;
+      IF chosen IS NOT NULL THEN
+        WITH found AS MATERIALIZED (
+            SELECT c.at, i.tid, i.p, CASE WHEN has_pauses OR (i.p).expires_at < door.now THEN punctual.verdict_1(i.p, door.now) END AS j
+            FROM unnest(chosen) WITH ORDINALITY c (ref, at) CROSS JOIN LATERAL (
+              SELECT r.ctid AS tid, ROW(r.kind, r.priority, r.due_at, r.ref, r.series, r.turn, r.begun, r.retrying, r.planned, r.recovery, r.gate, r.granted, r.expires_at, r.limits)::punctual.ready AS p FROM punctual.occurrence o JOIN punctual.ready r ON r.series = o.series AND r.ref = o.ref
+              WHERE o.ref = c.ref AND NOT r.gate FOR UPDATE OF r SKIP LOCKED) i),
+          judged AS (
+            SELECT f.tid, f.p, (f.j).state, (f.j).reason, (f.j).wake, count(*) FILTER (WHERE (f.j).reason IS NULL) OVER (ORDER BY f.at) AS so_far
+            FROM found f),
+          fitting AS MATERIALIZED (SELECT * FROM judged j WHERE j.so_far < room OR (j.so_far = room AND j.reason IS NULL)),
+          gone AS (DELETE FROM punctual.ready WHERE ctid = ANY(ARRAY(SELECT tid FROM fitting)))
+        SELECT array_agg(f.p) FILTER (WHERE f.reason IS NULL), array_agg(f.p) FILTER (WHERE f.reason IS NOT NULL),
+          array_agg(f.state) FILTER (WHERE f.reason IS NOT NULL), array_agg(f.reason) FILTER (WHERE f.reason IS NOT NULL),
+          array_agg(f.wake) FILTER (WHERE f.reason IS NOT NULL) INTO direct, places, states, reasons, wakes FROM fitting f;
+        IF places IS NOT NULL THEN
+          PERFORM punctual.pass_1(door.now, places, states, reasons, wakes, array_fill(false, ARRAY[cardinality(places)]), NULL);
+          door.passed_refs := door.passed_refs || ARRAY(SELECT ref FROM unnest(places));
+          door.passed_states := door.passed_states || states;
+          door.passed_reasons := door.passed_reasons || reasons;
+        END IF;
+        room := 0;
+      ELSE
+        SELECT * INTO sifted FROM punctual.sift_1(door.now, door.due_by, kinds, room);
+        door.passed_refs := door.passed_refs || sifted.passed_refs;
+        door.passed_states := door.passed_states || sifted.passed_states;
+        door.passed_reasons := door.passed_reasons || sifted.passed_reasons;
+      END IF;
     ELSE
+      PERFORM punctual.must_1(NOT is_riding);
       SELECT coalesce(given_now, punctual.now_ms()) AS now, NULL::float8 AS due_by, NULL::bigint[] AS passed_refs, NULL::text[] AS passed_states,
         NULL::text[] AS passed_reasons, NULL::text[] AS asked, NULL::float8 AS granted_from INTO door;
     END IF;
@@ -625,7 +719,7 @@ CREATE FUNCTION punctual.claim_1(
     UNION ALL
     SELECT kind, priority, floor, count(*) FROM found WHERE (SELECT is_plain FROM open) AND (SELECT count(*) FROM lane) > 1
     GROUP BY kind, priority, floor),
-  taken AS (
+  picked AS (
     DELETE FROM punctual.ready WHERE ctid = ANY(ARRAY(
       SELECT r.tid FROM g, wanted w CROSS JOIN LATERAL (
         SELECT i.ctid AS tid FROM punctual.ready i
@@ -634,10 +728,13 @@ CREATE FUNCTION punctual.claim_1(
           OR (punctual.verdict_1(i, g.now)).reason IS NULL)
         ORDER BY i.due_at, i.ref LIMIT w.many FOR UPDATE SKIP LOCKED) r))
     RETURNING ready.kind, ready.priority, ready.due_at, ready.ref, ready.series, ready.turn, ready.retrying, ready.limits),
+  taken AS MATERIALIZED (
+    SELECT * FROM picked
+    UNION ALL SELECT kind, priority, due_at, ref, series, turn, retrying, limits FROM unnest(direct)),
   made AS (
     INSERT INTO punctual.claim (id, token, node, refs, turns, dues)
     SELECT claim_id, claim_token, claim_node, array_agg(t.ref), array_agg(t.turn), array_agg(t.due_at)
-    FROM (SELECT * FROM taken ORDER BY priority, due_at, ref) t HAVING count(*) > 0),
+    FROM (SELECT * FROM taken ORDER BY array_position(chosen, ref), priority, due_at, ref) t HAVING count(*) > 0),
   moved AS MATERIALIZED (
     SELECT t.series, count(*) AS many, count(*) FILTER (WHERE t.retrying) AS retrying FROM taken t GROUP BY t.series),
   counted AS (
@@ -652,9 +749,9 @@ CREATE FUNCTION punctual.claim_1(
   head AS (
     SELECT json_build_object('now', g.now, 'isJoined', g.is_joined, 'stands', g.stands, 'isPlain', (SELECT is_plain FROM open),
       'isFull', coalesce(running + (SELECT count(*) FROM taken) >= cluster, false),
-      'isLeft', (SELECT count(*) FROM punctual.ready r WHERE r.granted > 0 AND NOT r.gate) > (SELECT count(*) FROM taken t WHERE t.limits IS NOT NULL),
+      'isLeft', (SELECT count(*) FROM punctual.ready r WHERE r.granted > 0 AND NOT r.gate) > (SELECT count(*) FROM picked t WHERE t.limits IS NOT NULL),
       'asked', door.asked, 'grantedFrom', door.granted_from,
-      'passed', (SELECT coalesce(json_agg(json_build_array(o.id, s.tenant, s.job, p.state, p.reason)), '[]')
+      'passed', (SELECT coalesce(json_agg(json_build_object('id', o.id, 'tenant', s.tenant, 'job', s.job, 'state', p.state, 'reason', p.reason)), '[]')
         FROM unnest(door.passed_refs, door.passed_states, door.passed_reasons) p (ref, state, reason)
         JOIN punctual.occurrence o ON o.ref = p.ref JOIN punctual.series s ON s.ref = o.series WHERE p.state IS NOT NULL),
       'wakeAt', least((SELECT min(n.at) FROM (
@@ -666,23 +763,23 @@ CREATE FUNCTION punctual.claim_1(
     (SELECT l.free_at FROM punctual.release l WHERE (SELECT true FROM punctual.waiting WHERE key IS NOT NULL LIMIT 1)
       AND (SELECT true FROM punctual.waiting w WHERE w.key = l.key AND w.kind = ANY(kinds) LIMIT 1) ORDER BY l.free_at LIMIT 1)) n), (SELECT min(r.free_at) FROM rates r
         WHERE (SELECT true FROM punctual.waiting w WHERE w.key = r.key AND w.kind = ANY(kinds) LIMIT 1))),
-      'lanes', (SELECT coalesce(json_agg(json_build_array(l.kind, l.priority, (
+      'lanes', (SELECT coalesce(json_agg(json_build_object('kind', l.kind, 'priority', l.priority, 'nextDue', (
           SELECT i.due_at FROM punctual.ready i WHERE NOT i.gate AND i.kind = l.kind AND i.priority = l.priority
             AND (i.due_at, i.ref) > (coalesce(b.place[1], l.floor), coalesce(b.place[2]::bigint, -1)) ORDER BY i.due_at, i.ref LIMIT 1))), '[]')
         FROM lane l LEFT JOIN last b ON b.kind = l.kind AND b.priority = l.priority),
-      'jobs', (SELECT coalesce(json_agg(json_build_array(d.series, coalesce((SELECT j.version FROM punctual.job j WHERE j.series = d.series), 0),
-          greatest((SELECT s.last_run_at FROM punctual.series s WHERE s.ref = d.series), (
-            SELECT c.last_run_at FROM punctual.count_delta c WHERE c.series = d.series AND c.last_run_at IS NOT NULL
-            ORDER BY c.last_run_at DESC LIMIT 1)))), '[]')
-        FROM moved d))::text AS text FROM g)
+      'jobs', (SELECT coalesce(json_agg(json_build_object('series', d.series,
+    'version', coalesce((SELECT j.version FROM punctual.job j WHERE j.series = d.series), 0),
+    'lastRunAt', greatest((SELECT s.last_run_at FROM punctual.series s WHERE s.ref = d.series), (
+      SELECT c.last_run_at FROM punctual.count_delta c WHERE c.series = d.series AND c.last_run_at IS NOT NULL
+      ORDER BY c.last_run_at DESC LIMIT 1)))), '[]') FROM (SELECT series FROM moved) d))::text AS text FROM g)
   SELECT NULL::bigint AS ref, NULL::uuid AS id, NULL::int AS series, NULL::int AS form, NULL::float8 AS scheduled_at, NULL::float8 AS created_at,
     NULL::text AS key, NULL::text AS entity, NULL::uuid AS parent, NULL::text AS extra, head.text AS payload, NULL::float8 AS due_at, NULL::int AS turn FROM head
   UNION ALL
   SELECT o.ref, o.id, o.series, o.form, nullif(o.scheduled_at, t.due_at), nullif(o.created_at, t.due_at), o.key, o.entity, o.parent, o.extra, o.payload,
     t.due_at, nullif(t.turn, 1)
   FROM taken t CROSS JOIN LATERAL (SELECT * FROM punctual.occurrence i WHERE i.ref = t.ref OFFSET 0 ) o;
-    IF cluster IS NOT NULL AND cluster <= (SELECT count(*) FROM punctual.claim c CROSS JOIN LATERAL unnest(c.refs, c.turns) m (ref, turn)
-          WHERE (SELECT true FROM punctual.turn e WHERE e.ref = m.ref AND e.turn = m.turn LIMIT 1) IS NULL) THEN UPDATE punctual.door SET is_full = true WHERE NOT is_full; END IF;
+    IF cluster IS NOT NULL AND cluster <= (SELECT count(*) AS running FROM punctual.claim a CROSS JOIN LATERAL unnest(a.refs, a.turns) m (ref, turn)
+  WHERE (SELECT true FROM punctual.turn WHERE ref = m.ref AND turn = m.turn LIMIT 1) IS NULL) THEN UPDATE punctual.door SET is_full = true WHERE NOT is_full; END IF;
   END $$;
 CREATE FUNCTION punctual.iso_1(ms float8) RETURNS text LANGUAGE sql STABLE AS
     $$ SELECT to_char(to_timestamp(floor(ms) / 1000) AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') $$;
