@@ -119,7 +119,7 @@ async function settled(
   endOf: (n: number) => TurnEnd | null,
 ): Promise<Known[]> {
   const at = scene.now
-  // Each with a key of its own job that is free.
+  // Each with a free key of its job.
   await scene.createAll(rows.map((row, n) => (row.job === 'busy' ? { ...row, key: `busy-${n}` } : row)))
   const holding = await scene.claim({ limit: 1000 })
   const places = new Map(rows.map(({ id }, n) => [id, n]))

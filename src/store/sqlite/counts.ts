@@ -1,39 +1,93 @@
 import { type OccurrenceState, occurrenceStates } from '../../model/lifecycle.ts'
-import type { CountsQuery, JobCounts } from '../store.ts'
+import type { CountsQuery, JobCounts, StateCounts } from '../store.ts'
 import { running } from './claim/claim-row.ts'
 import type { Transaction } from './connection/transaction.ts'
 import { deadCauses } from './counts/dead-causes.ts'
 import { createdAfter } from './schema/count-changes.ts'
-import { seriesWhere } from './schema/series-filter.ts'
-import { type CountedState, countedStates } from './schema/tables.ts'
+import { type JobFilter, seriesWhere } from './schema/series-filter.ts'
+import { countedStates, tenantSums } from './schema/tables.ts'
 
-type Sums = Record<CountedState | 'missed_in_ranges' | 'skipped_in_ranges' | 'present' | 'failures_in_row', number> & {
-  readonly last_run_at: number | null
-}
+type Sums = Record<(typeof tenantSums)[number], number>
+type JobName = { readonly tenant: string; readonly job: string }
+type Runs = { readonly last_run_at: number | null; readonly failures_in_row: number }
 
-const summed = [...countedStates, 'missed_in_ranges', 'skipped_in_ranges', 'present', 'failures_in_row'] as const
-const sums = summed.map((column) => `coalesce(sum(s.${column}), 0) AS ${column}`).join(', ')
+const sums = tenantSums.map((column) => `coalesce(sum(s.${column}), 0) AS ${column}`).join(', ')
+const runs = 'max(s.last_run_at) AS last_run_at, coalesce(sum(s.failures_in_row), 0) AS failures_in_row'
 
 export function counts(tx: Transaction, query: CountsQuery): JobCounts {
-  const filter = seriesWhere(query)
-  const row = tx.one<Sums>(
-    `SELECT ${sums}, max(s.last_run_at) AS last_run_at FROM punctual_series s ${filter.where}`,
-    ...filter.values,
-  ) as Sums
-  const states = Object.fromEntries(occurrenceStates.map((state) => [state, 0])) as Record<OccurrenceState, number>
-  const isAsked = ({ series }: { readonly series: number }) => {
-    const { tenant, job } = tx.names.seriesByRef(series)
-    return (query.tenant === undefined || query.tenant === tenant) && (query.job === undefined || query.job === job)
+  const { causes = 0, failing = 0, tenants = 0 } = query
+  const [row, { last_run_at, failures_in_row }] = query.job === undefined ? ofTenants(tx, query) : ofJobs(tx, query)
+  const uncounted = new Uncounted(tx)
+  return {
+    states: uncounted.added(row, query),
+    lastRunAt: last_run_at,
+    failuresInRow: failures_in_row,
+    causes: causes === 0 ? [] : deadCauses(tx, query, causes),
+    failing: failing === 0 ? [] : failingJobs(tx, query, failing),
+    tenants: tenants === 0 ? [] : eachTenant(tx, query, uncounted).slice(0, tenants),
   }
-  const created = createdAfter(tx, tx.meta('counted_ref'), Number.MAX_SAFE_INTEGER).filter(isAsked)
-  states.running = running(tx).filter(isAsked).length
-  states.pending = created.reduce((sum, { count }) => sum + count, row.present) - states.running
-  for (const state of countedStates) {
-    states[state] = row[state]
-    states.pending -= row[state]
+}
+
+function ofJobs(tx: Transaction, query: JobFilter): [Sums, Runs] {
+  const { where, values } = seriesWhere(query)
+  const row = tx.one<Sums & Runs>(`SELECT ${sums}, ${runs} FROM punctual_series s ${where}`, ...values) as Sums & Runs
+  return [row, row]
+}
+
+function ofTenants(tx: Transaction, { tenant }: JobFilter): [Sums, Runs] {
+  const where = tenant === undefined ? '' : 'WHERE s.name = ?'
+  const values = tenant === undefined ? [] : [tenant]
+  const row = tx.one<Sums>(`SELECT ${sums} FROM punctual_tenant s ${where}`, ...values) as Sums
+  return [row, { last_run_at: null, failures_in_row: 0 }]
+}
+
+function eachTenant(tx: Transaction, { tenant, job }: JobFilter, uncounted: Uncounted): JobCounts['tenants'] {
+  const rows = tx.all<Sums & { readonly name: string }>(
+    job === undefined
+      ? `SELECT s.* FROM punctual_tenant s ${tenant === undefined ? '' : 'WHERE s.name = ?'} ORDER BY s.name`
+      : `SELECT s.tenant AS name, ${sums} FROM punctual_series s ${seriesWhere({ tenant, job }).where} GROUP BY s.tenant ORDER BY s.tenant`,
+    ...seriesWhere({ tenant, job }).values,
+  )
+  return rows
+    .map((row) => ({ name: row.name, states: uncounted.added(row, { tenant: row.name, job }) }))
+    .filter(({ states }) => occurrenceStates.some((state) => states[state] > 0))
+}
+
+/** Work that the counts of series do not have: what was created lately, and what runs. */
+class Uncounted {
+  readonly #created: readonly (JobName & { readonly count: number })[]
+  readonly #running: readonly JobName[]
+
+  constructor(tx: Transaction) {
+    const created = createdAfter(tx, tx.meta('counted_ref'), Number.MAX_SAFE_INTEGER)
+    this.#created = created.map(({ series, count }) => ({ ...tx.names.seriesByRef(series), count }))
+    this.#running = running(tx).map(({ series }) => tx.names.seriesByRef(series))
   }
-  states.missed += row.missed_in_ranges
-  states.skipped += row.skipped_in_ranges
-  const causes = query.causes === undefined ? [] : deadCauses(tx, filter, query.causes)
-  return { states, lastRunAt: row.last_run_at, failuresInRow: row.failures_in_row, causes }
+
+  /** The sums of these jobs together with it. */
+  added(row: Sums, { tenant, job }: JobFilter): StateCounts {
+    const isAsked = (of: JobName) => (tenant === undefined || tenant === of.tenant) && (job === undefined || job === of.job)
+    const states = Object.fromEntries(occurrenceStates.map((state) => [state, 0])) as Record<OccurrenceState, number>
+    states.running = this.#running.filter(isAsked).length
+    states.pending = this.#created.filter(isAsked).reduce((sum, { count }) => sum + count, row.present) - states.running
+    for (const state of countedStates) {
+      states[state] = row[state]
+      states.pending -= row[state]
+    }
+    states.missed += row.missed_in_ranges
+    states.skipped += row.skipped_in_ranges
+    return states
+  }
+}
+
+function failingJobs(tx: Transaction, query: JobFilter, limit: number): JobCounts['failing'] {
+  const { where, values } = seriesWhere(query)
+  return tx
+    .all<JobName>(
+      `SELECT s.tenant, s.job FROM punctual_series s INDEXED BY punctual_series_failing
+        ${where === '' ? 'WHERE' : `${where} AND`} s.failures_in_row > 0 ORDER BY s.job, s.tenant LIMIT ? + 0`,
+      ...values,
+      limit,
+    )
+    .map(({ tenant, job }) => ({ tenant, job }))
 }

@@ -2,14 +2,14 @@ import type { JobSpec } from '../../model/job.ts'
 import { createAudits, isChange } from '../rules/audit.ts'
 import {
   changedDue,
+  changedRecord,
   changeOf,
   conflictAnswer,
-  type Existing,
+  existingOf,
   givesWay,
   idAfter,
   isThrottled,
-  keyVersionAfter,
-  type PacedWork,
+  pacedWork,
   takesKey,
 } from '../rules/conflict.ts'
 import { draftCreated, ownJobOf } from '../rules/draft.ts'
@@ -98,10 +98,6 @@ function ofLiveKey(tx: Transaction, row: NewOccurrence, key: string): Entry | nu
   return null
 }
 
-function pacedWork({ id, state, hasBegun, record: { createdAt } }: Entry): PacedWork {
-  return { id, state, hasBegun, createdAt }
-}
-
 function resolve(
   tx: Transaction,
   entry: Entry,
@@ -113,14 +109,9 @@ function resolve(
   const change = changeOf(existing, row)
   const dueAt = changedDue(row, record.createdAt, wanted)
   if (change) {
-    const replaced = change === 'replace' && { payload: row.payload, priority: row.priority }
-    const changed = { ...record, scheduledAt: dueAt, ...replaced, ...keyVersionAfter(record.keyVersion, row) }
+    const changed = changedRecord(record, row, change, dueAt)
     updateOccurrence(tx, entry, changed)
     reschedule(tx, entry, dueAt, changed)
   }
   return [conflictAnswer(existing, row), dueAt]
-}
-
-function existingOf({ id, state, hasBegun, record }: Entry): Existing {
-  return { id, state, hasBegun, payload: record.payload, keyVersion: record.keyVersion }
 }

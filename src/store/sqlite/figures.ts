@@ -1,5 +1,5 @@
 import type { SQLInputValue } from 'node:sqlite'
-import { addedFor, figureLevels, figuresPerStep, foldedFigures, minute, widestFigure } from '../rules/figures.ts'
+import { addedFor, figureLevels, figuresPast, figuresPerStep, foldedFigures, minute, widestFigure } from '../rules/figures.ts'
 import { type FigureDataRow, figureRow } from '../rules/sql/figure-row.ts'
 import type { FigureAdd, FigureQuery, FigureRow } from '../store.ts'
 import type { Transaction } from './connection/transaction.ts'
@@ -44,7 +44,7 @@ const selectOld = `SELECT ref, tenant, job, at, width, data FROM punctual_figure
 /** Sums up what nodes have added, and what has grown old. */
 export function foldFigures(tx: Transaction): void {
   replace(tx, tx.all(selectAdded, tx.now - minute - addedFor), minute)
-  for (const { widthMs, keepMs, nextMs } of figureLevels) replace(tx, tx.all(selectOld, widthMs, tx.now - keepMs), nextMs)
+  for (const level of figureLevels) replace(tx, tx.all(selectOld, level.widthMs, figuresPast(level, tx.now)), level.nextMs)
 }
 
 function replace(tx: Transaction, rows: readonly (FigureDataRow & { ref: number })[], widthMs: number | null): void {

@@ -1,5 +1,6 @@
 import type { JobRecord, VersionRecord } from '../../model/job.ts'
 import { specText } from '../../model/job.ts'
+import { lowerAscii } from '../../model/job-search.ts'
 import { putAudit } from '../rules/audit.ts'
 import { isWithdrawn, putJobRule } from '../rules/put-job.ts'
 import { type JobRow, jobRecord } from '../rules/sql/job-row.ts'
@@ -82,10 +83,11 @@ export function findJob(tx: Transaction, tenant: string, name: string): JobRecor
   return row ? jobRecord(row) : null
 }
 
-export function readJobs(tx: Transaction, { tenant, name, after, limit }: JobQuery): readonly JobRecord[] {
+export function readJobs(tx: Transaction, { tenant, name, search, after, limit }: JobQuery): readonly JobRecord[] {
   const given = [
     ...(tenant === undefined ? [] : [{ condition: 's.tenant = ?', values: [tenant] }]),
     ...(name === undefined ? [] : [{ condition: 's.job = ?', values: [name] }]),
+    ...(search === undefined ? [] : [{ condition: 'instr(lower(s.job), ?) > 0', values: [lowerAscii(search)] }]),
     ...(after === undefined ? [] : [{ condition: '(s.job, s.tenant) > (?, ?)', values: [after.name, after.tenant] }]),
   ]
   const where = given.length === 0 ? '' : `WHERE ${given.map(({ condition }) => condition).join(' AND ')}`

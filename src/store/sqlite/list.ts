@@ -3,18 +3,17 @@
 import type { OccurrenceSummary } from '../../model/occurrence.ts'
 import { decodeCursor, encodeCursor, type OccurrenceFilter, type Page } from '../query.ts'
 import { type RangeRow, rangeRecord } from '../rules/sql/range-row.ts'
-import { summaryOf } from '../rules/summary.ts'
 import type { RangeRecord } from '../store.ts'
 import { merge } from './connection/merge.ts'
 import type { Transaction } from './connection/transaction.ts'
 import { sourcesFor } from './list/sources.ts'
-import { type Entry, readEntry } from './occurrence/entry.ts'
+import { summaries } from './list/summaries.ts'
 import { type JobFilter, seriesWhere } from './schema/series-filter.ts'
 
 export function list(tx: Transaction, filter: OccurrenceFilter): Page<OccurrenceSummary> {
   const below = filter.cursor === undefined ? Number.MAX_SAFE_INTEGER : decodeCursor(filter.cursor)
   const refs = merge(sourcesFor(tx, filter, below), (a, b) => a > b, filter.limit + 1)
-  const page = refs.slice(0, filter.limit).map((ref) => summaryOf(readEntry(tx, ref) as Entry))
+  const page = summaries(tx, refs.slice(0, filter.limit))
   const last = refs[page.length - 1]
   return { items: page, cursor: last !== undefined && refs.length > page.length ? encodeCursor(last) : null }
 }

@@ -138,10 +138,10 @@ it('no statement is compiled anew at each run because of a bare parameter after 
 /** A table that grows not at all or a thousand times slower, the index of what is planned ahead, or a look for any row. */
 function isSmall(line: string): boolean {
   return (
-    /^SCAN (sqlite_schema|sqlite_sequence|CONSTANT|punctual_(block|series|claim|kind|node|meta|cancel_request|pause|dead|unheard|audit_open)\b)/.test(
+    /^SCAN (sqlite_schema|sqlite_sequence|CONSTANT|punctual_(block|series|tenant|claim|kind|node|meta|cancel_request|pause|dead|unheard|audit_open)\b)/.test(
       line,
     ) ||
-    /^SCAN s in .* FROM punctual_series s (LIMIT 201)?$/.test(line) ||
+    /^SCAN s in .* FROM punctual_(series s (LIMIT 201)?|tenant s *)$/.test(line) ||
     /^SCAN punctual_(ready|arrival|waiting) USING (COVERING )?INDEX punctual_\w+_(planned|granted)/.test(line) ||
     // All that a pause holds back is let go at once, and of a group at most a thousand rows are counted.
     /^SCAN punctual_aside USING (COVERING )?INDEX punctual_aside_paused/.test(line) ||

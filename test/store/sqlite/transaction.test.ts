@@ -1,3 +1,4 @@
+import { DatabaseSync } from 'node:sqlite'
 import { expect, it } from 'vitest'
 import { memberRef, type Scene } from '../../../src/testing/store-suite/scene.ts'
 import { sqliteScene, withinTransaction } from '../../support/sqlite-scene.ts'
@@ -50,6 +51,33 @@ it('refuses work that returns a promise, and undoes it', async () => {
     message: expect.stringContaining('synchronous'),
   })
   expect((await scene.get(holding.id)).attempts).toEqual([])
+})
+
+it('takes the database back when the work is done, and the statements prepared on it', async () => {
+  const scene = await sqliteScene()
+  const refused = expect.objectContaining({ code: 'transaction.invalid' })
+  const kept = await withinTransaction(scene, (db) => {
+    db.exec('CREATE TABLE invoice (id TEXT) STRICT')
+    return { db, insert: db.prepare("INSERT INTO invoice VALUES ('late')") }
+  })
+  expect(() => kept.insert.run()).toThrow(refused)
+  for (const sql of ["INSERT INTO invoice VALUES ('late')", 'BEGIN']) expect(() => kept.db.exec(sql)).toThrow(refused)
+  expect(() => kept.db.prepare('SELECT 1')).toThrow(refused)
+  expect(() => kept.db.close()).toThrow(refused)
+  expect(await invoices(scene)).toEqual([])
+})
+
+it('is a database that libraries can use', async () => {
+  const scene = await sqliteScene()
+  await withinTransaction(scene, (db) => {
+    expect(db).toBeInstanceOf(DatabaseSync)
+    db.exec('CREATE TABLE invoice (id TEXT) STRICT')
+    db.function('twice', (text) => `${text}${text}`)
+    db.prepare('INSERT INTO invoice VALUES (twice(?))').run('a')
+    expect([...db.prepare('SELECT id FROM invoice').iterate()]).toEqual([{ id: 'aa' }])
+    expect(db.isTransaction).toBe(true)
+  })
+  expect(await invoices(scene)).toEqual(['aa'])
 })
 
 it('does not repeat work whose attempt is recorded', async () => {

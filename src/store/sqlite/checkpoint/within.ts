@@ -1,6 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite'
-import { PunctualError } from '../../../errors.ts'
 import type { CheckpointItem } from '../../store.ts'
+import { lend, workError } from '../connection/lend.ts'
 import { constants } from '../connection/node-sqlite.ts'
 
 const savepoint = 'punctual_work'
@@ -13,9 +13,9 @@ export function runWithin(db: DatabaseSync, work: NonNullable<CheckpointItem['wi
     if (isPromise(result)) {
       // It is refused in any case, also when it rejects.
       result.catch(() => {})
-      throw invalid('must be synchronous on SQLite: it returned a promise, whose later writes would be outside of the commit')
+      throw workError('must be synchronous on SQLite: it returned a promise, whose later writes would be outside of the commit')
     }
-    if (!isOurs(db)) throw invalid('ended the transaction that it was given; Punctual commits it')
+    if (!isOurs(db)) throw workError('ended the transaction that it was given; Punctual commits it')
     release(db)
     return result
   } catch (error) {
@@ -30,13 +30,15 @@ function guarded(db: DatabaseSync, work: NonNullable<CheckpointItem['within']>):
   db.setAuthorizer?.((action, _operation, name) =>
     action === SQLITE_TRANSACTION || (action === SQLITE_SAVEPOINT && name === savepoint) ? SQLITE_DENY : SQLITE_OK,
   )
+  const lent = lend(db)
   try {
-    return work(db)
+    return work(lent.db)
   } catch (error) {
     throw (error as { errcode?: number }).errcode === notAuthorized
-      ? invalid('may not begin, commit or roll back: Punctual commits it with the success of the task', error)
+      ? workError('may not begin, commit or roll back: Punctual commits it with the success of the task', error)
       : error
   } finally {
+    lent.takeBack()
     if (db.isOpen) db.setAuthorizer?.(null)
   }
 }
@@ -48,7 +50,7 @@ function release(db: DatabaseSync): void {
     db.exec(`RELEASE ${savepoint}`)
   } catch (cause) {
     db.exec('ROLLBACK')
-    throw invalid('ended the transaction that it was given and began another; Punctual commits it', cause)
+    throw workError('ended the transaction that it was given and began another; Punctual commits it', cause)
   }
 }
 
@@ -59,8 +61,4 @@ export function isOurs(db: DatabaseSync): boolean {
 
 function isPromise(value: unknown): value is Promise<unknown> {
   return typeof (value as { then?: unknown } | null)?.then === 'function'
-}
-
-function invalid(message: string, cause?: unknown): PunctualError {
-  return new PunctualError('transaction.invalid', `The work of a transaction ${message}`, {}, { cause })
 }

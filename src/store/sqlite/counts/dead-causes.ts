@@ -1,29 +1,36 @@
 import type { DeadCause } from '../../store.ts'
 import type { Transaction } from '../connection/transaction.ts'
-import type { SeriesFilter } from '../schema/series-filter.ts'
+import { type JobFilter, seriesWhere } from '../schema/series-filter.ts'
 
-interface Row extends Omit<DeadCause, 'tenants' | 'jobs'> {
+interface Row extends Omit<DeadCause, 'tenants'> {
   readonly tenants: string
-  readonly jobs: string
 }
 
-/** The index alone has all that is grouped, by cause and job; the rest joins a row for each of these. */
-export function deadCauses(tx: Transaction, { where, values }: SeriesFilter, limit: number): readonly DeadCause[] {
+/** Of all jobs one index has all that is grouped, in its order. */
+export function deadCauses(tx: Transaction, query: JobFilter, limit: number): readonly DeadCause[] {
+  const { from, where, values } = query.job === undefined ? ofTenants(query) : ofJobs(query)
   const rows = tx.all<Row>(
-    `SELECT cause, count, firstAt, lastAt, tenants, jobs, (SELECT id FROM punctual_occurrence WHERE ref = newest) AS sample FROM (
-      SELECT d.cause, sum(d.count) AS count, min(d.first_at) AS firstAt, max(d.last_at) AS lastAt, max(d.newest) AS newest,
-        json_group_array(DISTINCT s.tenant) AS tenants, json_group_array(DISTINCT s.job) AS jobs
+    `SELECT cause, count, firstAt, lastAt, tenants, (SELECT id FROM punctual_occurrence WHERE ref = newest) AS sample FROM (
+      SELECT cause, sum(count) AS count, min(first_at) AS firstAt, max(last_at) AS lastAt, max(newest) AS newest,
+        json_group_array(tenant) AS tenants
       FROM (
-        SELECT cause, series, count(*) AS count, min(died_at) AS first_at, max(died_at) AS last_at, max(ref) AS newest
-        FROM punctual_dead GROUP BY cause, series
-      ) d JOIN punctual_series s ON s.ref = d.series ${where} GROUP BY d.cause
+        SELECT d.tenant, d.cause, count(*) AS count, min(d.died_at) AS first_at, max(d.died_at) AS last_at, max(d.ref) AS newest
+        FROM ${from} ${where} GROUP BY d.tenant, d.cause
+      ) GROUP BY cause
     ) ORDER BY count DESC, lastAt DESC, cause LIMIT ? + 0`,
     ...values,
     limit,
   )
-  return rows.map(({ tenants, jobs, ...row }) => ({ ...row, tenants: inOrder(tenants), jobs: inOrder(jobs) }))
+  return rows.map(({ tenants, ...row }) => ({ ...row, tenants: (JSON.parse(tenants) as string[]).sort() }))
 }
 
-function inOrder(names: string): readonly string[] {
-  return (JSON.parse(names) as string[]).sort()
+function ofTenants({ tenant }: JobFilter) {
+  return {
+    from: 'punctual_dead d INDEXED BY punctual_dead_tenant',
+    ...(tenant === undefined ? { where: '', values: [] } : { where: 'WHERE d.tenant = ?', values: [tenant] }),
+  }
+}
+
+function ofJobs(query: JobFilter) {
+  return { from: 'punctual_series s CROSS JOIN punctual_dead d ON d.series = s.ref', ...seriesWhere(query) }
 }

@@ -28,11 +28,15 @@ export function named({ key, unique, entity }: OccurrenceFilter): Origin {
   }
 }
 
-export function ofCause(cause: string): Origin {
-  return { from: 'punctual_dead s INDEXED BY punctual_dead_cause', where: 's.cause = ?', values: [cause] }
+/** The dead of a cause, of all jobs or those of a tenant. */
+export function ofCause({ cause = '', tenant }: OccurrenceFilter): Origin {
+  if (tenant === undefined)
+    return { from: 'punctual_dead s INDEXED BY punctual_dead_cause', where: 's.cause = ?', values: [cause] }
+  const from = 'punctual_dead s INDEXED BY punctual_dead_tenant'
+  return { from, where: 's.tenant = ? AND s.cause = ?', values: [tenant, cause] }
 }
 
-/** A key or entity that much work has is found among the newest; the work of one that little has is brought in order. */
+/** A frequent key or entity is found among the newest; the few rows of a rare one are sorted. */
 export function namedOfMany(reader: Tables, filter: OccurrenceFilter): Source<number>[] {
   const origin = both(both(named(filter), askedOf(filter)), standing(reader, filter))
   return [reader.walk(all, origin, () => [reader.source(origin)])]
@@ -72,9 +76,8 @@ type Lanes = (state: CountedState | undefined) => readonly Source<number>[]
 
 /** `lanes`: of each job of the filter that has work in a state. */
 export function ofManyJobs(reader: Tables, filter: OccurrenceFilter, lanes: Lanes): Source<number>[] {
-  const { states, cause } = filter
+  const { states } = filter
   const asked = askedOf(filter)
-  if (cause !== undefined) return [reader.source(both(ofCause(cause), asked))]
   if (!states) return [reader.walk(all, asked, () => lanes(undefined))]
   return [...new Set(states)].map((state) => inState(reader, filter, state, lanes))
 }

@@ -22,13 +22,21 @@ export function sourcesFor(tx: Transaction, filter: OccurrenceFilter, below: num
   if ([tenant, job, states, key, entity, parent, cause].every((part) => part === undefined))
     return [table({ from: 'punctual_occurrence s', where: '1', values: [] })]
   if (parent !== undefined) return [matching(tx, table(ofParent(parent)), filter)]
+  const isNamed = key !== undefined || entity !== undefined
+  if (cause !== undefined && !isNamed) return job === undefined ? [table(ofCause(filter))] : deadLanes(reader, filter)
   const series = matchingSeries(tx, filter, `LIMIT ${mostLanes + 1}`)
   const isMany = series.length > mostLanes
-  const isNamed = key !== undefined || entity !== undefined
   if (isNamed && isMany) return namedOfMany(reader, filter)
   if (isNamed) return series.map(({ ref }) => inStates(tx, table(ofSeries(ref, named(filter))), filter))
-  if (isMany) return ofManyJobs(reader, filter, (state) => lanes(reader, filter, state))
-  return cause !== undefined ? series.map(({ ref }) => table(ofSeries(ref, ofCause(cause)))) : lanesOf(reader, filter, series)
+  return isMany ? ofManyJobs(reader, filter, (state) => lanes(reader, filter, state)) : lanesOf(reader, filter, series)
+}
+
+/** The dead of a cause, of one job in each tenant that has any. */
+function deadLanes(reader: Tables, filter: OccurrenceFilter): Source<number>[] {
+  const from = 'punctual_dead s INDEXED BY punctual_dead_series'
+  const ofOne = { from, where: 's.cause = ?', values: [filter.cause as string] }
+  const series = matchingSeries(reader.tx, filter).filter(({ dead }) => dead > 0)
+  return series.map(({ ref }) => reader.source(ofSeries(ref, ofOne)))
 }
 
 /** A lane of each job that the filter asks for and that has work in the state; without one, of each. */

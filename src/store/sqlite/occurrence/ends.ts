@@ -55,7 +55,8 @@ function endOccurrence(tx: Transaction, entry: Entry, row: TurnRecord, isClaimed
   entry.hasBegun ||= mayHaveBegun(row)
   if (row.end === 'dead') {
     entry.cause = causeOf(row.error)
-    tx.run('INSERT INTO punctual_dead (series, ref, cause, died_at) VALUES (?, ?, ?, ?)', series, ref, entry.cause, row.endedAt)
+    const insertDead = 'INSERT INTO punctual_dead (series, ref, tenant, cause, died_at) VALUES (?, ?, ?, ?, ?)'
+    tx.run(insertDead, series, ref, record.tenant, entry.cause, row.endedAt)
   }
   if (record.key !== null && record.unique === 'live')
     tx.run('DELETE FROM punctual_live_key WHERE series = ? AND key = ? AND ref = ?', series, record.key, ref)

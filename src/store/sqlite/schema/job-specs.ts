@@ -1,6 +1,7 @@
 import { type JobSpec, type VersionRecord, versionAt } from '../../../model/job.ts'
 import type { OccurrenceRecord } from '../../../model/occurrence.ts'
 import { type VersionRow, versionRecord } from '../../rules/sql/job-row.ts'
+import { keepsVersion } from '../../rules/verdict.ts'
 import type { Transaction } from '../connection/transaction.ts'
 
 const specsKept = 1000
@@ -17,8 +18,7 @@ export class JobSpecs {
 
   /** The job's spec for an occurrence: planned work keeps the version of its instant, enqueued work uses the one in force. */
   of(series: number, { version, source }: Pick<OccurrenceRecord, 'version' | 'source'>): JobSpec | undefined {
-    const isPlanned = source === 'schedule' || source === 'recovery' || source === 'backfill'
-    const wanted = isPlanned ? version : null
+    const wanted = keepsVersion(source) ? version : null
     if (this.#last?.series === series && this.#last.version === wanted) return this.#last.spec
     const spec = this.ofVersion(series, wanted ?? this.versionInForce(series))
     this.#last = { series, version: wanted, spec }

@@ -1,7 +1,7 @@
 /** Which jobs a reader asks for. */
 export interface JobFilter {
-  readonly tenant?: string
-  readonly job?: string
+  readonly tenant?: string | undefined
+  readonly job?: string | undefined
 }
 
 /** A condition on the series `s`, and its values. */

@@ -21,6 +21,8 @@ export const isLastEnd = `(${endStates.map((end) => `end = '${end}'`).join(' OR 
 /** The states that a series counts. `pending` and `running` follow from what is present and what is claimed. */
 export const countedStates = ['waiting', 'retrying', 'dead', 'completed', 'failed', 'canceled', 'skipped', 'missed'] as const
 export type CountedState = (typeof countedStates)[number]
+/** The counts of a series that are also summed up by tenant. */
+export const tenantSums = ['present', ...countedStates, 'missed_in_ranges', 'skipped_in_ranges'] as const
 
 // Of live work. granted: so many of its limits. begun: some attempt may have. retrying: it is between two tries. planned: a scheduled
 // instant that has not begun.
@@ -58,6 +60,16 @@ export const migrations: readonly Migration[] = [
         last_run_at REAL, failures_in_row INTEGER NOT NULL DEFAULT 0, last_version INTEGER NOT NULL DEFAULT 0, UNIQUE (tenant, job)
       ) STRICT`,
       'CREATE INDEX punctual_series_job ON punctual_series (job, tenant)',
+      'CREATE INDEX punctual_series_failing ON punctual_series (job, tenant) WHERE failures_in_row > 0',
+      // The sums of the counts of its series.
+      `CREATE TABLE punctual_tenant (
+        name TEXT PRIMARY KEY, ${tenantSums.map((sum) => `${sum} INTEGER NOT NULL DEFAULT 0`).join(', ')}
+      ) STRICT, WITHOUT ROWID`,
+      `CREATE TRIGGER punctual_series_insert AFTER INSERT ON punctual_series
+        BEGIN INSERT OR IGNORE INTO punctual_tenant (name) VALUES (NEW.tenant); END`,
+      `CREATE TRIGGER punctual_series_update AFTER UPDATE ON punctual_series BEGIN
+        UPDATE punctual_tenant SET ${tenantSums.map((sum) => `${sum} = ${sum} + NEW.${sum} - OLD.${sum}`).join(', ')} WHERE name = NEW.tenant;
+      END`,
 
       // indexed: its id is in the index. Of most others the ref lies close behind the time in the id.
       `CREATE TABLE punctual_occurrence (
@@ -116,9 +128,12 @@ export const migrations: readonly Migration[] = [
       // When a first turn may no longer begin. It may be out of date: the work itself says whether it still holds.
       'CREATE TABLE punctual_expiry (expires_at REAL NOT NULL, ref INTEGER NOT NULL, PRIMARY KEY (expires_at, ref)) STRICT, WITHOUT ROWID',
       `CREATE TABLE punctual_dead (
-        series INTEGER NOT NULL, ref INTEGER NOT NULL, cause TEXT NOT NULL, died_at REAL NOT NULL, PRIMARY KEY (series, ref)
+        series INTEGER NOT NULL, ref INTEGER NOT NULL, tenant TEXT NOT NULL, cause TEXT NOT NULL, died_at REAL NOT NULL,
+        PRIMARY KEY (series, ref)
       ) STRICT, WITHOUT ROWID`,
-      'CREATE INDEX punctual_dead_cause ON punctual_dead (cause, series, ref, died_at)',
+      'CREATE INDEX punctual_dead_cause ON punctual_dead (cause, ref)',
+      'CREATE INDEX punctual_dead_series ON punctual_dead (series, cause, ref)',
+      'CREATE INDEX punctual_dead_tenant ON punctual_dead (tenant, cause, ref, died_at)',
       'CREATE INDEX punctual_dead_ref ON punctual_dead (ref)',
       // members: JSON, see claim/claim-row.ts
       'CREATE TABLE punctual_claim (id TEXT PRIMARY KEY, token TEXT NOT NULL, node TEXT NOT NULL, members TEXT NOT NULL) STRICT, WITHOUT ROWID',
