@@ -11,6 +11,8 @@ const longestProbeMs = 5000
 export interface OutletOptions {
   /** The failures after which nothing more is tried until the broker is well; others of a passing kind count as failed attempts. */
   readonly closesOn: readonly PublishFailure[]
+  /** Called each time it closes. */
+  readonly onClosed?: (reason: PublishFailure, message: string) => void
 }
 
 interface Waiting {
@@ -56,7 +58,7 @@ export class Outlet {
       return result
     }
     if (this.#options.closesOn.includes(result.reason)) {
-      this.#close(`${result.reason}: ${result.message}`)
+      this.#close(result.reason, result.message)
       throw new Untried(result.message)
     }
     const text = `The broker did not take the message (${result.reason}): ${result.message}`
@@ -85,13 +87,15 @@ export class Outlet {
     for (const [at, { settle }] of waiting.entries()) settle(results[at] as PublishResult)
   }
 
-  #close(reason: string): void {
+  #close(failure: PublishFailure, message: string): void {
     if (this.#away || this.#isClosed) return
     const job = this.#job()
+    const reason = `${failure}: ${message}`
     this.#away = { reason, since: job.now() }
     job.hold()
     job.log.warn('The broker takes no messages; due work waits', { broker: this.#broker.name, reason })
     this.#probeLater()
+    this.#options.onClosed?.(failure, message)
   }
 
   /** The wait grows until a message gets through, so a broker that only looks well is not tried at full speed. */

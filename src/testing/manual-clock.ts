@@ -134,12 +134,12 @@ class SteppedClock implements ManualClock {
   // A turn of the event loop settles every chain of promises; work that `soon` has put off gets further turns, and one
   // more turn is for handlers that yield by themselves. Calls to other processes and handlers with real I/O are waited for.
   settle(): Promise<void> {
-    return this.#work.outside(async (caller) => {
+    return this.#work.outside(async (callers) => {
       await turn()
       do {
         if (this.#outside.size > 0) await Promise.allSettled(this.#outside)
         await turn()
-      } while (this.#soon > 0 || this.#outside.size > 0 || (await this.#work.wait(caller)))
+      } while (this.#soon > 0 || this.#outside.size > 0 || (await this.#work.wait(callers)))
     })
   }
 

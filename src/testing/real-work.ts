@@ -23,6 +23,9 @@ interface Pending {
 
 interface Run {
   readonly name: string
+  /** The run, of another clock, whose code has begun this one. */
+  readonly outer: Run | undefined
+  isOver: boolean
   readonly resources: Map<number, Pending>
   /** Timers of the manual clock that it has set: while it has some, it waits for the clock. */
   clockTimers: number
@@ -31,24 +34,25 @@ interface Run {
   busySince: number
 }
 
+// One hook for all clocks: with a hook for each clock, a handler that never ends would leave one that slows every promise of the process.
+const innermost = new AsyncLocalStorage<Run>()
+const owners = new Map<number, Run>()
+const hook = createHook({ init: (id, type, _, resource) => begun(id, type, resource), after: called, destroy: ended })
+let running = 0
+
 /** User code under a manual clock, and which real timers and I/O each call of it waits for. */
 export class RealWork {
   readonly #runs = new Set<Run>()
-  readonly #storage = new AsyncLocalStorage<Run>()
-  readonly #owners = new Map<number, Run>()
-  readonly #hook = createHook({
-    init: (id, type, _, resource) => this.#begun(id, type, resource),
-    after: (id) => this.#called(id),
-    destroy: (id) => this.#ended(id),
-  })
 
   run<Value>(name: string, work: () => Value): Value {
     const now = systemClock.mono()
-    const run: Run = { name, resources: new Map(), clockTimers: 0, quietSince: now, busySince: now }
+    const outer = innermost.getStore()
+    const run: Run = { name, outer, isOver: false, resources: new Map(), clockTimers: 0, quietSince: now, busySince: now }
     this.#runs.add(run)
-    if (this.#runs.size === 1) this.#hook.enable()
+    running += 1
+    if (running === 1) hook.enable()
     try {
-      const value = this.#storage.run(run, work)
+      const value = innermost.run(run, work)
       Promise.resolve(value).then(
         () => this.#over(run),
         () => this.#over(run),
@@ -62,7 +66,7 @@ export class RealWork {
 
   /** User code sets a timer of the clock. Returns what to call when that timer has run or was taken back. */
   clockTimer(): () => void {
-    const run = this.#storage.getStore()
+    const run = chain(innermost.getStore()).find((one) => this.#runs.has(one))
     if (!run) return noRun
     run.clockTimers += 1
     return () => {
@@ -72,22 +76,21 @@ export class RealWork {
   }
 
   /** Calls `work`, which waits for user code, but not for the code that has called it. */
-  outside<Value>(work: (caller: unknown) => Value): Value {
-    const caller = this.#storage.getStore()
-    return this.#storage.exit(() => work(caller))
+  outside<Value>(work: (callers: ReadonlySet<unknown>) => Value): Value {
+    const callers = new Set<unknown>(chain(innermost.getStore()))
+    return innermost.exit(() => work(callers))
   }
 
   /** Waits for a moment if user code makes progress, or may. Returns whether it did. Throws for code that takes too long. */
-  async wait(caller: unknown): Promise<boolean> {
+  async wait(callers: ReadonlySet<unknown>): Promise<boolean> {
     const now = systemClock.mono()
-    const running = [...this.#runs].filter((run) => run !== caller && (isBusy(run) || now - run.quietSince < patience(run)))
+    const running = [...this.#runs].filter((run) => !callers.has(run) && (isBusy(run) || now - run.quietSince < patience(run)))
     if (running.length === 0) return false
     const late = running.find((run) => isBusy(run) && now - run.busySince > longestMs)
     if (late) {
       const types = [...new Set([...late.resources.values()].map(({ type }) => type))].join(', ')
       const message = `${late.name} has waited for ${longestMs} ms of real time (${types}), and a manual clock moves only between such waits. Let it wait on the clock, or make it quicker`
       // Told once: the test may want to go on.
-      for (const id of late.resources.keys()) this.#owners.delete(id)
       late.resources.clear()
       throw new PunctualError('option.invalid', message, { field: 'clock', handler: late.name })
     }
@@ -99,35 +102,50 @@ export class RealWork {
     return [...this.#runs].some(isBusy)
   }
 
-  #begun(id: number, type: string, resource: object): void {
-    const run = real.test(type) ? this.#storage.getStore() : undefined
-    if (!run || !this.#runs.has(run) || isGuard({ type, resource })) return
-    if (run.resources.size === 0) run.busySince = systemClock.mono()
-    run.resources.set(id, { type, resource })
-    this.#owners.set(id, run)
-  }
-
-  #called(id: number): void {
-    const run = this.#owners.get(id)
-    const type = run?.resources.get(id)?.type
-    if (!run || type === undefined) return
-    run.quietSince = systemClock.mono()
-    if (once.test(type)) this.#ended(id)
-  }
-
-  #ended(id: number): void {
-    const run = this.#owners.get(id)
-    if (!run) return
-    this.#owners.delete(id)
-    run.resources.delete(id)
-    run.quietSince = systemClock.mono()
-  }
-
   #over(run: Run): void {
-    this.#runs.delete(run)
-    for (const id of run.resources.keys()) this.#owners.delete(id)
-    if (this.#runs.size === 0) this.#hook.disable()
+    if (!this.#runs.delete(run)) return
+    run.isOver = true
+    run.resources.clear()
+    running -= 1
+    if (running > 0) return
+    hook.disable()
+    owners.clear()
   }
+}
+
+function begun(id: number, type: string, resource: object): void {
+  const run = real.test(type) ? innermost.getStore() : undefined
+  const runs = chain(run)
+  if (!run || runs.length === 0 || isGuard({ type, resource })) return
+  for (const one of runs) {
+    if (one.resources.size === 0) one.busySince = systemClock.mono()
+    one.resources.set(id, { type, resource })
+  }
+  owners.set(id, run)
+}
+
+function called(id: number): void {
+  const runs = chain(owners.get(id))
+  const type = runs.find(({ resources }) => resources.has(id))?.resources.get(id)?.type
+  if (type === undefined) return
+  for (const one of runs) one.quietSince = systemClock.mono()
+  if (once.test(type)) ended(id)
+}
+
+function ended(id: number): void {
+  const run = owners.get(id)
+  owners.delete(id)
+  for (const one of chain(run)) {
+    one.resources.delete(id)
+    one.quietSince = systemClock.mono()
+  }
+}
+
+/** The run and those around it that are not over, from the inside out. */
+function chain(run: Run | undefined): Run[] {
+  const runs: Run[] = []
+  for (let one = run; one; one = one.outer) if (!one.isOver) runs.push(one)
+  return runs
 }
 
 const noRun = () => {}

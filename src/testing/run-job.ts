@@ -59,12 +59,13 @@ type RunArguments<Job extends AnyDefinition> =
  */
 export async function runJob<const Job extends AnyDefinition>(
   definition: Job,
-  ...[payload, overrides = {}]: RunArguments<Job>
+  ...payloadAndOverrides: RunArguments<Job>
 ): Promise<JobRun<Job>> {
   if (!(definition instanceof Definition))
     throw new PunctualError('option.invalid', `runJob takes a definition made by defineJob; got ${shown(definition)}`, {
       field: 'definition',
     })
+  const [payload, overrides = {}] = payloadAndOverrides
   checkObject(overrides, 'overrides of runJob')
   checkOptions(overrides, ['handlers', 'options', 'now', 'log'], 'overrides of runJob')
   const { handlers = {}, options, now, log = silent } = overrides

@@ -67,10 +67,10 @@ onEachStore('a manual clock under an engine', (newDatabase, store) => {
     const job = defineJob('stuck', { executionTimeout: '2d', timeout: '2d' }).task('only', ({ attempt }) =>
       attempt === 1 ? new Promise(() => {}) : 'again',
     )
-    const first = await node({ jobs: [job], node: { timeout: '10m', heartbeat: '1m' } })
+    const first = await node({ jobs: [job], node: { timeout: '50m', heartbeat: '5m' } })
     const { id } = await first.punctual.enqueue(job, undefined)
     await first.probe.next('task.started')
-    const second = await node({ jobs: [job], node: { timeout: '10m', heartbeat: '1m' }, name: 'second' })
+    const second = await node({ jobs: [job], node: { timeout: '50m', heartbeat: '5m' }, name: 'second' })
     await clock.advance('12h')
     for (const { probe } of [first, second]) expect([...probe.seen('node.fenced'), ...probe.seen('node.gone')]).toEqual([])
     first.store.freeze()

@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os'
 import { expect, it, onTestFinished } from 'vitest'
 import { createPunctual } from '../../src/client/punctual.ts'
 import { defineJob } from '../../src/model/definition.ts'
@@ -7,16 +8,19 @@ import { occurrence } from '../support/cluster.ts'
 
 const module = new URL('../support/threads/work.process.ts', import.meta.url)
 
-async function newScene(options: { timeout?: string; grace?: string } = {}) {
+async function newScene(
+  options: { timeout?: string; grace?: string; retries?: number; concurrency?: number; abandonAfter?: string } = {},
+) {
   const log: [string, object | undefined][] = []
   const line = (message: string, fields?: object) => void log.push([message, fields])
-  const job = defineJob<string>('crunch', { retry: { max: 1, interval: 1, jitter: 0 } })
+  const job = defineJob<string>('crunch', { retry: { max: options.retries ?? 1, interval: 1, jitter: 0 } })
     .task('first', () => 'one')
     .task('work', { runIn: 'worker', module, ...(options.timeout && { timeout: options.timeout }) })
   const punctual = createPunctual({
     store: memory(),
     jobs: [job],
-    node: { abandonAfter: 100 },
+    node: { abandonAfter: options.abandonAfter ?? 100 },
+    concurrency: options.concurrency ?? 10,
     grace: options.grace ?? '10s',
     log: { debug: line, info: line, warn: line, error: line },
   })
@@ -24,7 +28,7 @@ async function newScene(options: { timeout?: string; grace?: string } = {}) {
   const events = probe(punctual)
   await punctual.start()
   const run = async (payload: string) => (await punctual.enqueue(job, payload)).id
-  return { punctual, events, log, run }
+  return { punctual, events, log, run, job }
 }
 
 it('a handler in a thread gets its context, and its result is recorded', async () => {
@@ -79,6 +83,25 @@ it('an endless loop in a thread times out, is terminated, and the node goes on',
   expect(events.seen('node.fenced')).toEqual([])
   const next = await run('report')
   await events.next('occurrence.completed', (one) => one.id === next)
+})
+
+it('the wait for a free thread is no part of the timeout', async () => {
+  const { punctual, events, job } = await newScene({ retries: 0, concurrency: availableParallelism() + 1 })
+  // They keep all threads for longer than the next may take.
+  for (let n = 0; n < availableParallelism(); n++) await punctual.enqueue(job, 'polite', { timeout: '1500ms' })
+  for (let n = 0; n < availableParallelism(); n++) await events.next('task.progress')
+  const { id } = await punctual.enqueue(job, 'report', { timeout: '1s' })
+  await events.next('occurrence.completed', (one) => one.id === id)
+})
+
+it('work that waits for a thread is canceled at once', async () => {
+  const { punctual, events, job } = await newScene({ concurrency: availableParallelism() + 1, abandonAfter: '1h' })
+  for (let n = 0; n < availableParallelism(); n++) await punctual.enqueue(job, 'polite')
+  for (let n = 0; n < availableParallelism(); n++) await events.next('task.progress')
+  const { id } = await punctual.enqueue(job, 'report')
+  await events.next('task.started', (one) => one.id === id && one.task === 'work')
+  await punctual.cancel(id)
+  await events.next('occurrence.canceled', (one) => one.id === id)
 })
 
 it('close() ends threads that do not stop', async () => {

@@ -4,12 +4,12 @@ import { type Checked, type Effect, type EffectContext, isOutcomeUnknown } from 
 import { errorText } from '../../model/error-record.ts'
 import { gateId } from '../../model/ids.ts'
 import { decodePayload, encodeResult } from '../../model/payload.ts'
-import type { RetryHint } from '../../model/retry.ts'
 import type { GateAnswer, GateKey, GateRecord, GateReserve, GateWrite, MemberWrite } from '../../store/store.ts'
 import { sleep } from '../../time/clock.ts'
 import type { Env } from '../env.ts'
 import { Aborted } from '../turn/aborted.ts'
 import { deadline } from './deadline.ts'
+import { busy, conflict, held, lostKey } from './gate-errors.ts'
 import { insist } from './insist.ts'
 
 const firstLookMs = 100
@@ -139,13 +139,8 @@ async function reserve(
 
 function accepted(env: EffectEnv, { gate: key, check }: OnceRequest & { check?: unknown }, answer: GateAnswer): GateAnswer {
   if (answer.outcome === 'lost') throw new Aborted('lost')
-  if (answer.outcome === 'mismatch')
-    throw new PunctualError(
-      'gate.conflict',
-      `Key ${shownKey(key)} belongs to an effect with another payload; use another key, or the same payload`,
-      { ...key },
-    )
-  if (answer.outcome === 'unknown') throw held(env, key, answer.gate, Boolean(check))
+  if (answer.outcome === 'mismatch') throw conflict(key)
+  if (answer.outcome === 'unknown') throw heldKey(env, key, answer.gate, Boolean(check))
   return answer
 }
 
@@ -180,7 +175,7 @@ class Holding<Value> {
       return { value }
     }
     await this.#doubt('check could not tell whether it happened')
-    throw held(this.#env, this.#request.gate, null, true)
+    throw heldKey(this.#env, this.#request.gate, null, true)
   }
 
   /** @param isRepeated Whether the outcome of an earlier try is still unknown. */
@@ -295,33 +290,8 @@ function secretOf({ randomBytes }: EffectEnv): string {
   return Buffer.from(randomBytes(16)).toString('base64url')
 }
 
-function shownKey({ tenant, scope, key }: GateKey): string {
-  return `${JSON.stringify(key)} of scope ${JSON.stringify(scope)} in tenant ${JSON.stringify(tenant)}`
-}
-
-function busy(key: GateKey, gate: GateRecord | null): PunctualError {
-  return new PunctualError(
-    'gate.busy',
-    `Another call is in the middle of the effect with key ${shownKey(key)}; try again later, or give a longer wait`,
-    { ...key, occurrence: gate?.occurrence ?? null },
-  )
-}
-
-/** Without a check no retry can help: a person has to decide. */
-function held(env: EffectEnv, key: GateKey, gate: GateRecord | null, isChecked: boolean): PunctualError & RetryHint {
-  env.events.emit('gate.unknown', { ...key, occurrence: gate?.occurrence ?? null, reason: gate?.reason ?? null })
-  const error = new PunctualError(
-    'gate.held',
-    `Nobody knows whether the effect with key ${shownKey(key)} happened; find out, and call resolveGate or "punctual gate resolve"`,
-    { ...key, occurrence: gate?.occurrence ?? null, reason: gate?.reason ?? null },
-  )
-  return isChecked ? error : Object.assign(error, { retryable: false })
-}
-
-function lostKey(key: GateKey): PunctualError {
-  return new PunctualError(
-    'gate.lost',
-    `The effect with key ${shownKey(key)} has happened, but its key was taken over or resolved meanwhile; the outcome was not recorded`,
-    { ...key },
-  )
+function heldKey({ events }: EffectEnv, key: GateKey, gate: GateRecord | null, isChecked: boolean): PunctualError {
+  const error = held(key, gate, isChecked)
+  events.emit('gate.unknown', { ...key, occurrence: gate?.occurrence ?? null, reason: gate?.reason ?? null })
+  return error
 }

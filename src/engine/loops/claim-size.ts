@@ -18,7 +18,7 @@ export class ClaimSize {
     return Math.min(options.claimLimit, store.batchLimit)
   }
 
-  /** What a claim takes although no slot is free for it. */
+  /** The number that a claim takes beyond the free slots. */
   get ahead(): number {
     return this.#ahead
   }

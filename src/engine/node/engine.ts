@@ -1,4 +1,3 @@
-import { PunctualError } from '../../errors.ts'
 import { errorText } from '../../model/error-record.ts'
 import type { Health } from '../../model/events.ts'
 import type { Hint } from '../../store/store.ts'
@@ -13,12 +12,11 @@ import { UnheardEnds } from '../loops/unheard-ends.ts'
 import { Recorder } from '../record/recorder.ts'
 import { type DueSummary, runDue, whenIdle } from './due-work.ts'
 import { logFinalFailures } from './failure-log.ts'
+import { reportGaps } from './gap-report.ts'
 import { HealthBook } from './health-book.ts'
 import { Session } from './session.ts'
+import { isHopeless } from './transient.ts'
 import { WorkerPool } from './worker-pool.ts'
-
-/** Errors that retrying cannot fix: `start` throws them. */
-const hopeless: readonly string[] = ['store.refused', 'store.newer', 'store.corrupt', 'store.unsupported', 'config.invalid']
 
 /** One node: its loops, its session, and how it comes and goes. */
 export class Engine {
@@ -111,15 +109,12 @@ export class Engine {
   async start(): Promise<void> {
     if (this.#phase !== 'stopped') return
     this.#phase = 'started'
-    for (const gap of this.#env.registry.gaps()) {
-      this.#env.log.warn(gap.message, { job: gap.job, task: gap.task })
-      this.#env.events.emit('handler.missing', gap)
-    }
+    reportGaps(this.#env)
     try {
       await this.open()
       await this.#beatOnce()
     } catch (error) {
-      if (error instanceof PunctualError && hopeless.includes(error.code)) {
+      if (isHopeless(error)) {
         this.#phase = 'stopped'
         throw error
       }

@@ -7,3 +7,10 @@ const transient: readonly string[] = ['store.unreachable', 'store.refused', 'sto
 export function isTransient(error: unknown): boolean {
   return error instanceof PunctualError && transient.includes(error.code)
 }
+
+const hopeless: readonly string[] = ['store.refused', 'store.newer', 'store.corrupt', 'store.unsupported', 'config.invalid']
+
+/** Whether retrying cannot fix the error: `start` throws it. */
+export function isHopeless(error: unknown): error is PunctualError {
+  return error instanceof PunctualError && hopeless.includes(error.code)
+}

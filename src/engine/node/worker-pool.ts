@@ -5,19 +5,25 @@ import type { Piscina } from 'piscina'
 import { PunctualError } from '../../errors.ts'
 import type { Context, Handler, Logger } from '../../model/context.ts'
 import type { Env } from '../env.ts'
+import type { TaskContext } from '../turn/context.ts'
 import type { WorkerAnswer, WorkerContext, WorkerNews, WorkerTask } from './worker-task.ts'
 
 /** Runs handlers in threads (`runIn: 'worker'`), with their signal, progress and log. A thread that does not stop is terminated. */
 export class WorkerPool {
   readonly #env: Pick<Env, 'clock' | 'options'>
+  readonly #threads: number
   #pool: Promise<Piscina> | null = null
+  #running = 0
+  /** Calls that begin when a thread is free, in their order. */
+  readonly #waiting = new Set<() => void>()
 
   constructor(env: Pick<Env, 'clock' | 'options'>) {
     this.#env = env
+    this.#threads = Math.min(env.options.concurrency, availableParallelism())
   }
 
   handler(module: string): Handler {
-    return (ctx) => this.#run(module, ctx)
+    return (ctx) => this.#inThread(module, ctx as TaskContext)
   }
 
   /** Terminates the threads, and what they still run. */
@@ -27,8 +33,49 @@ export class WorkerPool {
     await (await pool?.catch(() => null))?.destroy()
   }
 
+  /** The wait for a free thread does not count against the handler's timeout. */
+  async #inThread(module: string, ctx: TaskContext): Promise<unknown> {
+    if (this.#running < this.#threads) this.#running += 1
+    else {
+      const begin = ctx.holdTimeout()
+      await this.#freeThread(ctx.signal)
+      begin()
+    }
+    try {
+      return await this.#run(module, ctx)
+    } finally {
+      this.#leave()
+    }
+  }
+
+  /** Rejects when the handler's signal aborts before. */
+  #freeThread(signal: AbortSignal): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const begin = () => {
+        signal.removeEventListener('abort', stop)
+        resolve()
+      }
+      const stop = () => {
+        this.#waiting.delete(begin)
+        reject(signal.reason)
+      }
+      this.#waiting.add(begin)
+      if (signal.aborted) stop()
+      else signal.addEventListener('abort', stop, { once: true })
+    })
+  }
+
+  #leave(): void {
+    const [next] = this.#waiting
+    if (!next) this.#running -= 1
+    else {
+      this.#waiting.delete(next)
+      next()
+    }
+  }
+
   async #run(module: string, ctx: Context): Promise<unknown> {
-    this.#pool ??= newPool(this.#env.options.concurrency)
+    this.#pool ??= newPool(this.#threads)
     const pool = await this.#pool
     const { port1: port, port2 } = new MessageChannel()
     const termination = new AbortController()
@@ -69,14 +116,14 @@ export class WorkerPool {
   }
 }
 
-async function newPool(concurrency: number): Promise<Piscina> {
+async function newPool(maxThreads: number): Promise<Piscina> {
   const { Piscina: Pool } = await import('piscina').catch((cause: unknown) => {
     throw new PunctualError('config.invalid', "runIn: 'worker' needs the package piscina; run npm install piscina", {}, { cause })
   })
   return new Pool({
     filename: new URL(`worker-task${extname(import.meta.url)}`, import.meta.url).href,
     minThreads: 0,
-    maxThreads: Math.min(concurrency, availableParallelism()),
+    maxThreads,
     idleTimeout: 10_000,
   })
 }

@@ -31,7 +31,8 @@ export class Attempt implements Timed {
   /** Both are set when the turn takes in its end. */
   state: AttemptState = 'running'
   endedAt = 0
-  readonly #overdueAt: number
+  readonly #mono: number
+  #overdueAt: number
   #controller: AbortController | null = null
   #aborted: Aborted | null = null
   #cancelTimer: (() => void) | null = null
@@ -46,6 +47,7 @@ export class Attempt implements Timed {
     this.run = run
     this.n = run.attempts
     this.startedAt = turn.env.time.at(mono)
+    this.#mono = mono
     this.#overdueAt = mono + turn.timeoutMs(run)
   }
 
@@ -91,6 +93,20 @@ export class Attempt implements Timed {
     this.#cancelTimer = clock.timer(Math.max(0, this.#overdueAt - clock.mono()), () =>
       this.abort('timeout', `${this.turn.timeoutMs(this.run)} ms`),
     )
+  }
+
+  /** Its timeout counts from the call of the returned function. Until then only the execution's timeout does. */
+  holdTimeout(): () => void {
+    const { clock } = this.turn.env
+    const latest = this.#mono + this.turn.settings.executionTimeoutMs
+    this.#overdueAt = latest
+    return () => {
+      if (this.#aborted) return
+      this.#overdueAt = Math.min(latest, clock.mono() + this.turn.timeoutMs(this.run))
+      this.#cancelTimer?.()
+      this.#cancelTimer = null
+      this.setTimer()
+    }
   }
 
   /** Made at its first use: most handlers never need it. */

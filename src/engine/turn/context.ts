@@ -34,6 +34,11 @@ export class TaskContext extends RecordIds implements Context {
     this.parent = record.parent
   }
 
+  /** For a handler that has to wait until it can begin: see `Attempt.holdTimeout`. */
+  holdTimeout(): () => void {
+    return this.#attempt.holdTimeout()
+  }
+
   get payload(): unknown {
     return this.#attempt.turn.payload
   }
