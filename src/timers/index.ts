@@ -21,13 +21,9 @@ export { createWebhooks, type HttpPayload, type WebhooksOptions } from '../outbo
 export { createPublisher, type Publisher, type PublishPayload } from '../outbound/publish-job.ts'
 export { verifySignature } from '../outbound/signature.ts'
 export type { EnvelopeFormat } from './envelope.ts'
+export type { TimersHealth } from './health-watch.ts'
 export { createJobCommands, type JobCommandIntake, type JobCommandsOptions } from './job-commands.ts'
 export type { Histogram, ScheduleOutcome, TimerMetrics } from './metrics.ts'
 export { metricsText } from './metrics-text.ts'
-export {
-  createTimers,
-  type Timers,
-  type TimersHealth,
-  type TimersOptions,
-  type TimerView,
-} from './timers.ts'
+export type { TimerView } from './timer-view.ts'
+export { createTimers, type Timers, type TimersOptions } from './timers.ts'

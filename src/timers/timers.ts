@@ -1,29 +1,22 @@
-import type { Broker, BrokerHealth, Delivery } from '../broker/broker.ts'
+import type { Broker, Delivery } from '../broker/broker.ts'
 import { checkChannel } from '../broker/check.ts'
-import { unhealthy } from '../broker/remote-broker.ts'
 import { type BuiltIn, builtIn } from '../client/built-in.ts'
 import type { Punctual } from '../client/punctual.ts'
-import {
-  type TimersOverview,
-  type TimersReport,
-  type TimersSide,
-  timerJob,
-  timersOverview,
-  timersPart,
-} from '../client/timers-overview.ts'
+import { type TimersOverview, timerJob, timersOverview, timersPart } from '../client/timers-overview.ts'
 import { PunctualError } from '../errors.ts'
 import type { Context } from '../model/context.ts'
 import { defineJob } from '../model/definition.ts'
-import { errorText } from '../model/error-record.ts'
-import type { OccurrenceState } from '../model/lifecycle.ts'
-import { checkKey, checkName, checkOneOf, checkOptions, checkWhole } from '../model/limits.ts'
+import { checkOneOf, checkOptions, checkWhole } from '../model/limits.ts'
 import { Untried } from '../model/untried.ts'
 import { Outlet } from '../outbound/outlet.ts'
 import { type CancelTimer, type ScheduleTimer, timerCommand, type Unwrapped } from './command.ts'
 import { CommandIntake } from './command-intake.ts'
 import { dueTimeReached, type EnvelopeFormat } from './envelope.ts'
+import { HealthWatch, type TimersHealth } from './health-watch.ts'
+import { KeyOrder } from './key-order.ts'
 import { TimerCounters, type TimerMetrics } from './metrics.ts'
 import { PoisonBook } from './poison-job.ts'
+import { answerWhen, type TimerPayload, type TimerView, timerView } from './timer-view.ts'
 
 /** The options of `createTimers`. */
 export interface TimersOptions {
@@ -43,32 +36,6 @@ export interface TimersOptions {
   onCritical?: (error: PunctualError) => void
 }
 
-/** A timer, as the store has it. */
-export interface TimerView {
-  readonly tenantId: string
-  readonly serviceCallId: string
-  readonly state: 'scheduled' | 'reached' | 'canceled' | 'failed'
-  readonly dueAt: Date
-  readonly registeredAt: Date
-  readonly reachedAt: Date | null
-  readonly correlationId: string | null
-  readonly version: number | null
-}
-
-/** The state of a timer service; a side that does not run here is null. */
-export interface TimersHealth {
-  readonly isOk: boolean
-  readonly broker: BrokerHealth
-  readonly store: { readonly isOk: boolean; readonly reasons: readonly string[] }
-  readonly commands: TimersSide | null
-  readonly firing: TimersSide | null
-}
-
-interface TimerPayload {
-  readonly registeredAt: number
-  readonly correlationId?: string
-}
-
 const optionNames = ['punctual', 'broker', 'commands', 'events', 'envelope', 'side', 'maxInFlight', 'onCritical'] as const
 
 /**
@@ -83,15 +50,14 @@ export function createTimers(options: TimersOptions): Timers {
 /** A timer service, made by `createTimers`. */
 export class Timers {
   readonly #punctual: Punctual
-  readonly #broker: Broker
-  readonly #options: Required<Pick<TimersOptions, 'events' | 'envelope' | 'side' | 'onCritical'>>
+  readonly #options: Required<Pick<TimersOptions, 'events' | 'envelope' | 'side'>>
   readonly #job: BuiltIn
   readonly #outlet: Outlet
   readonly #intake: CommandIntake
   readonly #counters = new TimerCounters()
+  readonly #order = new KeyOrder()
+  readonly #health: HealthWatch
   #endPollWatch: () => void = () => {}
-  #lastHealth = unhealthy('it has not answered yet')
-  #asking: Promise<BrokerHealth> | null = null
 
   constructor(options: TimersOptions) {
     checkOptions(options, optionNames, 'createTimers')
@@ -101,9 +67,17 @@ export class Timers {
     const envelope = checkOneOf<EnvelopeFormat>(options.envelope ?? 'plain', 'envelope', ['plain', 'cloudevents'])
     const side = checkOneOf<'both' | 'commands' | 'firing'>(options.side ?? 'both', 'side', ['both', 'commands', 'firing'])
     this.#punctual = punctual
-    this.#broker = broker
-    this.#options = { events, envelope, side, onCritical }
-    this.#outlet = new Outlet(broker, () => this.#job, { closesOn: ['unreachable', 'unroutable', 'full'] })
+    this.#options = { events, envelope, side }
+    this.#outlet = new Outlet(broker, () => this.#job, {
+      // A right to publish that is missing is missing for all timers: they wait, and `onCritical` is called.
+      closesOn: ['unreachable', 'unroutable', 'full', 'refused'],
+      onClosed: (reason, message) => {
+        if (reason !== 'refused') return
+        onCritical(
+          new PunctualError('broker.refused', `The broker takes no events on ${events}: ${message}`, { channel: events }),
+        )
+      },
+    })
     const definition = defineJob<TimerPayload>(timerJob, { timeout: '1m' }, (ctx) => this.#fire(ctx))
     this.#job = builtIn(punctual, definition, { source: 'timer', canRun: side !== 'commands' })
     this.#intake = new CommandIntake({
@@ -116,7 +90,7 @@ export class Timers {
       log: this.#job.log,
       poison: new PoisonBook(punctual),
       carryOut: (command, delivery) => this.#carryOut(command, delivery),
-      also: () => broker.respond(`${commands}.when`, 'timers', (body) => this.#answer(body)),
+      also: () => broker.respond(`${commands}.when`, 'timers', (body) => answerWhen(punctual, body)),
       onCritical,
       count: {
         received: () => void this.#counters.received++,
@@ -124,13 +98,20 @@ export class Timers {
         retried: () => void this.#counters.retried++,
       },
     })
+    this.#health = new HealthWatch({
+      punctual,
+      broker,
+      ...(side !== 'firing' && { commandsDown: () => this.#intake.down }),
+      ...(side !== 'commands' && { firingDown: () => this.#outlet.away?.reason ?? null }),
+      onCritical,
+    })
   }
 
   /** Starts consuming commands, where this side runs here. Returns at once; without a broker it waits for one. Start the scheduler too: it fires. */
   start(): this {
     const { side } = this.#options
-    void this.#askBroker()
-    this.#job.report(timersPart, () => this.#report())
+    void this.#health.ask()
+    this.#job.report(timersPart, () => this.#health.report())
     if (side !== 'firing') this.#intake.start()
     if (side !== 'commands') {
       this.#counters.lastPollAt = this.#job.clock.wall()
@@ -152,75 +133,13 @@ export class Timers {
   }
 
   /** A timer; null when there is none, or its record was removed by retention. */
-  async when(tenantId: string, serviceCallId: string): Promise<TimerView | null> {
-    const target = {
-      tenant: checkName(tenantId, 'tenantId'),
-      job: timerJob,
-      idempotencyKey: checkKey(serviceCallId, 'serviceCallId'),
-    }
-    const found = await this.#punctual.get(target)
-    if (!found) return null
-    const { correlationId = null } = (found.payload ?? {}) as TimerPayload
-    const state = viewStates[found.state]
-    return {
-      tenantId,
-      serviceCallId,
-      state,
-      dueAt: found.dueAt,
-      registeredAt: found.createdAt,
-      reachedAt: state === 'reached' ? found.endedAt : null,
-      correlationId,
-      version: found.keyVersion,
-    }
+  when(tenantId: string, serviceCallId: string): Promise<TimerView | null> {
+    return timerView(this.#punctual, tenantId, serviceCallId)
   }
 
   /** Whether each side does its work. */
-  async health(): Promise<TimersHealth> {
-    const { state, reasons } = this.#punctual.health
-    const store = { isOk: state !== 'degraded', reasons }
-    const broker = await this.#askBroker()
-    const sides = this.#sides(broker)
-    const isOk = store.isOk && sides.commands?.isOk !== false && sides.firing?.isOk !== false
-    return { isOk, broker, store, ...sides }
-  }
-
-  #sides(broker: BrokerHealth): Pick<TimersHealth, 'commands' | 'firing'> {
-    const { side } = this.#options
-    const judge = (reason: string | null): TimersSide => ({
-      isOk: reason === null && broker.isOk,
-      reason: reason ?? broker.reason,
-    })
-    return {
-      commands: side === 'firing' ? null : judge(this.#intake.down),
-      firing: side === 'commands' ? null : judge(this.#outlet.away?.reason ?? null),
-    }
-  }
-
-  /** The state for a beat. A beat waits for nothing: of the broker it has the answer to the beat before. */
-  #report(): TimersReport {
-    const { isOk, reason, version, warnings } = this.#lastHealth
-    void this.#askBroker()
-    return { broker: { name: this.#broker.name, isOk, reason, version, warnings }, ...this.#sides(this.#lastHealth) }
-  }
-
-  /** Calls of the same time share one answer. */
-  #askBroker(): Promise<BrokerHealth> {
-    this.#asking ??= this.#brokerHealth().then((health) => {
-      this.#asking = null
-      this.#lastHealth = health
-      return health
-    })
-    return this.#asking
-  }
-
-  async #brokerHealth(): Promise<BrokerHealth> {
-    try {
-      await this.#broker.open()
-      return await this.#broker.health()
-    } catch (error) {
-      if (error instanceof PunctualError && error.code === 'broker.refused') this.#options.onCritical(error)
-      return unhealthy(errorText(error))
-    }
+  health(): Promise<TimersHealth> {
+    return this.#health.now()
   }
 
   /** The numbers since the start, for an exporter. */
@@ -235,7 +154,10 @@ export class Timers {
 
   async #carryOut(command: Unwrapped, _delivery: Delivery): Promise<void> {
     const timer = timerCommand(command)
-    const outcome = timer.type === 'ScheduleTimer' ? await this.#schedule(timer) : await this.#cancel(timer)
+    // A cancel that comes right after its timer must not overtake it on the way to the store.
+    const outcome = await this.#order.run(`${timer.tenantId} ${timer.serviceCallId}`, () =>
+      timer.type === 'ScheduleTimer' ? this.#schedule(timer) : this.#cancel(timer),
+    )
     this.#counters.outcomes[outcome]++
   }
 
@@ -297,31 +219,7 @@ export class Timers {
     this.#counters.lateness.add(now - dueAt)
     this.#counters.delay.add(now - registeredAt)
   }
-
-  /** Answers "when will this run?", as JSON. */
-  async #answer(body: string): Promise<string> {
-    try {
-      const { tenantId, serviceCallId } = JSON.parse(body) as Record<string, string>
-      return JSON.stringify(await this.when(tenantId as string, serviceCallId as string))
-    } catch (error) {
-      const code = error instanceof PunctualError ? error.code : 'option.invalid'
-      return JSON.stringify({ error: { code, message: errorText(error) } })
-    }
-  }
 }
 
 /** A canceled timer's due time, for the moment between the two steps of a cancel with a version. */
 const farAway = new Date(253_370_764_800_000)
-
-const viewStates: Readonly<Record<OccurrenceState, TimerView['state']>> = {
-  pending: 'scheduled',
-  waiting: 'scheduled',
-  running: 'scheduled',
-  retrying: 'scheduled',
-  completed: 'reached',
-  canceled: 'canceled',
-  dead: 'failed',
-  failed: 'failed',
-  skipped: 'failed',
-  missed: 'failed',
-}

@@ -1,4 +1,4 @@
-import { jetstream } from '@nats-io/jetstream'
+import { jetstream, jetstreamManager } from '@nats-io/jetstream'
 import { connect, headers } from '@nats-io/transport-node'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { type Delivery, reasonHeader } from '../../src/broker/broker.ts'
@@ -55,6 +55,46 @@ describe.skipIf(isLeftOut(needed))('NATS JetStream', () => {
     expect(body.startsWith(new TextDecoder().decode(dead.body))).toBe(true)
     expect(dead.body.length).toBeGreaterThan(body.length - 1000)
     expect(attempts).toEqual([1])
+  })
+
+  it('a message that is larger than its stream takes is too large, for good', async () => {
+    const connection = await connect({ servers: server.url })
+    onTestFinished(() => connection.close())
+    const name = `small.${crypto.randomUUID()}`
+    const jsm = await jetstreamManager(connection)
+    await jsm.streams.add({ name: name.replace('.', '_'), subjects: [name], max_msg_size: 100 })
+    const broker = nats(server.url)
+    onTestFinished(() => broker.close())
+    const publish = (id: string, body: string) => broker.publish([{ channel: { name, kind: 'topic' }, id, body }])
+    expect(await publish('large', 'x'.repeat(1000))).toMatchObject([{ ok: false, reason: 'too-large' }])
+    expect(await publish('small', 'x')).toMatchObject([{ ok: true }])
+  })
+
+  it('a missing right to publish is refused, and other messages are not', async () => {
+    await using strict = await startNats({ user: 'timer', password: 'pw', denied: 'secret' })
+    const url = new URL(strict.url)
+    url.username = 'timer'
+    url.password = 'pw'
+    const broker = nats(url.href)
+    onTestFinished(() => broker.close())
+    const [denied, allowed] = await broker.publish([
+      { channel: { name: 'secret', kind: 'topic' }, id: '1', body: '' },
+      { channel: { name: 'open', kind: 'topic' }, id: '2', body: '' },
+    ])
+    expect(denied).toMatchObject({ ok: false, reason: 'refused', message: expect.stringMatching(/permissions violation/i) })
+    expect(allowed).toMatchObject({ ok: true })
+  })
+
+  it('a message that waits for its confirmation is given up when the connection is lost', async () => {
+    await using frozen = await startNats()
+    const broker = nats(frozen.url)
+    onTestFinished(() => broker.close())
+    const channel = { name: 'events', kind: 'topic' as const }
+    await broker.publish([{ channel, id: '1', body: '' }])
+    await frozen.freeze()
+    const results = broker.publish([{ channel, id: '2', body: '' }])
+    await frozen.kill()
+    expect(await results).toMatchObject([{ ok: false, reason: 'unreachable', message: expect.stringMatching(/lost/) }])
   })
 })
 

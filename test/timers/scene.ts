@@ -95,6 +95,13 @@ export class TimersScene {
     await this.settle()
   }
 
+  /** Sends commands in one burst, and waits until they were handled. */
+  async sendTogether(...messages: readonly object[]): Promise<void> {
+    const channel = { name: 'timers.commands', kind: 'queue' as const }
+    await this.broker.publish(messages.map((message) => ({ channel, id: `m-${Math.random()}`, body: JSON.stringify(message) })))
+    await this.settle()
+  }
+
   schedule(serviceCallId: string, inMs: number, more: object = {}): Promise<void> {
     const dueAt = new Date(this.clock.wall() + inMs).toISOString()
     return this.send({ type: 'ScheduleTimer', tenantId: 'acme', serviceCallId, dueAt, ...more })

@@ -126,6 +126,17 @@ describe('CancelTimer', () => {
     expect(scene.firedIds).toEqual(['call'])
   })
 
+  it('that comes right after the command it takes back is carried out after it', async () => {
+    const scene = await TimersScene.open()
+    const timer = { tenantId: 'acme', serviceCallId: 'call' }
+    const dueAt = new Date(scene.clock.wall() + 1000).toISOString()
+    await scene.sendTogether({ type: 'ScheduleTimer', ...timer, dueAt }, { type: 'CancelTimer', ...timer })
+    await scene.clock.advance(2000)
+    expect(scene.firedIds).toEqual([])
+    await scene.sendTogether({ type: 'CancelTimer', ...timer }, { type: 'ScheduleTimer', ...timer, dueAt })
+    expect(scene.firedIds).toEqual(['call'])
+  })
+
   it('of an unknown or a reached timer changes nothing', async () => {
     const scene = await TimersScene.open()
     await scene.schedule('call', 0)
@@ -216,6 +227,22 @@ describe('TS-11 an outage of the broker', () => {
     scene.broker.failure = 'unroutable'
     await scene.clock.advance('1h')
     expect(await scene.timers.overview()).toMatchObject({ pending: 1, dead: 0 })
+    scene.broker.isAway = false
+    await scene.clock.advance('10s')
+    expect(scene.firedIds).toEqual(['call'])
+  })
+})
+
+describe('TS-6 a broker that refuses the events', () => {
+  it('buries no timer: they wait until it takes them, and the operator is called', async () => {
+    const critical: string[] = []
+    const scene = await TimersScene.open({ onCritical: ({ code, message }) => critical.push(`${code} ${message}`) })
+    await scene.schedule('call', 1000)
+    scene.broker.isAway = true
+    scene.broker.failure = 'refused'
+    await scene.clock.advance('1h')
+    expect(await scene.timers.overview()).toMatchObject({ pending: 1, dead: 0 })
+    expect(critical).toEqual(['broker.refused The broker takes no events on timers.events: on purpose'])
     scene.broker.isAway = false
     await scene.clock.advance('10s')
     expect(scene.firedIds).toEqual(['call'])

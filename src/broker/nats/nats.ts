@@ -1,5 +1,11 @@
 import { type JetStreamClient, jetstream, jetstreamManager } from '@nats-io/jetstream'
-import { connect, type MsgHdrs, headers as makeHeaders, type NatsConnection } from '@nats-io/transport-node'
+import {
+  connect,
+  type MsgHdrs,
+  headers as makeHeaders,
+  type NatsConnection,
+  PermissionViolationError,
+} from '@nats-io/transport-node'
 import { PunctualError } from '../../errors.ts'
 import type { Broker, BrokerHealth, ConsumeOptions, Consumer, DeliveryHandler, OutMessage, PublishResult } from '../broker.ts'
 import { bytesOf } from '../bytes-of.ts'
@@ -8,6 +14,7 @@ import { connectError, RemoteBroker } from '../remote-broker.ts'
 import { NatsConsumer } from './nats-consumer.ts'
 import { type NatsOptions, type ParsedNatsOptions, parseNatsOptions } from './options.ts'
 import { publishFailure } from './publish-failure.ts'
+import { Publisher } from './publisher.ts'
 import { Streams } from './streams.ts'
 
 /**
@@ -25,6 +32,7 @@ const answerMs = 5000
 export interface Link {
   readonly nc: NatsConnection
   readonly js: JetStreamClient
+  readonly publisher: Publisher
   readonly streams: Streams
 }
 
@@ -59,9 +67,10 @@ export class NatsBroker extends RemoteBroker<Link> {
     const nc = await this.#dial()
     try {
       const jsm = await jetstreamManager(nc, { timeout: answerMs, checkAPI: true })
-      const link = { nc, js: jetstream(nc, { timeout: answerMs }), streams: new Streams(jsm, this.#options) }
+      const publisher = new Publisher(nc, { answerMs, inboxPrefix: this.#options.connection.inboxPrefix })
+      const link = { nc, js: jetstream(nc, { timeout: answerMs }), publisher, streams: new Streams(jsm, this.#options) }
       this.#isUp = true
-      void this.#watch(nc)
+      void this.#watch(link)
       return link
     } catch (error) {
       await nc.close()
@@ -126,18 +135,22 @@ export class NatsBroker extends RemoteBroker<Link> {
     }
   }
 
-  async #watch(nc: NatsConnection): Promise<void> {
-    for await (const { type } of nc.status()) {
-      if (type === 'disconnect' || type === 'staleConnection') this.#isUp = false
-      else if (type === 'reconnect') this.#isUp = true
+  async #watch({ nc, publisher }: Link): Promise<void> {
+    for await (const status of nc.status()) {
+      if (status.type === 'reconnect') this.#isUp = true
+      else if (status.type === 'disconnect' || status.type === 'staleConnection') {
+        this.#isUp = false
+        publisher.fail(new Error('the connection was lost before the confirmation'))
+      } else if (status.type === 'error' && status.error instanceof PermissionViolationError) publisher.refused(status.error)
     }
+    publisher.close()
     // The client has given up; the next call connects anew.
     this.#isUp = false
     this.forget()
   }
 }
 
-async function publishOne({ nc, js, streams }: Link, message: OutMessage): Promise<PublishResult> {
+async function publishOne({ nc, publisher, streams }: Link, message: OutMessage): Promise<PublishResult> {
   const { channel, id, headers = {}, body } = message
   try {
     checkMessage(message)
@@ -147,16 +160,19 @@ async function publishOne({ nc, js, streams }: Link, message: OutMessage): Promi
     if (payload.length + 8192 > most)
       return { ok: false, reason: 'too-large', message: `${payload.length} bytes, of at most ${most} with headers` }
     await streams.stream(channel)
-    const { duplicate } = await js.publish(channel.name, payload, { msgID: id, headers: headersOf(headers), timeout: answerMs })
-    return { ok: true, isDuplicate: duplicate }
+    const result = await publisher.publish(channel.name, payload, headersOf(id, headers))
+    // The server may have lost the stream.
+    if (!result.ok) streams.forget(channel)
+    return result
   } catch (error) {
     streams.forget(channel)
     return publishFailure(error)
   }
 }
 
-function headersOf(given: Readonly<Record<string, string>>): MsgHdrs {
+function headersOf(id: string, given: Readonly<Record<string, string>>): MsgHdrs {
   const headers = makeHeaders()
+  headers.set('Nats-Msg-Id', id)
   for (const [name, value] of Object.entries(given)) headers.set(name, value)
   return headers
 }

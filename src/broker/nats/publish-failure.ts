@@ -10,8 +10,9 @@ export function publishFailure(error: unknown): PublishResult {
 
 function reasonOf(error: unknown, message: string): PublishFailure {
   if (error instanceof PunctualError) return error.code === 'broker.unreachable' ? 'unreachable' : 'refused'
+  // A stream may take less than the server.
+  if (/max.?payload|message size exceeds/i.test(message)) return 'too-large'
   if (error instanceof JetStreamApiError && /maximum|exceeded|insufficient|no space/i.test(message)) return 'full'
   if (error instanceof Error && error.name === 'PermissionViolationError') return 'refused'
-  if (/max.?payload|message size exceeds/i.test(message)) return 'too-large'
   return 'unreachable'
 }
