@@ -29,7 +29,6 @@ export interface DeadLetterGroup {
   readonly firstAt: Date
   readonly lastAt: Date
   readonly tenants: readonly string[]
-  readonly jobs: readonly string[]
   /** The newest of it; null when a person has just acted on it. */
   readonly sample: OccurrenceLine | null
 }

@@ -27,9 +27,9 @@ export class JobChanges extends Queries {
   async schedule<const J extends Job>(
     definition: J,
     schedule: Schedule,
-    ...[options]: ScheduleArguments<InputOf<J>>
+    ...optionsWithPayload: ScheduleArguments<InputOf<J>>
   ): Promise<ScheduleResult> {
-    return this.#jobs.schedule(this.#declared(definition), schedule, options)
+    return this.#jobs.schedule(this.#declared(definition), schedule, optionsWithPayload[0])
   }
 
   /** A person's change of a job: it wins over what code declares until `reset`. */

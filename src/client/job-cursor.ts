@@ -1,4 +1,5 @@
 import { PunctualError } from '../errors.ts'
+import { checkName } from '../model/limits.ts'
 
 /** A place in the list of jobs. */
 interface Place {
@@ -14,7 +15,9 @@ export function encodePlace({ name, tenant }: Place): string {
 export function decodePlace(text: string): Place {
   try {
     const [name, tenant] = JSON.parse(Buffer.from(text, 'base64url').toString()) as [string, string]
-    if (typeof name === 'string' && typeof tenant === 'string' && encodePlace({ name, tenant }) === text) return { name, tenant }
+    checkName(name, 'name')
+    checkName(tenant, 'tenant')
+    if (encodePlace({ name, tenant }) === text) return { name, tenant }
   } catch {}
   throw new PunctualError('option.invalid', 'cursor must be that of the page before', { field: 'cursor' })
 }

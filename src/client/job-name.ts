@@ -7,7 +7,7 @@ import { checkName } from '../model/limits.ts'
 export type Job = AnyDefinition | string
 
 /** The built-in jobs that users enqueue and schedule like their own. */
-const openNames: readonly string[] = [`${builtInPrefix}http`, `${builtInPrefix}publish`]
+export const openNames: readonly string[] = [`${builtInPrefix}http`, `${builtInPrefix}publish`]
 
 /** The name of a job that users may run by themselves: the built-in ones have their own calls. */
 export function ownNameOf(job: Job): string {

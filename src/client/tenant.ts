@@ -46,10 +46,11 @@ export class Tenant {
 
   async enqueue<const J extends Job>(
     job: J,
-    ...[payload, options]: undefined extends InputOf<J>
+    ...payloadAndOptions: undefined extends InputOf<J>
       ? [payload?: InputOf<J>, options?: Bound<EnqueueOptions>]
       : [payload: InputOf<J>, options?: Bound<EnqueueOptions>]
   ): Promise<Handle<ResultOf<J>>> {
+    const [payload, options] = payloadAndOptions
     const enqueue = this.#punctual.enqueue as (job: J, payload: unknown, options: EnqueueOptions) => Promise<Handle<ResultOf<J>>>
     return enqueue.call(this.#punctual, job, payload, this.#bound(options))
   }
@@ -65,11 +66,11 @@ export class Tenant {
   async schedule<const J extends Job>(
     definition: J,
     schedule: Schedule,
-    ...[options]: undefined extends InputOf<J>
+    ...optionsWithPayload: undefined extends InputOf<J>
       ? [options?: Bound<ScheduleOptions<InputOf<J>>>]
       : [options: Bound<ScheduleOptions<InputOf<J>>> & { payload: InputOf<J> }]
   ): Promise<ScheduleResult> {
-    return this.#punctual.schedule<Job>(definition, schedule, this.#bound(options))
+    return this.#punctual.schedule<Job>(definition, schedule, this.#bound(optionsWithPayload[0]))
   }
 
   async update<const J extends Job>(job: J, patch: JobPatch<InputOf<J>>, options?: UpdateOptions & By) {

@@ -44,10 +44,8 @@ export class WorkChanges extends JobChanges {
   }
 
   /** Creates work, once or later. The payload is checked against the job's schema where this process knows it. */
-  async enqueue<const J extends Job>(
-    job: J,
-    ...[payload, options = {}]: EnqueueArguments<InputOf<J>>
-  ): Promise<Handle<ResultOf<J>>> {
+  async enqueue<const J extends Job>(job: J, ...payloadAndOptions: EnqueueArguments<InputOf<J>>): Promise<Handle<ResultOf<J>>> {
+    const [payload, options = {}] = payloadAndOptions
     ownNameOf(job)
     checkOptions(options, Object.keys(options ?? {}), 'options of enqueue')
     const { tx, ...rest } = options

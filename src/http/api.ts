@@ -7,6 +7,7 @@ import { Throttle } from './access/throttle.ts'
 import type { Call, Desk } from './call/call.ts'
 import { calls, type SessionName } from './call/calls.ts'
 import { sessionOf } from './call/reads.ts'
+import { plainResponse } from './plain-response.ts'
 import { Refusal } from './problem.ts'
 import { decoderOf } from './request/decode.ts'
 
@@ -62,7 +63,7 @@ function answerOf(name: OperationName, one: Operation, desk: Desk, root: string,
     const done = await (calls[name as Exclude<OperationName, SessionName>] as (call: Call) => Promise<unknown>)(call)
     if (done instanceof Response) return done
     headers.set('Content-Type', 'application/json')
-    return new Response(JSON.stringify(done), { status: one.status ?? 200, headers })
+    return plainResponse(JSON.stringify(done), { status: one.status ?? 200, headers })
   }
 }
 

@@ -1,5 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { getRequestListener } from '@hono/node-server'
+import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response'
+import { textOf } from './plain-response.ts'
 
 type FetchHandler = (request: Request) => Promise<Response>
 /** A request of Node.js as frameworks hand it on: they may have read its body, and cut its path. */
@@ -10,7 +12,10 @@ type FrameworkRequest = IncomingMessage & { readonly originalUrl?: string; reado
  * @example app.use('/jobs', toNodeHandler(createHandler(punctual, { basePath: '/jobs', authenticate })))
  */
 export function toNodeHandler(handler: FetchHandler): (request: IncomingMessage, response: ServerResponse) => Promise<void> {
-  const listen = getRequestListener((request) => handler(request), { overrideGlobalObjects: false })
+  const listen = getRequestListener(
+    async (request, { outgoing }) => written(await handler(request), outgoing as ServerResponse),
+    { overrideGlobalObjects: false },
+  )
   return async (request: FrameworkRequest, response) => {
     const { originalUrl, url } = request
     // Express takes the mount off the path; the handler knows its own.
@@ -19,6 +24,15 @@ export function toNodeHandler(handler: FetchHandler): (request: IncomingMessage,
     if (body === undefined) return listen(request, response)
     return getRequestListener((given) => handler(withBody(given, body)), { overrideGlobalObjects: false })(request, response)
   }
+}
+
+/** Writes an answer whose text is known; the others are left to the listener. */
+function written(response: Response, outgoing: ServerResponse): Response {
+  const text = textOf(response)
+  if (text === undefined) return response
+  outgoing.writeHead(response.status, { ...Object.fromEntries(response.headers), 'content-length': Buffer.byteLength(text) })
+  outgoing.end(text)
+  return RESPONSE_ALREADY_SENT
 }
 
 /** A body that a parser of the framework has read: as the bytes it had, or written anew. */

@@ -33,8 +33,8 @@ onEachStore('TM-10 dead letters', (newDatabase) => {
     await died(2)
     const groups = await punctual.deadLetters({ groupBy: 'cause' })
     expect(groups).toMatchObject([
-      { count: 2, label: 'card of order # refused', tenants: ['acme', 'globex'], jobs: ['charge'] },
-      { count: 1, label: 'no route', tenants: ['default'], jobs: ['mail'] },
+      { count: 2, label: 'card of order # refused', tenants: ['acme', 'globex'], sample: { job: 'charge' } },
+      { count: 1, label: 'no route', tenants: ['default'], sample: { job: 'mail' } },
     ])
     const [cards] = groups
     expect(cards?.sample).toMatchObject({ job: 'charge', state: 'dead', cause: cards?.cause, error: { code: 'CARD' } })

@@ -33,7 +33,7 @@ async function world() {
 type World = Awaited<ReturnType<typeof world>>
 type Call = readonly [path: string, body?: unknown]
 
-/** How each operation is called so that it does something; `null`: it needs another way in, and is tested elsewhere. */
+/** A call of each operation that changes something; `null`: it needs another way in, and is tested elsewhere. */
 const calls: Readonly<Record<OperationName, (world: World) => Call | Promise<Call> | null>> = {
   'session.get': () => ['/session'],
   'session.open': () => null,

@@ -52,7 +52,15 @@ test('the overview, the dead letters and an occurrence count a cause alike, over
   expect(overview.attention).toMatchObject([{ kind: 'dead', count: 30, capped: false, tenants, code: null }])
   expect(overview.failed).toMatchObject({ dead: 30, causes: 1 })
   const [cause] = (await read('dead-letters')).items
-  expect(cause).toMatchObject({ count: 30, seen: 30, tenants, nodes: ['node-a'], versions: [], lastSuccessAt: null })
+  expect(cause).toMatchObject({
+    count: 30,
+    seen: 30,
+    tenants,
+    entities: [{ entity: 'e', count: 30 }],
+    nodes: ['node-a'],
+    versions: [],
+    lastSuccessAt: null,
+  })
   expect(cause.sample.error.stack).toContain('board.test.ts')
   expect(cause.spark.counts).toHaveLength(24)
   expect(cause.spark.counts.at(-1)).toBe(30)
@@ -84,7 +92,21 @@ test('a missed instant has its reason, and its downtime is on the timeline', asy
   const { outages, lanes } = await read('timeline?from=2026-03-01T00:00:00Z&to=2026-03-01T06:00:00Z')
   expect(outages).toEqual([{ from: '2026-03-01T02:15:00.000Z', to: expect.stringMatching(/^2026-03-01T02:34/) }])
   expect(lanes[0].past).toMatchObject([{ state: 'missed', note: 'downtime' }])
+  const later = await read('timeline?from=2026-03-01T02:20:00Z&to=2026-03-01T06:00:00Z')
+  expect(later.lanes).toMatchObject([{ missedAt: '2026-03-01T02:15:00.000Z', past: [] }])
   expect((await read('occurrences?state=missed')).items).toMatchObject([{ reason: 'downtime' }])
+})
+
+test('the next run of a paused job is the first one after its pause', async () => {
+  await fresh(tick, close)
+  await punctual.pause(tick.name, { until: '2026-03-01T01:00:00Z' })
+  await punctual.pause(close.name)
+  const next = (items: { name?: string; job?: string; nextRun: string | null }[]) =>
+    Object.fromEntries(items.map((one) => [one.name ?? one.job, one.nextRun]))
+  const expected = { tick: '2026-03-01T01:00:00.000Z', close: null }
+  expect(next((await read('jobs')).items)).toEqual(expected)
+  expect(next((await read('timeline?from=2026-03-01T00:00:00Z&to=2026-03-02T00:00:00Z')).lanes)).toEqual(expected)
+  expect((await read('overview')).next).toEqual([])
 })
 
 test('the calendar counts a job of every minute to its last day', async () => {
@@ -99,4 +121,35 @@ test('the calendar counts a job of every minute to its last day', async () => {
   expect(on('2026-03-14')).toBe(1441)
   // The days before the first job do not make the busiest hour look calm.
   expect(busiestHour).toEqual({ hour: 2, runs: 61 })
+})
+
+test('a job that has failed since its last success is failing, whenever that was', async () => {
+  await fresh(charge)
+  await punctual.enqueue(charge, { order: 1 })
+  await clock.advance('3h')
+  const { items, marks } = await read('jobs?mark=failing')
+  expect(items).toMatchObject([{ name: 'charge', marks: expect.arrayContaining(['failing']) }])
+  expect(marks).toMatchObject({ failing: 1 })
+  expect((await read('jobs?mark=late')).items).toEqual([])
+  expect((await read('jobs?mark=failing&search=HARG')).items).toHaveLength(1)
+  expect((await read('jobs?mark=failing&search=close')).items).toEqual([])
+})
+
+test('pages of jobs go on after names of any length', async () => {
+  await fresh(close)
+  const tenant = '漢'.repeat(100)
+  for (const first of ['a', 'b'])
+    await punctual.schedule(close, cron('0 3 * * *'), { name: `${first}${'漢'.repeat(99)}`, tenant })
+  const of = `jobs?limit=1&tenant=${encodeURIComponent(tenant)}`
+  const { items, cursor } = await read(of)
+  expect(items).toMatchObject([{ name: expect.stringMatching(/^a/) }])
+  expect((await read(`${of}&cursor=${cursor}`)).items).toMatchObject([{ name: expect.stringMatching(/^b/) }])
+})
+
+test.each([0, 3, 30])('the newest runs of a job are shown beside %i that are still to come', async (live) => {
+  await fresh(charge)
+  await punctual.enqueue(charge, { order: 1 })
+  await clock.advance('5s')
+  for (let order = 0; order < live; order++) await punctual.enqueue(charge, { order }, { delay: '1h' })
+  expect((await read('jobs/charge')).recent).toMatchObject([{ state: 'dead' }])
 })

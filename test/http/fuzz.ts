@@ -53,7 +53,7 @@ const hostile: readonly unknown[] = [
   JSON.parse('{"__proto__":{"polluted":true}}'),
 ]
 
-/** What came of a run. */
+/** The result of a run. */
 export interface FuzzResult {
   readonly cases: number
   readonly statuses: Readonly<Record<number, number>>
@@ -78,7 +78,7 @@ export async function fuzz(cases: number, seed: number): Promise<FuzzResult> {
     authenticate: () => ({ name: 'v', role: 'viewer' }),
     limits: { requestsPerSecond: 1_000_000 },
   })
-  // Here everything may be written, so that all of a request is read and acted on: it must only never fail.
+  // Here everything may be written: all of a request is read and acted on, and must never fail.
   await using changed = createPunctual({ store: memory(), jobs, log: silent })
   await changed.runDue()
   const writers = createHandler(changed, { log, open: true, limits: { requestsPerSecond: 1_000_000 } })

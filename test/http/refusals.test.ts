@@ -39,6 +39,8 @@ describe('bad input', () => {
     ['/api/v1/occurrences/abc?verbose=1', 'option.unknown', 'verbose'],
     ['/api/v1/jobs?limit=201', 'request.invalid', 'limit'],
     ['/api/v1/jobs?cursor=echo', 'option.invalid', 'cursor'],
+    [`/api/v1/jobs?cursor=${Buffer.from('["a\\u0000","default"]').toString('base64url')}`, 'option.invalid', 'cursor'],
+    ['/api/v1/jobs?mark=faling', 'request.invalid', 'mark'],
     ['/api/v1/nodes?all=1', 'option.unknown', 'all'],
     ['/api/v1/figures?from=2026-01-02T00:00:00Z&to=2026-01-01T00:00:00Z', 'request.invalid', 'to'],
     ['/api/v1/calendar?from=2020-01-01T00:00:00Z&to=2030-01-01T00:00:00Z', 'request.invalid', 'to'],
@@ -49,6 +51,23 @@ describe('bad input', () => {
     expect(body).toMatchObject({ status: 400, code, type: `urn:punctual:${code}`, details: { field } })
     expect(body.detail).not.toBe('')
     expect(text).not.toMatch(/\.ts:\d+/)
+  })
+
+  test.each([
+    ['text/plain', '', 415],
+    ['application/json, text/plain', '', 415],
+    ['application/json; charset=utf-16', '', 415],
+    ['application/json', 'gzip', 415],
+    ['APPLICATION/JSON ; Charset="UTF-8"', '', 200],
+    ['application/json', 'identity', 200],
+  ])('a body of type %s with encoding "%s" is answered with %i', async (type, encoding, expected) => {
+    const handle = createHandler(punctual, { open: true, log: silent })
+    const body = JSON.stringify({ schedule: { text: '0 3 * * *' } })
+    for (const length of [{}, { 'content-length': String(body.length) }]) {
+      const headers = { 'content-type': type, ...length, ...(encoding !== '' && { 'content-encoding': encoding }) }
+      const request = new Request('http://localhost/api/v1/schedules/preview', { method: 'POST', headers, body })
+      expect((await handle(request)).status).toBe(expected)
+    }
   })
 
   test('an unknown address is 404', async () => {

@@ -8,7 +8,7 @@ import { limitsFor } from '../../src/model/limit.ts'
 import { cascade } from '../../src/model/settings.ts'
 import { answerOf, silent } from './asker.ts'
 
-/** What separates or matches names in databases, brokers, addresses and JSON. */
+/** Characters that separate or match names in databases, brokers, addresses and JSON. */
 const special = [...`:{}*.>#/|,;"'\\%_?&=+$@!~^()[]<>`, '..', '"]', '","']
 const names = special.flatMap((one) => [`a${one}b`, `a${one}`, `${one}b`, one])
 /** The same characters, cut at other places. */

@@ -104,3 +104,14 @@ test('S14: a caller may have 50 streams', async () => {
   expect(again.response.status).toBe(200)
   again.stop()
 })
+
+test('HEAD of the stream opens none', async () => {
+  const handle = createHandler(punctual, { open: true, log: silent })
+  for (let n = 0; n < 60; n++) {
+    const { status, body, headers } = await handle(new Request('http://localhost/api/v1/events', { method: 'HEAD' }))
+    expect([status, body, headers.get('content-type')]).toEqual([200, null, 'text/event-stream'])
+  }
+  const stream = await listen(handle)
+  await stream.until(/retry/)
+  stream.stop()
+})

@@ -151,7 +151,7 @@ export const deadCause = z.object({
   lastAt: instant,
   /** Ends in equal steps, the newest last. */
   spark: z.object({ stepMs: durationMs, counts: z.array(whole) }),
-  entities: z.array(z.string()),
+  entities: z.array(z.object({ entity: z.string(), count: whole })),
   /** Of the newest ten: the nodes they failed on, by name, and their versions. */
   nodes: z.array(z.string()),
   versions: z.array(whole),

@@ -98,6 +98,8 @@ export const lane = z.object({
   marks: z.array(jobLine.shape.marks.element),
   overridden: z.boolean(),
   nextRun: instant.nullable(),
+  /** The newest instant that was missed within the last day. */
+  missedAt: instant.nullable(),
   pending: whole,
   /** The past as single runs, or null where there are too many: then `bins`. */
   past: z.array(mark).nullable(),

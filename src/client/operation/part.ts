@@ -17,7 +17,7 @@ export const duration = z.union([z.string().min(1).max(100), z.int().min(0).max(
 export const name = z.string().min(1).max(100)
 export const key = z.string().min(1).max(200)
 export const reason = z.string().min(1).max(200)
-export const cursor = z.string().min(1).max(400).meta({ description: 'The `cursor` of the page before' })
+export const cursor = z.string().min(1).max(1000).meta({ description: 'The `cursor` of the page before' })
 export const limit = (most: number) => z.int().min(1).max(most)
 export const tenant = name.meta({ description: 'The tenant. Default: the only one that the credential allows, else `default`' })
 

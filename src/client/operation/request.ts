@@ -1,5 +1,6 @@
 // Parts of requests that several operations share.
 import { z } from 'zod'
+import { jobMark } from './job.ts'
 import { cursor, duration, instant, json, key, limit, name, reason, source, state, tenant, whole } from './part.ts'
 import { settings } from './settings.ts'
 
@@ -27,7 +28,8 @@ export const jobList = z.strictObject({
   tenant: tenant.optional(),
   /** A part of the name. */
   search: name.optional(),
-  mark: z.string().max(20).optional(),
+  /** Those that need no look at the work of each job. */
+  mark: jobMark.exclude(['running', 'waiting']).optional(),
   cursor: cursor.optional(),
   limit: limit(200).optional(),
 })

@@ -53,7 +53,7 @@ export class Tokens {
       createdBy,
       expiresAt: expiresInMs === null ? null : createdAt + expiresInMs,
     }
-    // A browser session is no act of its own.
+    // A browser session is no separate act.
     const audit = parent === null && auditNote(this.#env, 'create-token', { by: createdBy ?? systemActor })
     await this.#env.store.tokens({ put: token, ...(audit && { audit }) })
     return { token, secret: `pt_${id}_${secret}` }

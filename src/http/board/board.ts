@@ -4,21 +4,22 @@ import type { ClientEnv } from '../../client/client-env.ts'
 import { nextRun } from '../../client/job-view.ts'
 import { builtInPrefix } from '../../engine/node/registry.ts'
 import { defaultTenant, isOwnJob, type JobRecord, type VersionRecord } from '../../model/job.ts'
-import type { PauseRecord } from '../../model/pause.ts'
-import type { DueLine, NodeRecord } from '../../store/store.ts'
+import { occurrenceStates } from '../../model/lifecycle.ts'
+import { covers, type PauseRecord } from '../../model/pause.ts'
+import type { DueLine, NodeRecord, StateCounts } from '../../store/store.ts'
 import { graceMs } from './line.ts'
 
 /** Jobs that are looked at one by one. */
 const mostJobs = 1000
 const mostLate = 500
 const mostMissed = 200
-const mostNewest = 200
-const hourMs = 3_600_000
-const dayMs = 24 * hourMs
-/** How far back a tenant without jobs is known by its work. */
-const tenantsMs = 7 * dayMs
+const mostFailing = 1000
+const mostTenants = 1000
+const dayMs = 86_400_000
 /** Pages of several listeners ask for the same at the same time. */
 const sharedMs = 500
+
+const noCounts = Object.fromEntries(occurrenceStates.map((state) => [state, 0])) as StateCounts
 
 /** Problems and work under way, over all jobs, by `jobKey`. */
 export interface Facts {
@@ -30,7 +31,7 @@ export interface Facts {
   readonly unserved: readonly string[]
   /** The oldest late work of each job. */
   readonly late: ReadonlyMap<string, DueLine>
-  /** Jobs that failed last, within the last hour. */
+  /** Jobs that have failed since their last success. */
   readonly failing: ReadonlySet<string>
   /** The newest missed instant of each job, within the last day. */
   readonly missed: ReadonlyMap<string, { readonly id: string; readonly at: number; readonly count: number }>
@@ -47,8 +48,8 @@ export function jobKey(tenant: string, job: string): string {
 }
 
 /**
- * Whether the record stands for the job in every tenant. What code declares without a schedule is in the default tenant, and its work is
- * enqueued for any tenant, where the job has no record.
+ * Whether the record stands for the job in every tenant. A job that code declares without a schedule is in the default tenant. Its
+ * work is enqueued for any tenant, where the job has no record.
  */
 function isShared(record: JobRecord): boolean {
   return isOwnJob(record) && record.spec.schedule === null
@@ -97,25 +98,18 @@ export class Board {
     const { store } = this.env
     const { now, nodes, unserved } = await store.nodes()
     const scope = tenant === undefined ? {} : { tenant }
-    const [pauses, late, figures, missed] = await Promise.all([
+    const [pauses, late, { failing }, missed] = await Promise.all([
       store.readPauses({ since: now + 1 }),
       store.dues({ ...scope, to: now - graceMs, limit: mostLate }),
-      store.figures({ ...scope, byJob: true, from: now - hourMs, to: now + 1, limit: 20_000 }),
-      store.list({ ...scope, states: ['missed'], from: now - dayMs, limit: mostMissed }),
+      store.counts({ ...scope, failing: mostFailing }),
+      store.list({ ...scope, states: ['missed'], limit: mostMissed }),
     ])
     const oldest = new Map<string, DueLine>()
     for (const line of late)
       for (const key of keysOf(line)) if (!line.job.startsWith(builtInPrefix) && !oldest.has(key)) oldest.set(key, line)
-    const lastEnds = new Map<string, { failed: number; completed: number }>()
-    for (const { at, figure, ...of } of figures)
-      for (const key of keysOf(of)) {
-        const last = lastEnds.get(key) ?? { failed: -1, completed: -1 }
-        if (figure.failed) last.failed = Math.max(last.failed, at)
-        if (figure.completed) last.completed = Math.max(last.completed, at)
-        lastEnds.set(key, last)
-      }
     const passed = new Map<string, { id: string; at: number; count: number }>()
-    for (const { id, scheduledAt, ...of } of missed.items)
+    const lately = missed.items.filter(({ scheduledAt }) => scheduledAt >= now - dayMs)
+    for (const { id, scheduledAt, ...of } of lately)
       for (const key of keysOf(of)) {
         const known = passed.get(key)
         if (known) known.count += 1
@@ -128,9 +122,7 @@ export class Board {
       nodes,
       unserved,
       late: oldest,
-      failing: new Set(
-        [...lastEnds].flatMap(([key, { failed, completed }]) => (failed >= 0 && failed >= completed ? [key] : [])),
-      ),
+      failing: new Set(failing.flatMap(keysOf)),
       missed: passed,
     }
   }
@@ -149,6 +141,10 @@ export class Board {
   /** Jobs of the default tenant that the tenant has work of and no record, as if they were the tenant's. */
   async shared(tenant: string | undefined, name?: string): Promise<readonly JobRecord[]> {
     if (tenant === undefined || tenant === defaultTenant) return []
+    return this.share(JSON.stringify(['shared', tenant, name]), () => this.#findShared(tenant, name))
+  }
+
+  async #findShared(tenant: string, name: string | undefined): Promise<readonly JobRecord[]> {
     const { store } = this.env
     const records = await store.readJobs({ tenant: defaultTenant, ...(name !== undefined && { name }), limit: mostJobs })
     const found = await Promise.all(
@@ -161,17 +157,12 @@ export class Board {
     return found.flat()
   }
 
-  /** Tenants that have jobs, or have had work lately. Figures arrive with a node's beat; the newest work is known before. */
-  async tenants(): Promise<readonly string[]> {
-    const { now } = this
-    const { store } = this.env
-    const [{ jobs }, rows, { items }] = await Promise.all([
-      this.jobs(undefined),
-      store.figures({ byJob: true, from: now - tenantsMs, to: now + 1, limit: 20_000 }),
-      store.list({ limit: mostNewest }),
-    ])
-    const working = [...rows, ...items].filter(({ job }) => !job.startsWith(builtInPrefix))
-    return [...new Set([...jobs, ...working].map(({ tenant }) => tenant))].sort()
+  /** Tenants that have jobs or work, with their counts; at most `mostTenants`, and those of the jobs that are looked at. */
+  async tenants(): Promise<ReadonlyMap<string, StateCounts>> {
+    const [{ jobs }, { tenants }] = await Promise.all([this.jobs(undefined), this.env.store.counts({ tenants: mostTenants })])
+    const counts = new Map(tenants.map(({ name, states }) => [name, states]))
+    for (const { tenant } of jobs) if (!counts.has(tenant)) counts.set(tenant, noCounts)
+    return counts
   }
 
   /** The versions that may bring coming instants. Of a job that was never changed, its record says all. */
@@ -184,7 +175,20 @@ export class Board {
     return own.length > 0 ? own : store.readVersions({ tenant: defaultTenant, name: record.name })
   }
 
-  async nextRun(record: JobRecord, now: number): Promise<number | null> {
-    return nextRun(record, await this.versions(record), now)?.getTime() ?? null
+  /** The next instant that is not in a pause: those in one are skipped. */
+  async nextRun(record: JobRecord, { now, pauses }: Pick<Facts, 'now' | 'pauses'>): Promise<number | null> {
+    const versions = await this.versions(record)
+    const own = pauses.filter((pause) => covers(pause, record.tenant, record.name))
+    let at = nextRun(record, versions, now)?.getTime() ?? null
+    for (let pause = within(own, at); pause && at !== null; pause = within(own, at)) {
+      if (pause.to === null) return null
+      at = nextRun(record, versions, pause.to - 1)?.getTime() ?? null
+    }
+    return at
   }
+}
+
+/** The pause that holds at an instant. */
+export function within(pauses: readonly PauseRecord[], at: number | null): PauseRecord | undefined {
+  return at === null ? undefined : pauses.find(({ from, to }) => from <= at && (to === null || at < to))
 }

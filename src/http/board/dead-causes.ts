@@ -4,8 +4,12 @@ import type { WireDeadCause } from '../wire.ts'
 import type { Board } from './board.ts'
 import { errorLine, iso, isoOrNull, wireError, wireLine } from './line.ts'
 
-const sampled = 200
-const looked = 10
+/** Lines that one request looks at, over all groups, and of one group. */
+const mostLines = 500
+const mostOfGroup = 200
+/** Single ones that it looks at. */
+const mostLooks = 30
+const mostLooksOfGroup = 10
 const steps = 24
 const leastStepMs = 60_000
 
@@ -23,18 +27,30 @@ type Scope = { readonly tenant?: string; readonly job?: string }
 /** Dead letters by cause. */
 export async function deadCauses(board: Board, scope: Scope, depth: Depth): Promise<WireDeadCause[]> {
   const { causes } = await board.env.store.counts({ ...scope, causes: depth.limit })
-  return Promise.all(causes.map((cause) => wireCause(board, scope, cause, depth)))
+  const share = (most: number, ofGroup: number) => Math.min(ofGroup, Math.ceil(most / Math.max(1, causes.length)))
+  const sampled = share(mostLines, mostOfGroup)
+  const looked = depth.isShort ? 0 : share(mostLooks, mostLooksOfGroup)
+  const { nodes } = looked === 0 ? { nodes: [] } : await board.env.store.nodes()
+  const nodeNames = new Map(nodes.map(({ boot, name }) => [boot, name]))
+  const group = { sampled, looked, nodeNames, hasStacks: depth.hasStacks === true }
+  return Promise.all(causes.map((cause) => wireCause(board, scope, cause, group)))
+}
+
+interface Look {
+  readonly sampled: number
+  readonly looked: number
+  readonly nodeNames: ReadonlyMap<string, string>
+  readonly hasStacks: boolean
 }
 
 async function wireCause(
   board: Board,
   scope: Scope,
   group: DeadCause,
-  { isShort = false, hasStacks = false }: Depth,
+  { sampled, looked, nodeNames, hasStacks }: Look,
 ): Promise<WireDeadCause> {
-  const { cause, count, firstAt, lastAt, jobs, sample } = group
+  const { cause, count, firstAt, lastAt, sample } = group
   const { store } = board.env
-  const [job = ''] = jobs
   const [{ items }, history] = await Promise.all([store.list({ ...scope, cause, limit: sampled }), store.get({ id: sample })])
   const last = history?.turns.at(-1)
   const task =
@@ -42,6 +58,7 @@ async function wireCause(
     history?.attempts.findLast(({ state }) => state === 'failed' || state === 'timeout')?.task ??
     null
   const newest = items.find(({ id }) => id === sample) ?? items[0]
+  const job = newest?.job ?? ''
   return {
     cause,
     label: errorLine(newest?.error ?? last?.error ?? null) ?? 'No error is on record',
@@ -58,11 +75,11 @@ async function wireCause(
       lastAt,
     ),
     entities: counted(items.flatMap(({ entity }) => entity ?? []))
-      .map(([entity]) => entity)
+      .map(([entity, n]) => ({ entity, count: n }))
       .slice(0, 20),
-    ...(isShort
+    ...(looked === 0
       ? { nodes: [], versions: [], lastSuccessAt: null }
-      : await shared(board, { ...scope, job }, items.slice(0, looked))),
+      : await shared(board, { ...scope, job }, items.slice(0, looked), nodeNames)),
     sample: newest
       ? {
           ...wireLine(newest, board.now),
@@ -73,19 +90,18 @@ async function wireCause(
   }
 }
 
-/** What the newest of a group have in common, and when its job last succeeded. */
+/** The common traits of the newest of a group, and the last success of its job. */
 async function shared(
   board: Board,
   own: { readonly tenant?: string; readonly job: string },
   newest: readonly { readonly id: string }[],
+  names: ReadonlyMap<string, string>,
 ): Promise<Pick<WireDeadCause, 'nodes' | 'versions' | 'lastSuccessAt'>> {
   const { store } = board.env
-  const [histories, { nodes }, { items }] = await Promise.all([
+  const [histories, { items }] = await Promise.all([
     Promise.all(newest.map(({ id }) => store.get({ id }))),
-    store.nodes(),
     store.list({ ...own, states: ['completed'], limit: 1 }),
   ])
-  const names = new Map(nodes.map(({ boot, name }) => [boot, name]))
   const lastNodes = histories.flatMap((one) => one?.turns.at(-1)?.node ?? [])
   return {
     nodes: counted(lastNodes.map((boot) => names.get(boot) ?? `${boot.slice(0, 8)}, gone`)).map(([name]) => name),

@@ -4,11 +4,15 @@ import type { OccurrenceSummary } from '../../model/occurrence.ts'
 import { covers } from '../../model/pause.ts'
 import { restoreSchedule } from '../../schedule/restore.ts'
 import type { ScheduleJson } from '../../schedule/schedule.ts'
+import type { StateCounts } from '../../store/store.ts'
 import type { WireJobLine, WireJobMark, WireRecentRun, WireSchedule } from '../wire.ts'
 import { type Board, type Facts, factKey, workOf } from './board.ts'
 import { errorLine, iso, isoOrNull } from './line.ts'
 
 const ended: readonly OccurrenceState[] = ['completed', 'failed', 'dead', 'canceled', 'skipped', 'missed']
+const live: readonly OccurrenceState[] = ['pending', 'waiting', 'running', 'retrying']
+const shownRuns = 20
+const mostLive = 20
 
 function isOrphaned(record: JobRecord, { nodes }: Pick<Facts, 'nodes'>): boolean {
   const { spec, id } = record
@@ -36,11 +40,8 @@ export async function jobLine(board: Board, record: JobRecord, facts: Facts): Pr
   const { id, tenant, name, version, spec, override, updatedAt } = record
   const { store } = board.env
   const own = workOf(record, facts)
-  const [{ states, lastRunAt, failuresInRow }, { items }, next] = await Promise.all([
-    store.counts(own),
-    store.list({ ...own, states: ended, limit: 20 }),
-    board.nextRun(record, facts.now),
-  ])
+  const [{ states, lastRunAt, failuresInRow }, next] = await Promise.all([store.counts(own), board.nextRun(record, facts)])
+  const items = await newestEnded(board, own, states)
   const marks = marksOf(record, facts)
   if (failuresInRow > 0 && !marks.includes('failing')) marks.unshift('failing')
   if (states.running > 0) marks.push('running')
@@ -78,6 +79,18 @@ export async function jobLine(board: Board, record: JobRecord, facts: Facts): Pr
     p50Ms: median(recent.filter(({ state }) => state === 'completed').flatMap(({ tookMs }) => tookMs ?? [])),
     updatedAt: iso(updatedAt),
   }
+}
+
+/** The newest ended work of a job. With little live work it is among the newest of all, which one index has in order. */
+async function newestEnded(
+  { env: { store } }: Board,
+  own: ReturnType<typeof workOf>,
+  states: StateCounts,
+): Promise<readonly OccurrenceSummary[]> {
+  const alive = live.reduce((sum, state) => sum + states[state], 0)
+  if (alive > mostLive) return (await store.list({ ...own, states: ended, limit: shownRuns })).items
+  const { items } = await store.list({ ...own, limit: shownRuns + alive })
+  return items.filter(({ state }) => ended.includes(state)).slice(0, shownRuns)
 }
 
 function recentRun({ id, state, source, scheduledAt, startedAt, endedAt, error }: OccurrenceSummary): WireRecentRun {

@@ -6,14 +6,14 @@ import type { OccurrenceHistory, TurnRecord } from '../../model/occurrence.ts'
 import { covers } from '../../model/pause.ts'
 import type { DueLine } from '../../store/store.ts'
 import type { WireAttention, WireJobMark, WireOverview } from '../wire.ts'
-import { type Board, type Facts, jobKey } from './board.ts'
+import { type Board, type Facts, jobKey, within } from './board.ts'
 import { deadCauses } from './dead-causes.ts'
 import { marksOf } from './job-line.ts'
 import { graceMs, iso, isoOrNull, wireLine } from './line.ts'
 
 const hourMs = 3_600_000
 const shownRunning = 20
-const shownNext = 10
+const shownNext = 30
 const shownAttention = 20
 const shownCauses = 10
 const mostCauses = 100
@@ -30,7 +30,7 @@ export async function overview(board: Board, tenant: string | undefined, health:
     store.figures({ ...scope, from: now - hourMs, to: now + 1, limit: 5000 }),
     store.list({ ...scope, states: ['running'], limit: shownRunning }),
     store.list({ ...scope, states: ['waiting'], limit: mostWaiting }),
-    coming(board, tenant, now),
+    coming(board, tenant, facts),
     deadCauses(board, scope, { limit: shownCauses, isShort: true }),
   ])
   const marked = jobs.map((job) => marksOf(job, facts))
@@ -100,7 +100,7 @@ async function runningLines(
       const finished = new Set(history?.attempts.filter(({ state }) => state === 'succeeded').map(({ task }) => task))
       return {
         ...wireLine(line, now),
-        startedAt: isoOrNull(line.startedAt ?? history?.runningSince),
+        startedAt: isoOrNull(history?.runningSince ?? line.startedAt),
         node: history?.node ?? null,
         progress: history?.progress?.done ?? null,
         tasksDone: finished.size,
@@ -131,12 +131,19 @@ function missedWords({ record: { scheduledAt }, turns }: OccurrenceHistory): str
 }
 
 /** The soonest: planned and enqueued work, and the next instants of schedules. */
-async function coming(board: Board, tenant: string | undefined, now: number): Promise<WireOverview['next']> {
+async function coming(board: Board, tenant: string | undefined, { now, pauses }: Facts): Promise<WireOverview['next']> {
   const { store } = board.env
   const scope = tenant === undefined ? {} : { tenant }
   const [dues, { jobs }] = await Promise.all([store.dues({ ...scope, from: now, limit: shownNext }), board.jobs(tenant)])
   const soonest = jobs
     .filter(({ nextAt, spec }) => nextAt !== null && spec.isEnabled)
+    .filter(
+      ({ tenant: of, name, nextAt }) =>
+        !within(
+          pauses.filter((pause) => covers(pause, of, name)),
+          nextAt,
+        ),
+    )
     .toSorted((a, b) => (a.nextAt as number) - (b.nextAt as number))
     .slice(0, shownNext)
   const instants = soonest.map(({ tenant: of, name, nextAt }) => ({

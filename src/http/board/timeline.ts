@@ -2,7 +2,7 @@ import type { JobRecord } from '../../model/job.ts'
 import type { OccurrenceSummary } from '../../model/occurrence.ts'
 import { covers } from '../../model/pause.ts'
 import type { WireLane, WireMark, WireTimeline } from '../wire.ts'
-import { type Board, type Facts, workOf } from './board.ts'
+import { type Board, type Facts, factKey, workOf } from './board.ts'
 import { comingInstants } from './coming.ts'
 import { inSteps, type Span } from './figures.ts'
 import { marksOf } from './job-line.ts'
@@ -36,9 +36,11 @@ export async function timeline(board: Board, span: Span, lanes = lanesShown): Pr
 /** When no node ran, as far as instants were missed by it: from the missed instant until a node recorded it. */
 async function outages(board: Board, { tenant, from, to }: Span): Promise<WireTimeline['outages']> {
   const scope = tenant === undefined ? {} : { tenant }
+  // The newest are those of a span that reaches to the present.
+  const past = to > board.now ? {} : { from: from - longestOutageMs, to }
   const [ranges, { items }] = await Promise.all([
     board.env.store.listRanges({ ...scope, limit: mostMarks }),
-    board.env.store.list({ ...scope, states: ['missed'], from: from - longestOutageMs, to, limit: mostMarks }),
+    board.env.store.list({ ...scope, ...past, states: ['missed'], limit: mostMarks }),
   ])
   const spans = [
     ...ranges.filter(({ reason }) => reason === downtime).map((range) => ({ from: range.from, to: range.recordedAt })),
@@ -74,17 +76,15 @@ async function lane(board: Board, record: JobRecord, facts: Facts, { from, to }:
   const own = workOf(record, facts)
   const until = Math.min(to, now)
   const [past, open, dues, coming, next, { states }] = await Promise.all([
-    from < now ? store.list({ ...own, from, to: until, limit: mostMarks }) : { items: [], cursor: null },
+    from < now ? pastOf(board, own, { from, to: until }, stepMs) : { items: [], bins: null },
     store.list({ ...own, states: ['running', 'waiting'], limit: 20 }),
     to > now ? store.dues({ ...own, to, limit: mostMarks + 1 }) : [],
     to > now
       ? comingInstants(board, record, { from: Math.max(now, from), to, most: mostInstants, pauses: facts.pauses })
       : { instants: [], isCut: false },
-    board.nextRun(record, now),
+    board.nextRun(record, facts),
     store.counts(own),
   ])
-  const isDense = past.cursor !== null
-  const bins = isDense ? await pastBins(board, own, { from, to: until }, stepMs) : null
   const late = dues.filter((line) => isLate(line, now))
   const enqueued = dues.filter(({ source, dueAt }) => source !== 'schedule' && dueAt >= now)
   const instants = [
@@ -99,9 +99,10 @@ async function lane(board: Board, record: JobRecord, facts: Facts, { from, to }:
     marks: marks.length === 0 ? ['on-time'] : marks,
     overridden: override !== null,
     nextRun: isoOrNull(next),
+    missedAt: isoOrNull(facts.missed.get(factKey(record, facts))?.at),
     pending: states.pending,
-    past: isDense ? null : past.items.filter(({ state }) => isOver(state)).map((line) => markOf(line, now)),
-    bins,
+    past: past.items?.filter(({ state }) => isOver(state)).map((line) => markOf(line, now)) ?? null,
+    bins: past.bins,
     open: [
       ...open.items.map((line) => markOf(line, now)),
       ...late.slice(0, 20).map(({ id, dueAt, state, source }) => ({
@@ -136,12 +137,28 @@ function markOf(
   }
 }
 
+type Bins = NonNullable<WireLane['bins']>
+
+/** The past of a lane: its lines, or counts where there are too many. The counts are read first, since so many lines take longer. */
+async function pastOf(
+  board: Board,
+  own: { readonly tenant?: string; readonly job: string },
+  span: { readonly from: number; readonly to: number },
+  stepMs: number,
+): Promise<{ readonly items: readonly OccurrenceSummary[] | null; readonly bins: WireLane['bins'] }> {
+  const bins = await pastBins(board, own, span, stepMs)
+  const runs = bins.reduce((sum, one) => sum + one.completed + one.failed + one.missed + one.skipped + one.canceled, 0)
+  if (runs > mostMarks) return { items: null, bins }
+  const { items, cursor } = await board.env.store.list({ ...own, ...span, limit: mostMarks })
+  return cursor === null ? { items, bins: null } : { items: null, bins }
+}
+
 async function pastBins(
   board: Board,
   own: { readonly tenant?: string; readonly job: string },
   span: Span,
   stepMs: number,
-): Promise<WireLane['bins']> {
+): Promise<Bins> {
   const rows = await board.env.store.figures({ ...own, byJob: true, from: span.from, to: span.to, limit: 20_000 })
   return [...inSteps(rows, span, stepMs)].flatMap(([at, { completed = 0, failed = 0, missed = 0, skipped = 0, canceled = 0 }]) =>
     completed + failed + missed + skipped + canceled === 0 ? [] : [{ at: iso(at), completed, failed, missed, skipped, canceled }],

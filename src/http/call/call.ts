@@ -58,9 +58,16 @@ export function tenantOf(call: Pick<Call, 'caller'>, given: string | undefined):
 }
 
 /** A tenant of others is as unknown as one that is not there. */
-export function checkTenant({ caller }: Pick<Call, 'caller'>, tenant: string): string {
+function checkTenant({ caller }: Pick<Call, 'caller'>, tenant: string): string {
   if (caller.tenants === null || caller.tenants.includes(tenant)) return tenant
   throw new Refusal('tenant.unknown', 'There is no such tenant', { field: 'tenant' })
+}
+
+/** A tenant in a body must be one of the credential's. */
+export function bodyTenant(call: Pick<Call, 'caller'>, tenant: string): string {
+  if (call.caller.tenants !== null && !call.caller.tenants.includes(tenant))
+    throw new Refusal('request.invalid', 'tenant must be one of yours', { field: 'tenant', allowed: call.caller.tenants })
+  return checkTenant(call, tenant)
 }
 
 /** Some acts reach every tenant. */

@@ -7,8 +7,7 @@ import { hasRole } from '../access/identity.ts'
 import { iso, isoOrNull } from '../board/line.ts'
 import { Refusal } from '../problem.ts'
 import type { WireToken } from '../wire.ts'
-import { by, type Calls, checkUnbounded, defined, maySee, scopeOf, tenantOf } from './call.ts'
-import { bodyTenant } from './jobs.ts'
+import { bodyTenant, by, type Calls, checkUnbounded, defined, maySee, scopeOf, tenantOf } from './call.ts'
 
 /** Pauses of tenants and of everything, and tokens. */
 export const careCalls: Calls<

@@ -1,30 +1,34 @@
 import { decodePlace, encodePlace } from '../../client/job-cursor.ts'
 import { builtInPrefix } from '../../engine/node/registry.ts'
 import type { JobRecord } from '../../model/job.ts'
+import { nameHolds } from '../../model/job-search.ts'
+import type { JobQuery } from '../../store/store.ts'
+import type { Facts } from '../board/board.ts'
 import { jobLine, marksOf } from '../board/job-line.ts'
 import type { WireJobsPage } from '../wire.ts'
 import type { Call } from './call.ts'
 
 const defaultPage = 50
 /** Rows that one request passes by while it looks for matches. */
-const mostPassedBy = 5000
+const mostPassedBy = 1500
 const readAtOnce = 500
 
 /** A page of jobs by name. With a filter a page may be short although there are more: the cursor tells. */
 export async function jobPage(call: Call<'jobs.list'>, tenant: string | undefined): Promise<WireJobsPage> {
   const { search, mark, limit = defaultPage, cursor } = call.query
-  const { board, env } = call.desk
+  const { board } = call.desk
   const facts = await board.facts(tenant)
   const isWanted = (record: JobRecord) =>
     !record.name.startsWith(builtInPrefix) &&
-    (search === undefined || record.name.toLowerCase().includes(search.toLowerCase())) &&
+    (search === undefined || nameHolds(record.name, search)) &&
     (mark === undefined || hasMark(marksOf(record, facts), mark))
   const found: JobRecord[] = cursor === undefined ? (await board.shared(tenant)).filter(isWanted) : []
+  const names = namesWith(mark, facts)
   let place = cursor === undefined ? undefined : decodePlace(cursor)
   let isMore = true
   for (let passed = 0; isMore && found.length < limit && passed < mostPassedBy; ) {
-    const size = search === undefined && mark === undefined ? limit - found.length : readAtOnce
-    const records = await env.store.readJobs({
+    const size = mark === undefined || names ? limit - found.length : readAtOnce
+    const records = await nextJobs(call, names, {
       ...(tenant !== undefined && { tenant }),
       ...(place && { after: place }),
       limit: size,
@@ -45,6 +49,26 @@ export async function jobPage(call: Call<'jobs.list'>, tenant: string | undefine
     cursor: isMore && place ? encodePlace(place) : null,
     marks: cursor === undefined ? await markCounts(call, tenant) : null,
   }
+}
+
+type Asked = Pick<JobQuery, 'tenant' | 'after' | 'limit'>
+
+/** Jobs in order. Those with a mark that the facts have are known by name; for another mark all are read. */
+async function nextJobs({ desk: { env }, query: { search } }: Call<'jobs.list'>, names: readonly string[] | null, asked: Asked) {
+  const query = { ...asked, ...(search !== undefined && { search }) }
+  if (names === null) return env.store.readJobs(query)
+  const found: JobRecord[] = []
+  for (const name of names) {
+    if (found.length === asked.limit) break
+    if (asked.after && name < asked.after.name) continue
+    found.push(...(await env.store.readJobs({ ...query, name, limit: asked.limit - found.length })))
+  }
+  return found
+}
+
+function namesWith(mark: string | undefined, facts: Facts): readonly string[] | null {
+  if (mark !== 'failing' && mark !== 'late' && mark !== 'missed') return null
+  return [...new Set([...facts[mark].keys()].map((key) => key.slice(key.indexOf('\n') + 1)))].sort()
 }
 
 function hasMark(marks: readonly string[], mark: string): boolean {

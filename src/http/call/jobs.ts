@@ -1,28 +1,17 @@
-import { z } from 'zod'
+import { openNames } from '../../client/job-name.ts'
 import type { JobPatch } from '../../client/job-override.ts'
 import { changes } from '../../client/job-view.ts'
 import type { CancelTarget } from '../../client/occurrence-target.ts'
 import { PunctualError } from '../../errors.ts'
 import type { JobRecord } from '../../model/job.ts'
-import { covers } from '../../model/pause.ts'
-import { decodePayload } from '../../model/payload.ts'
-import { redacted } from '../../model/redaction.ts'
-import { cascade } from '../../model/settings.ts'
-import { lint } from '../../schedule/lint.ts'
-import { parseSchedule } from '../../schedule/parse-text.ts'
-import { offsetText, type PreviewRow, preview } from '../../schedule/preview.ts'
-import { restoreSchedule } from '../../schedule/restore.ts'
-import { neverFires, type Schedule, type ScheduleJson } from '../../schedule/schedule.ts'
-import { zoneOf } from '../../schedule/schedule-zone.ts'
 import { hasRole } from '../access/identity.ts'
-import { workOf } from '../board/board.ts'
-import { jobLine, scheduleFacts } from '../board/job-line.ts'
 import { iso, isoOrNull, wireError } from '../board/line.ts'
 import { Refusal } from '../problem.ts'
-import type { WireJob, WireSchedulePreview } from '../wire.ts'
-import { by, type Call, type Calls, checkTenant, defined, scopeOf, tenantOf } from './call.ts'
+import { bodyTenant, by, type Call, type Calls, defined, scopeOf, tenantOf } from './call.ts'
 import { jobPage } from './job-page.ts'
 import { payloadView } from './payload-view.ts'
+import { scheduleOf, schedulePreview } from './schedule-preview.ts'
+import { hiddenPaths, wireJob } from './wire-job.ts'
 
 /** Jobs: lists, changes and runs of them. */
 export const jobCalls: Calls<
@@ -153,14 +142,15 @@ export const jobCalls: Calls<
     if (outcome === 'unknown') throw new PunctualError('occurrence.unknown', 'There is no such work', { target })
     return { outcome }
   },
-  'schedules.preview': async (call) => previewOf(call),
+  'schedules.preview': async (call) => schedulePreview(call),
 }
 
 /** Work of a name that no process ever declared would wait for ever. */
 async function checkEnqueueable(call: Call<'jobs.enqueue'>): Promise<void> {
   const { store, registry } = call.desk.env
   const { job } = call.params
-  if (registry.definition(job)) return
+  // The name of a built-in job means the same in every process, also where none that runs it is known.
+  if (registry.definition(job) || openNames.includes(job)) return
   const tenants = new Set([tenantOf(call, call.query.tenant), 'default'])
   for (const tenant of tenants) if ((await store.readJobs({ tenant, name: job, limit: 1 })).length > 0) return
   throw new PunctualError('job.unknown', `There is no job or definition ${JSON.stringify(job)}`, { job })
@@ -176,57 +166,6 @@ async function known(call: Call<'jobs.get'> | Call<'jobs.diff'>): Promise<JobRec
     job,
     tenant,
   })
-}
-
-async function wireJob(call: Call<'jobs.get'>, record: JobRecord): Promise<WireJob> {
-  const { board, env } = call.desk
-  const { tenant, name, spec, declared, override, createdAt, id } = record
-  const facts = await board.facts(call.caller.tenants === null ? undefined : tenant)
-  const [line, { states }] = await Promise.all([jobLine(board, record, facts), env.store.counts(workOf(record, facts))])
-  const ran = line.recent.filter(({ state }) => ['completed', 'failed', 'dead'].includes(state))
-  return {
-    ...line,
-    payload: hasRole(call.caller, 'operator') ? (redacted(decodePayload(spec.payload), hiddenPaths(call, spec)) ?? null) : null,
-    settings: { ...cascade(env.options.settings, spec.defaults, spec.settings) },
-    declared: declared && override ? { schedule: scheduleFacts(declared.schedule), settings: { ...declared.settings } } : null,
-    taskGraph: spec.tasks.map((task) => ({
-      name: task.name,
-      after: task.after ? [...task.after] : null,
-      settings: { ...task.settings },
-    })),
-    counts: { ...states },
-    pauses: facts.pauses
-      .filter((pause) => covers(pause, tenant, name))
-      .map((pause) => ({ ...pauseScope(pause), from: iso(pause.from), until: isoOrNull(pause.to) })),
-    declaredBy: facts.nodes.filter(({ declares }) => id in declares).map(({ name: node, release }) => ({ node, release })),
-    completedShare: ran.length === 0 ? null : ran.filter(({ state }) => state === 'completed').length / ran.length,
-    payloadSchema: payloadSchemaOf(env.registry.definition(spec.definition)?.options.payload),
-    createdAt: iso(createdAt),
-  }
-}
-
-/** The JSON Schema of a payload, where the library of its schema can tell it: zod does. */
-function payloadSchemaOf(schema: unknown): Record<string, unknown> | null {
-  if (!(schema instanceof z.ZodType)) return null
-  try {
-    return { ...z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }) }
-  } catch {
-    return null
-  }
-}
-
-function pauseScope({
-  tenant,
-  job,
-  reason,
-  by,
-}: {
-  tenant: string | null
-  job: string | null
-  reason: string | null
-  by: string | null
-}) {
-  return { tenant, job, reason, by }
 }
 
 type Update = { readonly version: number; readonly difference: Parameters<typeof wireDifference>[0] }
@@ -268,18 +207,6 @@ function changeOptions(call: Call<'jobs.update' | 'jobs.rollback' | 'jobs.reset'
   }
 }
 
-/** A tenant in a body must be one of the credential's. */
-export function bodyTenant(call: Pick<Call, 'caller'>, tenant: string): string {
-  if (call.caller.tenants !== null && !call.caller.tenants.includes(tenant))
-    throw new Refusal('request.invalid', 'tenant must be one of yours', { field: 'tenant', allowed: call.caller.tenants })
-  return checkTenant(call, tenant)
-}
-
-/** The paths of a job's payload that are hidden from the caller. */
-function hiddenPaths({ caller }: Pick<Call, 'caller'>, spec: JobRecord['spec']): readonly string[] {
-  return hasRole(caller, 'admin') ? [] : (spec.defaults.redact ?? [])
-}
-
 /** Differences of payloads are shown whole or not at all. */
 function mayReadPayload(call: Pick<Call, 'caller'>, spec: JobRecord['spec'] | undefined): boolean {
   return hasRole(call.caller, 'operator') && (!spec || hiddenPaths(call, spec).length === 0)
@@ -289,50 +216,4 @@ function hidden(items: readonly { readonly field: string; readonly from: unknown
   return items.map((change) =>
     mayRead || !change.field.startsWith('payload') ? { ...change } : { field: change.field, from: null, to: null },
   )
-}
-
-function scheduleOf(given: { readonly text?: unknown; readonly timezone?: unknown; readonly kind?: unknown }): Schedule {
-  if (typeof given.text === 'string' && given.kind === undefined)
-    return parseSchedule(given.text, typeof given.timezone === 'string' ? { timezone: given.timezone } : {})
-  return restoreSchedule(given as unknown as ScheduleJson)
-}
-
-async function previewOf(call: Call<'schedules.preview'>): Promise<WireSchedulePreview> {
-  const { schedule: given, count = 10, after } = call.body
-  const { board } = call.desk
-  const schedule = scheduleOf(given)
-  const now = after === undefined ? Math.floor(board.now) : Date.parse(after)
-  const rows = neverFires(schedule, now) ? [] : preview(schedule, now, count)
-  const first = rows[0] && Date.parse(rows[0].utc)
-  const { jobs } = await board.jobs(scopeOf(call, undefined))
-  return {
-    schedule: scheduleFacts(schedule.toJSON()) as WireSchedulePreview['schedule'],
-    next: rows.map(previewRow),
-    clockChange: clockChange(schedule, now),
-    warnings: lint(schedule, now).map(({ code, message, at }) => ({
-      code,
-      message,
-      at: at === undefined ? null : iso(Date.parse(at)),
-    })),
-    sameInstant: jobs
-      .filter(({ nextAt }) => first !== undefined && nextAt === first)
-      .slice(0, 20)
-      .map(({ tenant, name }) => ({ tenant, name })),
-  }
-}
-
-function previewRow({ utc, local, offset, weekday, mark }: PreviewRow): WireSchedulePreview['next'][number] {
-  return { at: iso(Date.parse(utc)), local, offset, weekday, mark }
-}
-
-function clockChange(schedule: Schedule, now: number): WireSchedulePreview['clockChange'] {
-  const zone = zoneOf(schedule)
-  const horizon = now + 3 * 366 * 86_400_000
-  for (let at = zone.segmentAt(now).end; at < horizon; at = zone.segmentAt(at).end) {
-    const [before, after] = [zone.offsetAt(at - 1), zone.offsetAt(at)]
-    if (before === after) continue
-    const rows = preview(schedule, at - 86_400_000, 50).filter(({ utc }) => Math.abs(Date.parse(utc) - at) <= 12 * 3_600_000)
-    return { at: iso(at), from: offsetText(before), to: offsetText(after), rows: rows.slice(0, 10).map(previewRow) }
-  }
-  return null
 }

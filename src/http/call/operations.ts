@@ -6,8 +6,7 @@ import { hasRole } from '../access/identity.ts'
 import { isoOrNull, wireError } from '../board/line.ts'
 import { Refusal } from '../problem.ts'
 import type { WireOperation, WireOperationPreview, WireOperationRequest } from '../wire.ts'
-import { by, type Call, type Calls, defined, maySee, scopeOf, tenantOf } from './call.ts'
-import { bodyTenant } from './jobs.ts'
+import { bodyTenant, by, type Call, type Calls, defined, maySee, scopeOf, tenantOf } from './call.ts'
 
 /** The built-in jobs whose occurrences are operations. */
 export const builtInJobs = ['backfill', 'replay', 'retry', 'discard', 'cancel'].map((name) => `${builtInPrefix}${name}`)
@@ -130,7 +129,11 @@ async function causePersists(
   const tenant = scopeOf(call, filter.tenant)
   const [newest] = (await store.list({ cause: filter.cause, limit: 1, ...(tenant !== undefined && { tenant }) })).items
   const age = time.now() - (newest?.endedAt ?? 0)
-  return age < 5 * 60_000 ? [`The cause is still there: it last occurred ${Math.max(1, Math.round(age / 1000))} s ago`] : []
+  return age < 5 * 60_000
+    ? [
+        `The cause is still there: it last occurred ${age < 60_000 ? `${Math.max(1, Math.round(age / 1000))} s` : `${Math.floor(age / 60_000)} m`} ago`,
+      ]
+    : []
 }
 
 async function operation(call: Pick<Call, 'caller' | 'desk'>, id: string): Promise<WireOperation> {

@@ -17,11 +17,19 @@ export interface Decoded {
 
 /** Reads requests of one operation. */
 export function decoderOf({ params, query, headers, body }: Operation) {
-  const kinds = query ? kindsOf(query) : {}
+  let known: Readonly<Record<string, Kind>> | undefined
+  // Made with the first request: most processes get requests of few operations.
+  const kinds = () => {
+    known ??= query ? kindsOf(query) : {}
+    return known
+  }
   const headerNames = Object.keys(headers?.shape ?? {})
   return async (request: Request, pathParams: Readonly<Record<string, string>>, mostBytes: number): Promise<Decoded> => ({
     params: params ? (parse(params, checkedParams(pathParams), '') as Record<string, unknown>) : {},
-    query: parse(query ?? z.strictObject({}), readQuery(new URL(request.url).searchParams, kinds), '') as Record<string, unknown>,
+    query: parse(query ?? z.strictObject({}), readQuery(new URL(request.url).searchParams, kinds()), '') as Record<
+      string,
+      unknown
+    >,
     headers: headers
       ? (parse(
           headers,

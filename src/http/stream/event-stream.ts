@@ -9,6 +9,8 @@ const mostPerCaller = 50
 /** Messages that wait for a slow reader; beyond this number it gets the order to read everything again. */
 const mostWaiting = 32
 
+const headers = { 'Content-Type': 'text/event-stream', 'Cache-Control': 'no-store, no-transform', 'X-Accel-Buffering': 'no' }
+
 const perCaller = new WeakMap<Changes, Map<string, number>>()
 
 /** Changes as server-sent events. `Last-Event-ID` continues where a connection broke off, as far as messages are kept. */
@@ -17,6 +19,8 @@ export function eventStream(
   request: Request,
   { changes, isStillLetIn }: { changes: Changes; isStillLetIn: () => Promise<boolean> },
 ): Response {
+  // The answer to HEAD has no body: a stream would never be read or canceled.
+  if (request.method === 'HEAD') return new Response(null, { headers })
   const key = caller.token ?? `${caller.via} ${caller.name}`
   const counts = perCaller.get(changes) ?? new Map<string, number>()
   perCaller.set(changes, counts)
@@ -81,9 +85,7 @@ export function eventStream(
     },
     { highWaterMark: mostWaiting },
   )
-  return new Response(body, {
-    headers: { 'Content-Type': 'text/event-stream', 'Cache-Control': 'no-store, no-transform', 'X-Accel-Buffering': 'no' },
-  })
+  return new Response(body, { headers })
 }
 
 /** The messages since the last one that the client has; or the word to read everything again. */

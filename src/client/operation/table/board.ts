@@ -4,7 +4,7 @@ import { limit, name } from '../part.ts'
 import { inTenant, span } from '../request.ts'
 import { type Operation, read } from '../row.ts'
 
-/** What the overview and the calendar show. */
+/** The data of the overview and the calendar. */
 export const boardOperations = {
   'overview.get': {
     ...read,

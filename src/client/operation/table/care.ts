@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { gateStates } from '../../../store/messages/gate.ts'
 import { pause } from '../job.ts'
 import { cursor, duration, instant, json, key, limit, name, page, reason, tenant } from '../part.ts'
 import { inTenant } from '../request.ts'
@@ -41,7 +42,7 @@ export const careOperations = {
     query: inTenant.extend({
       scope: key.optional(),
       key: key.optional(),
-      state: z.string().min(1).max(20).optional(),
+      state: z.enum(gateStates).optional(),
       cursor: cursor.optional(),
       limit: limit(500).optional(),
     }),
