@@ -28,7 +28,7 @@ function placesOf(command: Command, words: string): readonly Place[] {
 }
 
 function firstSentence(text: string): string {
-  return (text.split(/[.;:]( |$)/, 1)[0] ?? '').replaceAll("'", '').replaceAll('[', '(').replaceAll(']', ')')
+  return text.split(/[.;:]( |$)/, 1)[0] ?? ''
 }
 
 function bash(places: readonly Place[]): string {
@@ -69,8 +69,8 @@ function choiceCases(places: readonly Place[]): readonly (readonly [string, read
 function zsh(places: readonly Place[]): string {
   const cases = places.map(({ words, commands, flags }) => {
     const lines = [
-      ...commands.map(({ name, about }) => `'${name}:${about}'`),
-      ...flags.map(({ long, about }) => `'${long}:${about}'`),
+      ...commands.map(({ name, about }) => quoted(`${name}:${about}`)),
+      ...flags.map(({ long, about }) => quoted(`${long}:${about}`)),
     ]
     return `    '${words}') names=(${lines.join(' ')}) ;;`
   })
@@ -93,31 +93,40 @@ ${choices.join('\n')}
   esac
   _describe 'punctual' names || _files
 }
-compdef _punctual punctual`
+# As a file of $fpath it is called at once, by its first use; otherwise it is sourced.
+if [[ "\${funcstack[1]}" == _punctual ]]; then _punctual "$@"; else compdef _punctual punctual; fi`
+
+  function quoted(text: string): string {
+    return `'${text.replaceAll("'", "'\\''")}'`
+  }
 }
 
 function fish(places: readonly Place[]): string {
+  const groups = places.filter(({ commands }) => commands.length > 0).map(({ words }) => `'${words}'`)
   const lines = places.flatMap(({ words, commands, flags }) => {
-    const condition = fishCondition(
-      words,
-      commands.map(({ name }) => name),
-    )
+    const at = `complete -c punctual -n '__punctual_at "${words}"'`
     return [
-      ...commands.map(({ name, about }) => `complete -c punctual -f -n '${condition}' -a ${name} -d '${about}'`),
+      ...commands.map(({ name, about }) => `${at} -f -a ${name} -d ${quoted(about)}`),
       ...flags.map(({ long, about, choices }) => {
         const values = choices.length > 0 ? ` -x -a '${choices.join(' ')}'` : ''
-        return `complete -c punctual -n '${fishCondition(words, [])}' -l ${long.slice(2)}${values} -d '${about}'`
+        return `${at} -l ${long.slice(2)}${values} -d ${quoted(about)}`
       }),
     ]
   })
-  return ['# fish completion of punctual', ...lines].join('\n')
-}
+  return `# fish completion of punctual
+function __punctual_at
+  set -l place ''
+  for word in (commandline -opc)[2..-1]
+    string match -q -- '-*' $word; and continue
+    contains -- "$place" ${groups.join(' ')}; or continue
+    set place (string trim -- "$place $word")
+  end
+  test "$place" = "$argv[1]"
+end
+complete -c punctual -e
+${lines.join('\n')}`
 
-function fishCondition(words: string, without: readonly string[]): string {
-  const seen = words
-    .split(' ')
-    .filter((word) => word !== '')
-    .map((word) => `__fish_seen_subcommand_from ${word}`)
-  const none = without.length > 0 ? [`not __fish_seen_subcommand_from ${without.join(' ')}`] : []
-  return [...seen, ...none].join('; and ') || 'true'
+  function quoted(text: string): string {
+    return `'${text.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`
+  }
 }

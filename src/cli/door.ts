@@ -1,11 +1,9 @@
 // The way of a command to the operations: a store in this process, or a server with a token.
-import { createPunctual } from '../client/punctual.ts'
 import { PunctualError } from '../errors.ts'
-import { LocalCalls } from '../http/local-calls.ts'
+import type { LocalCalls } from '../http/local-calls.ts'
 import type { OperationName, WireOutput } from '../http/wire.ts'
-import { createRemote, type RemoteParts } from '../http-client/remote.ts'
+import type { RemoteParts } from '../http-client/remote.ts'
 import { personOf } from './person.ts'
-import { openSharedStoreUrl } from './store-url.ts'
 
 /** The flags that name a store or a server. */
 export interface PlaceFlags {
@@ -26,7 +24,13 @@ export interface Door {
 
 /** Gives `use` the operations of a store or server, and closes the store afterwards. */
 export async function withDoor<Value>(flags: PlaceFlags, use: (door: Door) => Promise<Value>): Promise<Value> {
-  if (flags.server !== undefined) return use(serverDoor(flags.server, flags))
+  // Loaded by the commands that need it: a server takes no store and no engine, and help takes neither.
+  if (flags.server !== undefined) return use(await serverDoor(flags.server, flags))
+  const [{ createPunctual }, { openSharedStoreUrl }, { LocalCalls }] = await Promise.all([
+    import('../client/punctual.ts'),
+    import('./store-url.ts'),
+    import('../http/local-calls.ts'),
+  ])
   const punctual = createPunctual({ store: await openSharedStoreUrl(flags.store as string) })
   try {
     const local = new LocalCalls(punctual, personOf(flags.by))
@@ -40,9 +44,10 @@ export async function withDoor<Value>(flags: PlaceFlags, use: (door: Door) => Pr
   }
 }
 
-function serverDoor(url: string, { token, by }: PlaceFlags): Door {
+async function serverDoor(url: string, { token, by }: PlaceFlags): Promise<Door> {
   if (by !== undefined)
     throw new PunctualError('config.invalid', '--by goes with --store; a server records the name of the token', { field: 'by' })
+  const { createRemote } = await import('../http-client/remote.ts')
   const remote = createRemote(serverUrl(url), { token })
   return {
     call: <Name extends OperationName>(name: Name, parts: RemoteParts = {}) =>

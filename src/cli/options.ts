@@ -10,6 +10,12 @@ export function storeOption(): Option {
     .makeOptionMandatory()
 }
 
+export function brokerOption(use: string): Option {
+  return new Option('--broker <url>', `nats://host:4222, amqp://user:password@host, or local: for a trial; ${use}`).env(
+    'PUNCTUAL_BROKER',
+  )
+}
+
 /** Where a command of an operation goes: to a store, or to a server with a token. */
 export function placeOptions(): readonly Option[] {
   return [

@@ -72,15 +72,19 @@ export async function run(args: readonly string[]): Promise<number> {
 /** All commands, with the values of the configuration file as their defaults. */
 async function program(args: readonly string[]): Promise<Command> {
   let config: Config = { path: null, values: {} }
-  const root = allCommands(() => config)
+  const isWhole = args.length === 0 || args.some((word) => ['--help', '-h', 'help', 'completion'].includes(word))
   // Help, completion and the version need no settings, and must work where one is wrong.
-  const isBare = args.some((word) => ['--help', '-h', 'help', '--version', '-V', 'completion'].includes(word))
-  if (!isBare && args.length > 0) config = await applyConfig(root, configFlag(args))
+  const isBare = isWhole || args.includes('--version') || args.includes('-V')
+  const root = allCommands(
+    () => config,
+    (word) => isWhole || args.includes(word),
+  )
+  if (!isBare) config = await applyConfig(root, configFlag(args))
   return root
 }
 
-/** Every command, without any value from outside. */
-export function allCommands(config: () => Config): Command {
+/** Every command, without any value from outside; those of the words that are given are whole. */
+export function allCommands(config: () => Config, isGiven: (word: string) => boolean = () => true): Command {
   const root = new Command('punctual')
     .description('A scheduler that accounts for every run.')
     .version(version)
@@ -90,7 +94,7 @@ export function allCommands(config: () => Config): Command {
     .addHelpText('after', '\nExample:\n  $ punctual serve --store sqlite:./punctual.db --jobs ./jobs.ts')
   for (const add of commands) add(root)
   addConfig(root, config)
-  addOperations(root)
+  addOperations(root, isGiven)
   for (const command of root.commands)
     command.helpGroup(helpGroups.find(([, names]) => names.includes(command.name()))?.[0] ?? 'More:')
   return root

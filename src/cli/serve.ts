@@ -1,4 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises'
+import type { Broker } from '../broker/broker.ts'
 import { createPunctual, type Punctual } from '../client/punctual.ts'
 import { isTransient } from '../engine/node/transient.ts'
 import { version } from '../engine/node/version.ts'
@@ -6,7 +7,9 @@ import { firstToken } from '../http/access/first-token.ts'
 import { isLoopback } from '../http/access/origin.ts'
 import { createHandler } from '../http/handler.ts'
 import type { Logger } from '../model/context.ts'
+import { createPublisher } from '../outbound/publish-job.ts'
 import { announceEvents } from './announce-events.ts'
+import { brokerOfUrl, shownBrokerUrl } from './broker-url.ts'
 import { type HttpServer, listen } from './http-server.ts'
 import { type JobsFile, loadJobsFile } from './jobs-file.ts'
 import { type LogForm, lineLogger } from './log.ts'
@@ -19,17 +22,20 @@ const setupRetryMs = 1000
 export interface ServeOptions {
   readonly store: string
   readonly jobs: string
+  readonly broker?: string
   readonly host: string
   readonly port: number
   readonly concurrency?: number
+  readonly label?: string
   readonly log?: LogForm
 }
 
 /** Runs the jobs of a file until the process gets a signal to stop. */
 export async function serve(options: ServeOptions): Promise<void> {
-  const { store, concurrency } = options
+  const { store, concurrency, label } = options
   const log = lineLogger(process.stderr, options.log)
   const file = await loadJobsFile(options.jobs)
+  const broker = options.broker === undefined ? null : await brokerOfUrl(options.broker)
   const punctual = createPunctual({
     store: await openStoreUrl(store),
     jobs: file.definitions,
@@ -37,10 +43,12 @@ export async function serve(options: ServeOptions): Promise<void> {
     ...(concurrency !== undefined && { concurrency }),
   })
   announceEvents(punctual, log)
+  const publisher = broker && createPublisher({ punctual, broker })
   const isOpen = isLoopback(options.host)
-  const server = await listen(createHandler(punctual, { log, open: isOpen }), options)
+  const server = await listen(createHandler(punctual, { log, open: isOpen, ...(label !== undefined && { label }) }), options)
   const stop = stopSignal(punctual)
   try {
+    if (broker) void connect(broker, log)
     await punctual.start()
     print(welcome(server, options, file, isOpen))
     if (!isOpen) await printFirstToken(punctual, log, stop)
@@ -49,9 +57,18 @@ export async function serve(options: ServeOptions): Promise<void> {
     log.info('Stopping: waiting for running work', { running: punctual.depth.running })
   } finally {
     await punctual.close()
+    publisher?.stop()
+    await broker?.close()
     await server.close()
   }
   log.info('Stopped')
+}
+
+/** Jobs run without the broker: while it is away, or refuses the credentials, only the messages for it wait. */
+async function connect(broker: Broker, log: Logger): Promise<void> {
+  await broker
+    .open()
+    .catch((error: unknown) => log.warn('The broker takes no messages; those for it wait', { error: (error as Error).message }))
 }
 
 /** Access from other machines needs a token: the first start makes one and shows it once. */
@@ -83,7 +100,7 @@ async function runSetup({ setup }: JobsFile, punctual: Punctual, log: Logger, st
   }
 }
 
-function welcome({ url }: HttpServer, { store, jobs }: ServeOptions, { definitions }: JobsFile, isOpen: boolean): string {
+function welcome({ url }: HttpServer, { store, jobs, broker }: ServeOptions, { definitions }: JobsFile, isOpen: boolean): string {
   // A job with a schema may refuse to run without a payload.
   const triggered = definitions.find(({ options }) => !options.payload)
   const curl = isOpen ? 'curl' : 'curl -H "Authorization: Bearer $PUNCTUAL_TOKEN"'
@@ -93,6 +110,7 @@ function welcome({ url }: HttpServer, { store, jobs }: ServeOptions, { definitio
     '',
     `  store  ${shown}`,
     `  jobs   ${definitions.map(({ name }) => name).join(', ')} (${jobs})`,
+    ...(broker === undefined ? [] : [`  broker ${shownBrokerUrl(broker)}`]),
     '',
     'Try next:',
     `  ${curl} ${url}api/v1/jobs`,

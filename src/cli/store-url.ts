@@ -1,7 +1,5 @@
 import { existsSync } from 'node:fs'
 import { PunctualError } from '../errors.ts'
-import { memory } from '../store/memory/index.ts'
-import { sqlite } from '../store/sqlite/index.ts'
 import type { Store } from '../store/store.ts'
 import { shownPostgresUrl, splitPostgresUrl } from './postgres-url.ts'
 
@@ -11,7 +9,7 @@ const allowed = 'postgres://user@host/database, sqlite:./file.db and memory:'
 export async function openStoreUrl(url: string): Promise<Store> {
   const { scheme, rest } = split(url)
   if (scheme === 'postgres') return openPostgres(rest)
-  return scheme === 'memory' ? memory() : sqlite(rest)
+  return scheme === 'memory' ? (await import('../store/memory/index.ts')).memory() : openSqlite(rest)
 }
 
 /** The store that a URL names, for a command that works on what other processes keep there. It makes nothing that is not there. */
@@ -21,7 +19,7 @@ export async function openSharedStoreUrl(url: string): Promise<Store> {
   if (scheme === 'memory') {
     throw invalid('memory: lives and ends with its process, so that no other command can reach it; use sqlite:./file.db', scheme)
   }
-  return sqlite(existing(rest))
+  return openSqlite(existing(rest))
 }
 
 /** The file of a SQLite store, which must be there; null for other stores. */
@@ -46,6 +44,10 @@ export async function postgresOf(url: string) {
   const { scheme, rest } = split(url)
   if (scheme !== 'postgres') return null
   return { ...(await loadPostgres()), ...splitPostgresUrl(rest) }
+}
+
+async function openSqlite(path: string): Promise<Store> {
+  return (await import('../store/sqlite/index.ts')).sqlite(path)
 }
 
 async function openPostgres(rest: string, defaults: { createTables?: boolean } = {}): Promise<Store> {

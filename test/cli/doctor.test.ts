@@ -139,3 +139,45 @@ test.skipIf(!hasBash)('a real bash completes commands, words of commands and fla
   expect(complete('punctual', 'jobs', 'roll')).toEqual(['rollback'])
   expect(complete('punctual', 'occurrences', '--idem')).toContain('--idempotency-key')
 })
+
+const has = (shell: string) => spawnSync(shell, ['--version']).status === 0
+
+test.skipIf(!has('zsh'))('a real zsh completes, sourced and as a function of its path', async () => {
+  const { stdout } = await punctual(['completion', 'zsh'])
+  const folder = mkdtempSync(join(tmpdir(), 'punctual-zsh-'))
+  writeFileSync(join(folder, '_punctual'), stdout)
+  const complete = (load: string, ...words: string[]) => {
+    const typed = words.map((word) => `'${word}'`).join(' ')
+    const describe = `compdef() {}; _describe() { print -rl -- "\${(@P)2}" }; _files() {}`
+    const act = `${describe}; ${load}; words=(${typed}); CURRENT=${words.length}; _punctual`
+    const { stdout: found, stderr } = spawnSync('zsh', ['-fc', act], { encoding: 'utf8', cwd: folder })
+    expect(stderr).toBe('')
+    return found.trim().split('\n')
+  }
+  for (const load of ['source ./_punctual', 'fpath=(. $fpath); autoload -U _punctual']) {
+    expect(complete(load, 'punctual', '')).toContain('jobs:List the jobs, show one with its versions, change it and run it')
+    expect(complete(load, 'punctual', 'jobs', '')).toContain("reset:Take a person's changes back")
+    expect(complete(load, 'punctual', 'occurrences', 'list', '--state', '')).toContain('retrying')
+  }
+  rmSync(folder, { recursive: true })
+})
+
+test.skipIf(!has('fish'))('a real fish completes commands, flags and choices at their place', async () => {
+  const { stdout } = await punctual(['completion', 'fish'])
+  const folder = mkdtempSync(join(tmpdir(), 'punctual-fish-'))
+  writeFileSync(join(folder, 'punctual.fish'), stdout)
+  const complete = (line: string) =>
+    spawnSync('fish', ['-c', `source punctual.fish; complete -C '${line}'`], { encoding: 'utf8', cwd: folder })
+      .stdout.trim()
+      .split('\n')
+      .map((found) => found.split('\t', 1)[0])
+  expect(complete('punctual jo')).toEqual(['jobs'])
+  expect(complete('punctual jobs res')).toEqual(['reset', 'resume'])
+  expect(complete('punctual occurrences --idem')).toEqual(['--idempotency-key'])
+  expect(complete('punctual occurrences list --state ret')).toEqual(['retrying'])
+  expect(complete('punctual jobs list --mark or')).toEqual(['orphaned'])
+  expect(complete('punctual --ver')).toEqual(['--version'])
+  // The words of one command are no words of another: jobs cancel is not cancel.
+  expect(complete('punctual jobs cancel --st')).toEqual(['--store'])
+  rmSync(folder, { recursive: true })
+})

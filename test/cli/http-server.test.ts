@@ -18,7 +18,7 @@ afterAll(async () => {
   await punctual.close()
 })
 
-/** Sends text over a line of its own; resolves with everything that came back when the server has closed it. */
+/** Sends text over a separate connection; resolves with the whole answer when the server has closed it. */
 async function send(...texts: readonly string[]): Promise<string> {
   const socket = await open()
   let answer = ''

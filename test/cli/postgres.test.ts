@@ -10,7 +10,7 @@ import { PunctualProcess, punctual } from './punctual-process.ts'
 
 const jobs = 'test/cli/serve-jobs.process.ts'
 
-/** The URL of tables that nobody has made yet. */
+/** The URL of tables that do not exist yet. */
 async function freshUrl(): Promise<{ store: string; schema: string; url: string; password: string }> {
   const url = await sharedPostgresUrl()
   const schema = freshSchemaName()

@@ -7,7 +7,7 @@ export interface Finished {
   readonly stderr: string
 }
 
-/** The built command as a process of its own. Its lines can be awaited; nothing here waits for a while. */
+/** The built command as a separate process. Its lines can be awaited; nothing here waits for a while. */
 export class PunctualProcess {
   readonly #child: ChildProcess
   readonly #closed: Promise<unknown>

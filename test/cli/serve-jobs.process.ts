@@ -3,6 +3,9 @@ import { defineJob, interval, type Punctual } from 'punctual'
 
 export const echo = defineJob<{ text: string }>('echo').task('say', ({ payload }) => payload.text)
 
+/** Announces its end to a broker. */
+export const billed = defineJob('billed', { publish: 'invoices' }, () => {})
+
 /** Does not hear its signal. */
 export const deaf = defineJob('deaf').task('wait', () => new Promise(() => {}))
 

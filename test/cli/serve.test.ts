@@ -9,7 +9,7 @@ import { PunctualProcess, punctual } from './punctual-process.ts'
 const folder = mkdtempSync(join(tmpdir(), 'punctual-serve-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-// Beside this test, so that the file finds the package by its name.
+// Beside this test: there the file finds the package by its name.
 const jobs = 'test/cli/serve-jobs.process.ts'
 const fresh = (name: string) => `sqlite:${join(folder, name)}`
 
@@ -107,6 +107,14 @@ describe('punctual serve', () => {
     await started(byVariable)
     await using byFlag = new PunctualProcess(['serve', '--port', '0'], { env: { ...env, PUNCTUAL_PORT: PORT } })
     await started(byFlag)
+  })
+
+  test('names the installation for the dashboard', async () => {
+    const serve = ['serve', '--store', 'memory:', '--jobs', jobs, '--port', '0']
+    await using byFlag = new PunctualProcess([...serve, '--label', 'production eu-1'])
+    expect((await get(await started(byFlag), '/api/v1/server')).body.label).toBe('production eu-1')
+    await using byVariable = new PunctualProcess(serve, { env: { PUNCTUAL_LABEL: 'staging' } })
+    expect((await get(await started(byVariable), '/api/v1/server')).body.label).toBe('staging')
   })
 
   test('TM-9: starts while the store is away, and says so', async () => {

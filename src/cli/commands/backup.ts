@@ -1,6 +1,5 @@
 import { type Command, Option } from 'commander'
 import { PunctualError } from '../../errors.ts'
-import { backupSqlite } from '../../store/sqlite/backup.ts'
 import { example, storeOption } from '../options.ts'
 import { print } from '../print.ts'
 import { postgresOf, sqlitePathOf } from '../store-url.ts'
@@ -17,6 +16,7 @@ export function addBackup(root: Command): void {
       if (place) return print(dump(place.options.schema ?? 'punctual', to))
       const path = sqlitePathOf(store)
       if (path === null) throw new PunctualError('config.invalid', 'memory: ends with its process', { field: 'store' })
+      const { backupSqlite } = await import('../../store/sqlite/backup.ts')
       await backupSqlite(path, to)
       print(`${path} was copied to ${to}`)
     })

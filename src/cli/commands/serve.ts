@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander'
 import { logForms } from '../log.ts'
-import { example, storeOption, whole } from '../options.ts'
+import { brokerOption, example, storeOption, whole } from '../options.ts'
 import type { ServeOptions } from '../serve.ts'
 
 const defaultPort = 3000
@@ -17,6 +17,7 @@ export function addServe(root: Command): void {
         .env('PUNCTUAL_JOBS')
         .makeOptionMandatory(),
     )
+    .addOption(brokerOption('runs punctual/publish and sends the events of jobs with publish'))
     .addOption(
       new Option('--port <number>', 'the port; 0 takes any free one; PORT is heeded too')
         .env('PUNCTUAL_PORT')
@@ -31,6 +32,9 @@ export function addServe(root: Command): void {
       new Option('--concurrency <number>', 'how many occurrences run at once')
         .env('PUNCTUAL_CONCURRENCY')
         .argParser(whole(1, 100_000)),
+    )
+    .addOption(
+      new Option('--label <text>', 'a name of this installation for the dashboard, such as production').env('PUNCTUAL_LABEL'),
     )
     .addOption(
       new Option(

@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander'
-import { example, whole } from '../options.ts'
+import { brokerOption, example, whole } from '../options.ts'
 import type { TimersCommandOptions } from '../timers.ts'
 
 export function addTimers(root: Command): void {
@@ -11,12 +11,7 @@ export function addTimers(root: Command): void {
         'PUNCTUAL_STORE',
       ),
     )
-    .addOption(
-      new Option(
-        '--broker <url>',
-        'nats://host:4222, amqp://user:password@host, or local: for a trial; TIMER_BROKER_URL is read too',
-      ).env('PUNCTUAL_BROKER'),
-    )
+    .addOption(brokerOption('TIMER_BROKER_URL is read too'))
     .addOption(new Option('--commands <name>', 'the queue of commands').env('PUNCTUAL_TIMER_COMMANDS').default('timers.commands'))
     .addOption(new Option('--events <name>', 'the topic of events').env('PUNCTUAL_TIMER_EVENTS').default('timers.events'))
     .addOption(

@@ -26,25 +26,35 @@ export function commandWords(name: OperationName): string {
   return isAlone ? group : `${group} ${verb === 'get' && group !== 'calendar' ? 'show' : verb}`
 }
 
-/** Adds the commands of all operations that are not there yet. */
-export function addOperations(root: Command): void {
+/** Whether the command line has a word. */
+type IsGiven = (word: string) => boolean
+
+/**
+ * Adds the commands of all operations that are not there yet. Only the command that was called gets arguments and flags: to make them
+ * from the schemas of all operations takes longer than most commands.
+ */
+export function addOperations(root: Command, isGiven: IsGiven): void {
   for (const name of operationNames) {
     if (withoutCommand.includes(name)) continue
-    addWords(root, commandWords(name).split(' '), name)
+    addWords(root, commandWords(name).split(' '), name, isGiven)
     const { top } = formOf(name)
-    if (top !== undefined) addWords(root, [top], name)
+    if (top !== undefined) addWords(root, [top], name, isGiven)
   }
 }
 
-function addWords(root: Command, [first = '', second]: readonly string[], name: OperationName): void {
+function addWords(root: Command, [first = '', second]: readonly string[], name: OperationName, isGiven: IsGiven): void {
   if (second === undefined) {
-    if (!child(root, first)) root.addCommand(operationCommand(first, name, first).copyInheritedSettings(root))
+    if (child(root, first)) return
+    const command = isGiven(first) ? operationCommand(first, name, first) : bareCommand(first, name)
+    root.addCommand(command.copyInheritedSettings(root))
     return
   }
   const group = child(root, first) ?? root.command(first).description(groupWords[first] ?? `${first}: see below.`)
   if (child(group, second)) return
   const isDefault = second === 'list' || (second === 'show' && !operationNames.some((one) => one === `${first}.list`))
-  group.addCommand(operationCommand(second, name, `${first} ${second}`).copyInheritedSettings(group), { isDefault })
+  const isCalled = isGiven(first) && (isDefault || isGiven(second))
+  const command = isCalled ? operationCommand(second, name, `${first} ${second}`) : bareCommand(second, name)
+  group.addCommand(command.copyInheritedSettings(group), { isDefault })
   if (group.commands.length === 1) group.addHelpText('after', example(`punctual ${first} ${second} ${exampleOf(name)}`.trimEnd()))
 }
 
@@ -68,6 +78,13 @@ const groupWords: Readonly<Record<string, string>> = {
 
 function exampleOf(name: OperationName): string {
   return `${formOf(name).example ?? ''} --store sqlite:./punctual.db`.trim()
+}
+
+/** A command that is not called: its name is taken, and its settings are known. */
+function bareCommand(word: string, name: OperationName): Command {
+  const command = new Command(word).description(`${operation(name).summary}.`)
+  for (const option of placeOptions()) command.addOption(option)
+  return command
 }
 
 /** One command: its arguments and flags come from the schemas of the operation. */
