@@ -31,7 +31,7 @@ const pages: readonly (readonly [string, () => string, RegExp])[] = [
   ['Dead letters', () => 'dead-letters', /customer\.vatId is required/],
   ['Calendar', () => 'calendar', /is your busiest hour/],
   ['Nodes', () => 'nodes', /1 node runs/],
-  ['Operations', () => 'operations', /No operation yet/],
+  ['Operations', () => 'operations', /currency-rate-sync/],
   ['Gate', () => 'gate', /charge/],
   ['Timers', () => 'timers', /No timer service runs/],
   ['Audit', () => 'audit', /“paid”/],
@@ -96,6 +96,25 @@ test('keys: j and k move, Enter opens, g and a letter go, ? shows them, Ctrl K f
   await page.getByRole('option', { name: /nightly-report/ }).waitFor()
   await page.keyboard.press('Enter')
   await page.waitForURL(/jobs\/default\/nightly-report/)
+})
+
+test('what is typed while the palette loads does not act on the page', async () => {
+  await using opened = await visit(browser, `${shop.url}jobs/default/ledger-close`)
+  const { page } = opened
+  const loading = Promise.withResolvers<void>()
+  await page.route(/palette/, async (route) => {
+    await loading.promise
+    await route.continue()
+  })
+  const schedule = page.getByLabel('Cron, ISO 8601 or RRULE')
+  await schedule.waitFor()
+  const before = await schedule.inputValue()
+  await page.keyboard.press('Control+k')
+  await page.keyboard.type('ert')
+  loading.resolve()
+  await page.getByRole('combobox', { name: 'Search or jump to' }).waitFor()
+  expect(await schedule.inputValue()).toBe(before)
+  expect(await page.locator('dialog[open]').count()).toBe(1)
 })
 
 test('the zone switch redraws times: UTC, mine, the job’s', async () => {

@@ -28,7 +28,7 @@ export const seedMs = 600_000
 /** The past ends when it was made: a later run wants a newer one. */
 const freshMs = 15 * 60_000
 
-/** The demo's past in a file of its own. All tests of the next minutes use the file that one build has made. */
+/** The demo's past in a separate file. All tests of the next minutes use the file that one build has made. */
 function shopFile(): string {
   const own = join(folder, 'shop-0.db')
   if (!existsSync(own)) copyFileSync(seededFile(), own)

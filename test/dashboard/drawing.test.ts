@@ -24,6 +24,7 @@ describe('durations', () => {
   test('seconds are left out of how long ago something was once there are minutes', () => {
     expect(relative(0, 65_000)).toBe('1 m ago')
     expect(relative(52_400, 0)).toBe('in 52 s')
+    expect(relative(0, 400)).toBe('now')
     expect(roughly(7_300_000)).toBe('2 h')
   })
 })

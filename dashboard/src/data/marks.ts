@@ -30,12 +30,6 @@ export function dueOf({ state, source, scheduledAt, dueAt }: WireOccurrenceLine)
   return state === 'pending' || state === 'retrying' || source === 'replay' ? dueAt : scheduledAt
 }
 
-/** The schedule in words, without the zone, which stands beside it. */
-export function wordsOf({ words, timezone }: { readonly words: string; readonly timezone: string | null }): string {
-  const zone = ` (${timezone ?? 'UTC'})`
-  return words.endsWith(zone) ? words.slice(0, -zone.length) : words
-}
-
 /** A job's state in words: how late, until when. */
 export function jobStateText(job: WireJobLine): string {
   const zone = zoneOf(job.schedule?.timezone)

@@ -38,7 +38,8 @@ export function TaskGraph({
       <header>
         <h2>Tasks</h2>
         <span class="dim">
-          {tasks.length}, {mode} of version {version}
+          {tasks.length}, {mode}
+          {version > 0 && ` of version ${version}`}
         </span>
       </header>
       <div class="graph" ref={ref} tabIndex={0}>

@@ -19,9 +19,9 @@ import { reasonText } from '../part/message.tsx'
 import { Failure } from '../part/screen.tsx'
 import { Ago } from '../part/time.tsx'
 import { useKeys } from '../shell/keys.ts'
-import { duration } from '../time/duration.ts'
 import { now, zoneOf } from '../time/zone.ts'
-import { clockText, timeText } from '../time/zoned.ts'
+import { clockText } from '../time/zoned.ts'
+import { laneAway, laneNote, type View } from './lane-words.ts'
 
 const minute = 60_000
 const spanMs = {
@@ -44,6 +44,8 @@ const spanText: Readonly<Record<SpanName, string>> = {
 /** The place of now on the axis. */
 const nowShare = 0.69
 const shownJobs = 30
+/** The part of a lane that a word at its start takes. */
+const wordShare = 0.4
 
 interface TimelineProps {
   readonly spans: readonly SpanName[]
@@ -166,20 +168,11 @@ export function TimelineCard({ spans, fallback, job }: TimelineProps): VNode {
   )
 }
 
-interface View {
-  readonly from: number
-  readonly to: number
-  readonly zone: string
-  readonly now: number
-  readonly isAlone: boolean
-}
-
 function ribbonLane(lane: WireLane, timeline: WireTimeline, view: View): RibbonLane {
   const marks = laneMarks(lane)
   const main = mainMark(lane.marks)
-  const inView =
-    marks.some(({ at, endAt }) => (endAt ?? at) >= view.from && at <= view.to) ||
-    (lane.bins?.some(({ completed, failed }) => completed + failed > 0) ?? false)
+  const isSeen = (from: number, to: number) => marks.some(({ at, endAt }) => (endAt ?? at) >= from && at <= to)
+  const isCounted = lane.bins?.some(({ completed, failed }) => completed + failed > 0) ?? false
   return {
     id: `${lane.tenant}/${lane.job}`,
     job: lane.job,
@@ -189,7 +182,10 @@ function ribbonLane(lane: WireLane, timeline: WireTimeline, view: View): RibbonL
     counts: lane.bins || lane.comingBins ? { stepMs: timeline.stepMs, bins: laneBins(lane, timeline.stepMs) } : null,
     pauses: lane.pauses.map(({ from, until }) => ({ from: Date.parse(from), to: until === null ? null : Date.parse(until) })),
     note: laneNote(lane, marks, view),
-    away: inView ? null : laneAway(lane, view),
+    away: laneAway(lane, view, {
+      isEmpty: !isCounted && !isSeen(view.from, view.to),
+      isClear: !isCounted && !isSeen(view.from, view.from + (view.to - view.from) * wordShare),
+    }),
     isQuiet:
       !view.isAlone &&
       (main === 'on-time' || main === 'paused' || main === 'orphaned' || main === 'disabled') &&
@@ -256,39 +252,4 @@ function LaneNext({ lane, zone }: { lane: WireLane; zone: string }): VNode | nul
       </>
     )
   return <span>—</span>
-}
-
-function laneNote(lane: WireLane, marks: readonly LaneMark[], view: View): RibbonLane['note'] {
-  const late = marks.find(({ mark }) => mark === 'late')
-  const at = view.now
-  if (late && late.at > view.from)
-    return {
-      at: late.at - (view.to - view.from) * 0.012,
-      text: `late ${lateText(now.peek() - late.at)}`,
-      kind: 't-time',
-      side: 'end',
-    }
-  const missed = marks.findLast(({ mark }) => mark === 'missed')
-  if (missed && mainMark(lane.marks) === 'missed')
-    return {
-      at: missed.at + (view.to - view.from) * 0.012,
-      text: `missed ${timeText(missed.at, view.zone, at)}${missed.text ? `, ${missed.text}` : ''}`,
-      kind: 't-time',
-      side: 'start',
-    }
-  const pause = lane.pauses.find(({ from, until }) => Date.parse(from) <= at && (until === null || Date.parse(until) > at))
-  if (!pause) return null
-  const until = pause.until === null ? 'paused' : `paused until ${timeText(Date.parse(pause.until), view.zone, at)}`
-  return { at: at + (view.to - view.from) * 0.008, text: until, kind: 't', side: 'start' }
-}
-
-function laneAway(lane: WireLane, { zone, now: at }: View): RibbonLane['away'] {
-  if (!lane.nextRun) return null
-  const next = Date.parse(lane.nextRun)
-  return { text: `next ${timeText(next, zone, at)}`, isAhead: true, kind: 't' }
-}
-
-/** In whole minutes: the lane is not drawn again every second. */
-function lateText(ms: number): string {
-  return duration(ms < 60_000 ? ms : Math.floor(ms / 60_000) * 60_000)
 }

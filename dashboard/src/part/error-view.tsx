@@ -1,5 +1,6 @@
 import type { VNode } from 'preact'
 import type { WireAttempt } from '../../../src/http/wire.ts'
+import { counted } from '../data/count.ts'
 import { Copy } from './command.tsx'
 import { Glyph } from './glyph.tsx'
 
@@ -34,8 +35,7 @@ function title({ name, code, message }: WireError): string {
 export function ErrorSample({ error }: { error: WireError }): VNode {
   return (
     <pre class="code sample" tabIndex={0}>
-      {title(error)}
-      {'\n'}
+      <span class="said">{title(error)}</span>
       <Frames error={error} most={3} />
     </pre>
   )
@@ -45,6 +45,8 @@ const shownFrames = 8
 
 function Frames({ error, prefix = '', most = shownFrames }: { error: WireError; prefix?: string; most?: number }): VNode {
   const frames = (error.stack ?? '').split('\n').filter((line) => /^\s*at /.test(line))
+  const shown = frames.slice(0, most).map(frameOf)
+  const width = Math.max(0, ...shown.map(({ name }) => name.length))
   const rest = frames.length - most
   return (
     <>
@@ -54,13 +56,12 @@ function Frames({ error, prefix = '', most = shownFrames }: { error: WireError; 
           {'\n'}
         </>
       )}
-      {frames.slice(0, most).map((line, at) => (
-        <span key={at} class={/node_modules|node:|\/dist\//.test(line) ? 'lib' : 'own'}>
-          {frameText(line)}
-          {'\n'}
+      {shown.map(({ name, place, isOwn }, at) => (
+        <span key={at} class={isOwn ? 'own' : 'lib'}>
+          {`${name.padEnd(width)}  ${place}\n`}
         </span>
       ))}
-      {rest > 0 && <span class="lib">{`${rest} more frames\n`}</span>}
+      {rest > 0 && <span class="lib">{`${counted(rest, 'more frame')}\n`}</span>}
       {error.cause && <Frames error={error.cause} prefix="cause" />}
       {error.errors?.map((one, at) => (
         <Frames key={at} error={one} prefix={`${at + 1}.`} />
@@ -69,11 +70,11 @@ function Frames({ error, prefix = '', most = shownFrames }: { error: WireError; 
   )
 }
 
-/** The function in one column, the end of the place in the next: the start is the same in every frame. */
-function frameText(line: string): string {
-  const [, name, place = line] = /^\s*at (?:(.+?) \()?(.+?)\)?$/.exec(line) ?? []
+/** The function, and the end of the place: the start is the same in every frame. */
+function frameOf(line: string): { name: string; place: string; isOwn: boolean } {
+  const [, name = 'anonymous', place = ''] = /^\s*at (?:(.+?) \()?(.+?)\)?$/.exec(line) ?? []
   const short = /\/node_modules\//.test(place)
     ? place.replace(/^.*\/node_modules\//, 'node_modules/')
     : place.replace(/^.*[\\/]((?:[^\\/]+[\\/]){2}[^\\/]+)$/, '…/$1')
-  return `${(name ?? 'anonymous').slice(0, 22).padEnd(24)}${short}`
+  return { name: name.slice(0, 22), place: short, isOwn: !/node_modules|node:|\/dist\//.test(line) }
 }

@@ -25,6 +25,8 @@ export function listenToKeys(): void {
       return
     }
     if (event.metaKey || event.ctrlKey || event.altKey || isTyping(event.target) || document.querySelector('dialog[open]')) return
+    // An overlay that is still being loaded has no dialog yet: the keys are meant for it.
+    if (overlay.value === 'palette' || overlay.value === 'keys') return
     const name = prefix ? `${prefix} ${event.key}` : event.key
     prefix = ''
     if (event.key === 'g' && name === 'g') {

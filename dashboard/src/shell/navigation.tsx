@@ -34,9 +34,9 @@ export function Sidebar({ path }: { path: string }): VNode {
             ? facts.nodes === 0
               ? 'none runs'
               : facts.nodes === 1
-                ? 'beats'
-                : 'all beat'
-            : `${facts.beating} beat`}
+                ? 'alive'
+                : 'all alive'
+            : `${facts.beating} alive`}
           <br />
           store <b>{facts.store.name}</b>, {Math.max(1, Math.round(facts.store.latencyMs))} ms
         </div>

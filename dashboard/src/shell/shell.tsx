@@ -112,12 +112,14 @@ function Pages(): VNode {
 function TopBar({ path }: { path: string }): VNode {
   const trail = crumbs(path)
   const last = trail.at(-1)!
-  document.title = `${last.text} · Punctual`
+  const label = server.value?.label
+  document.title = [last.text, label, 'Punctual'].filter(Boolean).join(' · ')
   return (
     <header class="top">
       <a class="brand only-phone" href={root} aria-label="Overview">
         <Logo />
       </a>
+      {label && <span class="env aside ell">{label}</span>}
       <nav class="crumb" aria-label="Where you are">
         {trail.slice(0, -1).map(({ text, path: to }) => (
           <>

@@ -24,6 +24,7 @@ export function roughly(ms: number): string {
 }
 
 export function relative(at: number, now: number): string {
+  if (Math.abs(at - now) < second) return 'now'
   return at > now ? `in ${duration(whole(at - now))}` : `${duration(whole(now - at))} ago`
 }
 

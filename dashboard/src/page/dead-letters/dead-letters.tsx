@@ -5,6 +5,7 @@ import type { WireDeadCause } from '../../../../src/http/wire.ts'
 import { BulkDialog } from '../../action/bulk-dialog.tsx'
 import { EditDialog } from '../../action/occurrence-actions.tsx'
 import { api } from '../../data/api.ts'
+import { causeText } from '../../data/cause.ts'
 import { counted, countText } from '../../data/count.ts'
 import { useQuery } from '../../data/query.ts'
 import { pagePath } from '../../data/root.ts'
@@ -18,6 +19,7 @@ import { Empty, Loaded } from '../../part/screen.tsx'
 import { TenantSelect } from '../../part/tenant-select.tsx'
 import { Ago, At } from '../../part/time.tsx'
 import { roughly } from '../../time/duration.ts'
+import { HitBars } from './hit-bars.tsx'
 
 export function DeadLetters(): VNode {
   const { query, route } = useLocation()
@@ -97,8 +99,8 @@ function Cause({
         <Glyph mark="dead" />
         <span class="c">{countText(count)}</span>
         <div class="what2">
-          <button type="button" class="plain what mono" aria-expanded={isOpen} onClick={onToggle}>
-            {label}
+          <button type="button" class="plain what mono" title={label} aria-expanded={isOpen} onClick={onToggle}>
+            {causeText({ label, code: sample?.error?.code ?? null })}
           </button>
           <p class="dim">
             {job}
@@ -181,33 +183,24 @@ function Cause({
 
 function CauseDetails({ group }: { group: WireDeadCause }): VNode {
   const { tenants, entities, nodes, versions, lastSuccessAt, task, sample, cause, job, count, seen } = group
-  const top = Math.max(...tenants.map((one) => one.count), 1)
+  const isByTenant = entities.length === 0 || tenants.some((one) => one.tenant !== 'default')
   const edited = useAsked<string>()
   return (
     <div class="cells open">
       <div>
-        <p class="dim cell-head">Who is hit{seen < count && `, of the newest ${seen}`}</p>
-        {tenants.map((one) => (
-          <div class="hbar" key={one.tenant}>
-            <span class="ell">{one.tenant}</span>
-            <svg width="100%" height="8" aria-hidden="true">
-              <rect class="m-idle" width={`${(one.count / top) * 100}%`} height="8" rx="2" />
-            </svg>
-            <b>{one.count}</b>
-          </div>
-        ))}
-        {entities.length > 0 && (
-          <div class="row wrap tags">
-            {entities.slice(0, 6).map((entity) => (
-              <a class="tag" key={entity} href={pagePath('occurrences', { entity, job })}>
-                {entity}
-              </a>
-            ))}
-            <a class="link hint" href={pagePath('occurrences', { state: 'dead', cause, job })}>
-              all {countText(count)}
-            </a>
-          </div>
-        )}
+        <p class="dim cell-head">
+          Who is hit
+          {seen < count && `, of the newest ${seen}`}
+        </p>
+        {isByTenant && <HitBars label="Tenants" hits={tenants.map((one) => ({ name: one.tenant, ...one }))} />}
+        <HitBars
+          label="Entities, such as customers"
+          hits={entities.map((one) => ({ name: one.entity, ...one }))}
+          hrefOf={(entity) => pagePath('occurrences', { state: 'dead', cause, job, entity })}
+        />
+        <a class="link hint" href={pagePath('occurrences', { state: 'dead', cause, job })}>
+          {count === 1 ? 'Open it' : `All ${countText(count)}`}
+        </a>
       </div>
       <div>
         <p class="dim cell-head">What they share</p>

@@ -1,7 +1,7 @@
 import type { VNode } from 'preact'
 import type { WireJob, WireSchedulePreview } from '../../../../src/http/wire.ts'
 import { Warning } from '../../action/action-dialog.tsx'
-import { wordsOf } from '../../data/marks.ts'
+import { wordsOf } from '../../data/schedule-words.ts'
 import { Glyph } from '../../part/glyph.tsx'
 import { clockText } from '../../time/zoned.ts'
 

@@ -4,9 +4,10 @@ import { useLocation } from 'preact-iso'
 import type { WireJobLine, WireJobMark } from '../../../../src/http/wire.ts'
 import { api } from '../../data/api.ts'
 import { countText } from '../../data/count.ts'
-import { jobShape, jobStateText, mainMark, wordsOf } from '../../data/marks.ts'
+import { jobShape, jobStateText, mainMark } from '../../data/marks.ts'
 import { useQuery } from '../../data/query.ts'
 import { pagePath } from '../../data/root.ts'
+import { wordsOf } from '../../data/schedule-words.ts'
 import { tenant } from '../../data/session.ts'
 import { Button } from '../../part/button.tsx'
 import { Dots } from '../../part/dots.tsx'
@@ -174,7 +175,7 @@ function JobRow({ job, isCurrent }: { job: WireJobLine; isCurrent: boolean }): V
           {job.overridden.length > 0 && (
             <span class="tag">
               <Icon name="edit" size={10} />
-              {job.overridden.join(', ')} changed by hand
+              {job.overridden.join(', ')} by hand
             </span>
           )}
           <small>{origin.join(' · ')}</small>

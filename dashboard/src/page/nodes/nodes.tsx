@@ -58,7 +58,7 @@ export function Nodes(): VNode {
                       <td class="nw">
                         <State
                           mark={node.beating ? (node.draining ? 'waiting' : 'ontime') : 'late'}
-                          text={node.beating ? (node.draining ? 'Draining' : 'Beats') : 'Silent'}
+                          text={node.beating ? (node.draining ? 'Draining' : 'Alive') : 'Silent'}
                         />
                       </td>
                       <td class="nw">

@@ -42,7 +42,7 @@ export function Facts({ occurrence }: { occurrence: WireOccurrence }): VNode {
           <a class="link" href={pagePath(`jobs/${encodeURIComponent(tenant)}/${encodeURIComponent(job)}`)}>
             {job}
           </a>
-          , version {version}
+          {version > 0 && `, version ${version}`}
         </dd>
         {key && (
           <>

@@ -1,5 +1,5 @@
 import { useSignal } from '@preact/signals'
-import type { VNode } from 'preact'
+import type { ComponentChildren, VNode } from 'preact'
 import { useId } from 'preact/hooks'
 import { api } from '../../data/api.ts'
 import { useQuery } from '../../data/query.ts'
@@ -12,10 +12,13 @@ export function FilterBar({
   filter,
   onChange,
   exportHref,
+  children,
 }: {
   filter: Filter
   onChange: (filter: Filter) => void
   exportHref: string
+  /** Stands before the export. */
+  children: ComponentChildren
 }): VNode {
   const text = useSignal('')
   const id = useId()
@@ -83,6 +86,7 @@ export function FilterBar({
           </ul>
         )}
       </span>
+      {children}
       <a class="btn ghost sm" href={exportHref} download>
         Export
       </a>

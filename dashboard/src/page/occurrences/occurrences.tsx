@@ -22,6 +22,7 @@ import { now, pageZone, zoneMode } from '../../time/zone.ts'
 import { BulkBar } from './bulk-bar.tsx'
 import { type Filter, filterOf, requestOf, type StateName, states } from './filter.ts'
 import { FilterBar } from './filter-bar.tsx'
+import { SavedViews, SaveView } from './saved-views.tsx'
 
 const pageSize = 50
 
@@ -66,7 +67,10 @@ export function Occurrences(): VNode {
         filter={filter}
         onChange={(next) => go({ filter: next })}
         exportHref={address('occurrences/export', { ...wire, format: 'csv' })}
-      />
+      >
+        <SaveView query={{ ...filter, state: state ?? undefined }} />
+      </FilterBar>
+      <SavedViews query={{ ...filter, state: state ?? undefined }} />
       <section class="card" aria-label="Occurrences">
         <nav class="tabs" aria-label="States">
           <a href={pagePath('occurrences', { ...filter })} {...(!state && { 'aria-current': 'true' as const })}>

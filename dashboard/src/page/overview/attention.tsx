@@ -3,6 +3,7 @@ import type { VNode } from 'preact'
 import type { WireAttention } from '../../../../src/http/wire.ts'
 import { BulkDialog } from '../../action/bulk-dialog.tsx'
 import { BackfillDialog, RetireDialog } from '../../action/job-actions.tsx'
+import { causeText } from '../../data/cause.ts'
 import { countText } from '../../data/count.ts'
 import { pagePath } from '../../data/root.ts'
 import { may } from '../../data/session.ts'
@@ -88,13 +89,13 @@ function Item({ item }: { item: WireAttention }): VNode {
 }
 
 function What({ item }: { item: WireAttention }): VNode {
-  const { kind, job, count, label, firstAt } = item
+  const { kind, job, count, label, code, firstAt } = item
   switch (kind) {
     case 'dead':
       return (
         <>
           {count > 1 && <span class="cnt">{countText(count)}× </span>}
-          <span class="mono">{label}</span>
+          <span class="mono">{causeText({ label, code })}</span>
         </>
       )
     case 'late':

@@ -31,18 +31,25 @@ export function NowAndNext({ overview }: { overview: WireOverview }): VNode {
         <span>{pageZone.value}</span>
       </h3>
       {next.length === 0 && <p class="it-none">No instant lies ahead.</p>}
-      {next.slice(0, 10).map(({ tenant, job, at, id, key }) => (
+      {soonest(next).map(({ tenant, job, at, id, key, more }) => (
         <div class="it" key={`${tenant}${job}${at}${id}`}>
           <Glyph mark="pending" />
           <a
             class="ell"
-            href={id ? pagePath(`occurrences/${id}`) : pagePath(`jobs/${encodeURIComponent(tenant)}/${encodeURIComponent(job)}`)}
+            href={
+              id === null
+                ? pagePath(`jobs/${encodeURIComponent(tenant)}/${encodeURIComponent(job)}`)
+                : more > 0
+                  ? pagePath('occurrences', { state: 'pending', job })
+                  : pagePath(`occurrences/${id}`)
+            }
           >
-            {job} {key && <span class="dim">{key}</span>}
+            {job} {more === 0 && key && <span class="dim">{key}</span>}
+            {more > 0 && <span class="dim">and {more} more</span>}
           </a>
           <span class="r">
             <b>
-              <At at={at} seconds />
+              <At at={at} seconds={Date.parse(at) - now.value < 3_600_000} />
             </b>{' '}
             · <Ago at={at} />
           </span>
@@ -50,6 +57,20 @@ export function NowAndNext({ overview }: { overview: WireOverview }): VNode {
       ))}
     </section>
   )
+}
+
+type Next = WireOverview['next'][number]
+const shownNext = 10
+
+/** One line for each job, with its first instant: a frequent one leaves room for the others. */
+function soonest(next: readonly Next[]): readonly (Next & { readonly more: number })[] {
+  const byJob = new Map<string, Next & { more: number }>()
+  for (const one of next) {
+    const known = byJob.get(one.job)
+    if (known) known.more += 1
+    else byJob.set(one.job, { ...one, more: 0 })
+  }
+  return [...byJob.values()].slice(0, shownNext)
 }
 
 /** Runs of one job share a line when there are several. */

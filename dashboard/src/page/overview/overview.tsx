@@ -119,7 +119,7 @@ function FiveNumbers({ overview }: { overview: WireOverview }): VNode {
         small={`of ${running.slots} slots`}
       >
         {counted(running.nodes, 'node')},{' '}
-        {running.beating === running.nodes ? (running.nodes === 1 ? 'beats' : 'all beat') : `${running.beating} beat`}
+        {running.beating === running.nodes ? (running.nodes === 1 ? 'alive' : 'all alive') : `${running.beating} alive`}
       </Figure>
       <Figure
         mark="waiting"

@@ -1,4 +1,5 @@
 import type { WireOverview } from '../../../../src/http/wire.ts'
+import { causeText } from '../../data/cause.ts'
 import { counted } from '../../data/count.ts'
 import type { Mark } from '../../part/mark.ts'
 import { duration } from '../../time/duration.ts'
@@ -35,7 +36,7 @@ export function sentence(overview: WireOverview, zone: string): Sentence {
   if (worst) {
     const since = worst.firstAt === null ? '' : ` since ${timeText(Date.parse(worst.firstAt), zone, Date.parse(now))}`
     const times = worst.count > 1 ? `, ${counted(worst.count, 'time')}${since}` : ''
-    parts.push(strong(`${worst.job ?? 'Work'} is failing:`), plain(` ${short(worst.label)}${times}. `))
+    parts.push(strong(`${worst.job ?? 'Work'} is failing:`), plain(` ${short(causeText(worst))}${times}. `))
     marks.push('dead')
     const more = new Set(others.map(({ job }) => job).filter((job) => job !== worst.job)).size
     if (more > 0) parts.push(plain(`${counted(more, 'more job fails', 'more jobs fail')}. `))
@@ -49,8 +50,9 @@ export function sentence(overview: WireOverview, zone: string): Sentence {
     marks.push('late')
   }
   const missed = attention.find(({ kind }) => kind === 'missed')
-  if (missed && !late.oldest) {
-    parts.push(strong(`${missed.job} missed a run.`), plain(' '))
+  if (missed) {
+    const at = missed.firstAt === null ? 'a run' : timeText(Date.parse(missed.firstAt), zone, Date.parse(now))
+    parts.push(strong(`${missed.job} missed ${missed.count > 1 ? counted(missed.count, 'run') : at}.`), plain(' '))
     marks.push('missed')
   }
   parts.push(...calm(jobs, parts.length === 0))

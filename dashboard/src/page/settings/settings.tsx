@@ -32,7 +32,7 @@ export function Settings(): VNode {
             <Radios
               label="Theme"
               value={theme.value}
-              values={themes.map((one) => [one, one === 'system' ? 'As the system' : one] as const)}
+              values={themes.map((one) => [one, { system: 'As the system', light: 'Light', dark: 'Dark' }[one]] as const)}
               onChange={into(theme)}
             />
           </div>
@@ -58,8 +58,8 @@ export function Settings(): VNode {
             </dd>
             <dt>Tenants</dt>
             <dd>{who?.tenants?.join(', ') ?? 'all'}</dd>
-            <dt>Known by</dt>
-            <dd>{who?.via === 'open' ? 'nothing: the server listens on this machine alone' : who?.via}</dd>
+            <dt>Access</dt>
+            <dd>{who?.via === 'open' ? 'open, without a token' : who?.via}</dd>
           </dl>
         </section>
         {facts && (
