@@ -1,4 +1,4 @@
-// What the measurements use of packages that come without types.
+// The parts in use of packages without types.
 declare module 'better-sqlite3' {
   export interface Database {
     readonly name: string

@@ -8,7 +8,7 @@ export function barChart(title: string, bars: readonly Bar[]): string {
   const ends = bars.flatMap(({ ratio }) => [ratio.median, ratio.min, ratio.max])
   const lowest = Math.min(0.5, ...ends)
   const highest = Math.max(2, ...ends)
-  // Each doubling is as wide as the next, so that twice as fast and half as fast look alike.
+  // Each doubling has the same width: twice as fast and half as fast look alike.
   const x = (ratio: number) => labelWidth + (barWidth * Math.log(ratio / lowest)) / Math.log(highest / lowest)
   const height = top + bars.length * rowHeight + 16
   const lines = [

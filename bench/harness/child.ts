@@ -1,4 +1,4 @@
-// A process that calls one function of one module and sends back what it returns, so that no contestant has the heap, the compiled
+// A process that calls one function of one module and sends back the result: no contestant has the heap, the compiled
 // code or the timers of another.
 import type { Command, Reply } from './in-child.ts'
 

@@ -6,17 +6,17 @@ import { median, type Spread, spread } from './statistics.ts'
 export interface Aspect<Run> {
   readonly title: string
   of(run: Run): number
-  /** Which is better; without it the figure is told and not compared. */
+  /** Which is better; without it the figure is shown and not compared. */
   readonly better?: 'higher' | 'lower'
-  /** What the bar of this figure is called. Default: it gets none. */
+  /** The name of this figure's bar. Default: no bar. */
   readonly bar?: string
   /** How many times better than the best peer those that are no peers want to be at least. Default: nothing is wanted. */
   readonly goal?: number
-  /** What the figure of those that are no peers is to stay under. */
+  /** The goal for the figure of contestants that are no peers. */
   readonly under?: number
 }
 
-/** What one contestant has over the best peer, for the chart. */
+/** The ratio of one contestant to the best peer, for the chart. */
 export interface Bar {
   readonly label: string
   readonly ratio: Spread

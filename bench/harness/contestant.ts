@@ -1,4 +1,4 @@
-// What the harness knows of a queue library: enough to fill it, to work it off and to see that it is done.
+// A queue library as the harness uses it: to fill it, to work it off and to see that it is done.
 import type { Payload } from './payload.ts'
 
 /** A library on a store, set up in one way. */
@@ -24,7 +24,7 @@ export interface Contestant {
   open(place: string): Promise<Queue>
 }
 
-/** What there is beside the jobs that are measured. */
+/** Rows beside the jobs that are measured. */
 export interface Load {
   /** Jobs that are due in a month. */
   readonly future: number

@@ -15,7 +15,7 @@ export type Reply =
 /** The last argument of every function that runs in a child: resolves when all that run together are ready. */
 export type Gate = () => Promise<void>
 
-/** One call to be made in a process of its own. */
+/** One call in a separate process. */
 export interface ChildCall {
   /** The address of the module: `import.meta.url` of its folder and the file's name. */
   readonly module: URL
@@ -26,7 +26,7 @@ export interface ChildCall {
 /** Longer than any measure takes: a job that never runs must not hold up all the others. */
 const withinMs = 15 * 60_000
 
-/** Calls each in a process of its own; they pass their gates together. */
+/** Makes each call in a separate process; they pass their gates together. */
 export async function inChildren(calls: readonly ChildCall[]): Promise<unknown[]> {
   const children = calls.map((call) => new Child(call))
   const limit = setTimeout(() => children.forEach((child) => void child.end()), withinMs)
@@ -53,7 +53,7 @@ class Child {
     const value = Promise.withResolvers<unknown>()
     this.ready = ready.promise
     this.value = value.promise
-    // Whoever fails first is reported; the others' failures that follow from it are not.
+    // The first failure is reported; those that follow from it are not.
     this.value.catch(() => {})
     const fail = (error: Error) => {
       ready.reject(error)

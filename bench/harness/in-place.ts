@@ -1,4 +1,4 @@
-// The measures, called in processes of their own.
+// The measures, called in separate processes.
 import type { Contestant, Subject } from './contestant.ts'
 import { type Gate, inChildren } from './in-child.ts'
 import type * as measures from './measures.ts'

@@ -1,4 +1,4 @@
-// What is done in the processes of a contestant. Every function is called through `inChildren` and ends with the process.
+// The work in the processes of a contestant. Every function is called through `inChildren` and ends with the process.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { contestantOf, type Job, type Queue, type Subject } from './contestant.ts'
 import type { Gate } from './in-child.ts'
@@ -120,25 +120,27 @@ export interface Pace {
   readonly cpu: Usage
 }
 
-/** Enqueues `count` jobs by `callers` that each await their own before the next; `bulk` at a time when given. */
+/** Enqueues `count` jobs by `callers` that each await their own before the next; `bulk` at a time when given; `warmUp` jobs before. */
 export async function enqueue(
   subject: Subject,
   count: number,
-  { callers = 1, bulk = 0 }: { callers?: number; bulk?: number },
+  { callers = 1, bulk = 0, warmUp = 0 }: { callers?: number; bulk?: number; warmUp?: number },
   gate: Gate,
 ): Promise<Pace> {
   const { queue, meter } = await open(subject)
   let n = 0
-  const call = async () => {
-    while (n < count) {
+  const callUntil = async (end: number) => {
+    while (n < end) {
       if (bulk === 0) await queue.enqueue({ payload: payload(n++) })
-      else await queue.enqueueMany(Array.from({ length: Math.min(bulk, count - n) }, () => ({ payload: payload(n++) })))
+      else await queue.enqueueMany(Array.from({ length: Math.min(bulk, end - n) }, () => ({ payload: payload(n++) })))
     }
   }
+  const all = (end: number) => Promise.all(Array.from({ length: callers }, () => callUntil(end)))
+  await all(warmUp)
   await gate()
   const startedAt = mono()
   const cpu = meter()
-  await Promise.all(Array.from({ length: callers }, call))
+  await all(warmUp + count)
   const enqueued = { perSecond: (count * 1000) / (mono() - startedAt), cpu: cpu() }
   await queue.close()
   return enqueued
@@ -185,7 +187,7 @@ async function open(subject: Subject): Promise<Opened> {
   return { queue, isShared: contestant.isShared, meter: () => startMeter(contestant) }
 }
 
-/** What only one process can see it has to fill itself. */
+/** A store that one process alone can see is filled by that process. */
 async function openFilled(subject: Subject, filling: Filling): Promise<Opened> {
   const opened = await open(subject)
   if (!opened.isShared) await opened.queue.enqueueMany(jobsOf(filling))
@@ -214,7 +216,7 @@ function listen(queue: Queue, count: number): PickedUp & { readonly listening: P
 async function enqueueEvery(queue: Queue, count: number, everyMs: number): Promise<void> {
   const startedAt = mono()
   for (let n = 0; n < count; n++) {
-    // At a random moment of each period, so that no poll can fall into step with it.
+    // At a random moment of each period: no poll can fall into step with it.
     await sleep(Math.max(0, startedAt + (n + Math.random() / 2) * everyMs - mono()))
     await queue.enqueue({ payload: payload(n, mono()) })
   }

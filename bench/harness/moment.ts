@@ -4,7 +4,7 @@ export function mono(): number {
 }
 
 /**
- * Milliseconds since the epoch with fractions. `Date.now` only tells whole ones, so that some of its steps are awaited and the
+ * Milliseconds since the epoch with fractions. `Date.now` returns whole ones only: some of its steps are awaited and the
  * monotonic clock is counted from there: of several, from the one that was seen with the least delay.
  */
 export function preciseWall(): () => number {

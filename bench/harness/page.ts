@@ -1,10 +1,11 @@
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import os from 'node:os'
+import { sectionsOf, withEarlierRows } from './earlier-page.ts'
 import type { Spread } from './statistics.ts'
 
 const folder = new URL('../results/', import.meta.url)
 
-/** What stands at the head of a page. */
+/** The head of a page. */
 interface Colophon {
   /** The store's software and its version. Default: SQLite. */
   readonly engine?: string
@@ -12,31 +13,37 @@ interface Colophon {
   readonly notes: readonly string[]
 }
 
-/** The page of one benchmark: what is printed is also kept, and written to `results/` when all of it has been measured. */
+/** The page of one benchmark: what is printed is also kept, and written to `results/`. */
 export class Page {
   readonly #title: string
-  readonly #lines: string[] = []
-  #judged = 0
-  #missed = 0
+  readonly #run: string
+  /** The tables of the page as it was written before, by their headings. */
+  readonly #earlier: ReadonlyMap<string, string>
+  /** The tables that were measured now. */
+  readonly #sections = new Map<string, string>()
+  #chart: string[] = []
 
-  constructor(title: string) {
+  /** `rounds`: each table says when and in how many rounds it was measured. `continues`: the page whose other tables and rows stay. */
+  constructor(title: string, { rounds, continues }: { rounds?: number; continues?: string } = {}) {
     this.#title = title
+    this.#run = rounds === undefined ? '' : `Of ${today()}, ${rounds === 1 ? 'one round' : `${rounds} rounds`}.`
+    this.#earlier = new Map(
+      continues !== undefined && existsSync(fileOf(continues)) ? sectionsOf(readFileSync(fileOf(continues), 'utf8')) : [],
+    )
   }
 
-  /** How many goals were missed so far. */
-  get missed(): number {
-    return this.#missed
-  }
-
-  table(heading: string, columns: readonly string[], rows: readonly (readonly string[])[], note = ''): void {
+  table(heading: string, columns: readonly string[], measured: readonly (readonly string[])[], note = ''): void {
+    const rows = withEarlierRows(this.#earlier.get(heading) ?? '', measured)
+    if (rows.length === 0) return
     const lines = [columns, columns.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`)
-    this.#print('', `## ${heading}`, '', ...(note ? [note, ''] : []), ...lines)
+    const about = [note, this.#run].filter((text) => text !== '').join(' ')
+    const section = [...(about ? [about, ''] : []), ...lines].join('\n')
+    this.#sections.set(heading, section)
+    console.log(`\n## ${heading}\n\n${section}`)
   }
 
   /** A cell that says whether a goal was met. */
   goal(text: string, isMet: boolean): string {
-    this.#judged++
-    if (!isMet) this.#missed++
     return `${text} ${isMet ? 'met' : 'MISSED'}`
   }
 
@@ -44,22 +51,23 @@ export class Page {
   chart(name: string, svg: string): void {
     mkdirSync(folder, { recursive: true })
     writeFileSync(new URL(`${name}.svg`, folder), svg)
-    this.#lines.unshift('', `![The ratios of the tables below as bars](${name}.svg)`)
+    this.#chart = ['', `![The ratios of the tables below as bars](${name}.svg)`]
   }
 
   write(name: string, { engine = `SQLite ${process.versions.sqlite}`, packages, notes }: Colophon): void {
-    const goals = this.#judged === 0 ? [] : [`Goals missed: ${this.#missed}.`]
+    const sections = [...new Map([...this.#earlier, ...this.#sections])]
+    const verdicts = sections.flatMap(([, section]) => section.match(/\b(met|MISSED)(?= \|)/g) ?? [])
+    const missed = verdicts.filter((verdict) => verdict === 'MISSED').length
+    const goals = verdicts.length === 0 ? [] : [`Goals missed: ${missed} of ${verdicts.length}.`]
     const head = [`# ${this.#title}`, '', machine(engine), `${versions(packages)}.`, ...notes, ...goals]
+    const tables = sections.map(([heading, section]) => `\n## ${heading}\n\n${section}`)
     mkdirSync(folder, { recursive: true })
-    writeFileSync(new URL(`${name}.md`, folder), `${[...head, ...this.#lines].join('\n')}\n`)
-    console.log(`\nWritten to bench/results/${name}.md; goals missed: ${this.#missed} of ${this.#judged}`)
-  }
-
-  #print(...lines: string[]): void {
-    this.#lines.push(...lines)
-    console.log(lines.join('\n'))
+    writeFileSync(fileOf(name), `${[...head, ...this.#chart, ...tables].join('\n')}\n`)
+    console.log(`\nWritten to bench/results/${name}.md; goals missed: ${missed} of ${verdicts.length}`)
   }
 }
+
+const fileOf = (name: string) => new URL(`${name}.md`, folder)
 
 /** A median with its lowest and highest, such as `12.3 (11.9–14.0)`. */
 export function cell({ median, min, max }: Spread, digits?: number): string {
@@ -73,8 +81,11 @@ export function figure(value: number, digits = value >= 100 ? 0 : value >= 10 ? 
 function machine(engine: string): string {
   const cpus = os.cpus()
   const memory = Math.round(os.totalmem() / 2 ** 30)
-  const day = new Date().toISOString().slice(0, 10)
-  return `${day}, Node ${process.versions.node}, ${engine}, ${cpus[0]?.model.trim()} × ${cpus.length}, ${memory} GiB, ${os.platform()} ${os.arch()}.`
+  return `${today()}, Node ${process.versions.node}, ${engine}, ${cpus[0]?.model.trim()} × ${cpus.length}, ${memory} GiB, ${os.platform()} ${os.arch()}.`
+}
+
+function today(): string {
+  return new Date().toISOString().slice(0, 10)
 }
 
 function versions(packages: readonly string[]): string {

@@ -1,4 +1,4 @@
-/** What every job carries: 100 bytes of JSON. */
+/** The payload of every job: 100 bytes of JSON. */
 export interface Payload {
   /** Which job it is, from 0. */
   readonly n: number

@@ -1,6 +1,6 @@
 /**
  * Measures every contestant once, then every one again, and so on: what disturbs the machine for a while disturbs them alike.
- * Each round begins with another one, so that none always follows the same neighbour.
+ * Each round begins with another one: none always follows the same neighbour.
  */
 export async function inRounds<Contestant extends { readonly name: string }, Result>(
   contestants: readonly Contestant[],

@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs'
 
-/** What `/proc` counts in, on every Linux that Node.js runs on. */
+/** The unit of `/proc`, on every Linux that Node.js runs on. */
 const microsPerTick = 10_000
 
 /**
  * User and system time so far, in microseconds, of a server and of all processes that it has started, also of those that have
- * ended. Linux only. To be read in steps of 10 ms for each process, so that only long runs tell much.
+ * ended. Linux only. It has steps of 10 ms for each process: use it for long runs.
  */
 export function serverMicros(pid: number): number {
   // The children first: one that ends meanwhile is in its parent's figures.

@@ -1,4 +1,4 @@
-/** What is said of several runs: the middle one, and the lowest and highest. */
+/** The summary of several runs: the median, and the lowest and highest. */
 export interface Spread {
   readonly median: number
   readonly min: number

@@ -7,7 +7,7 @@ export interface Usage {
   readonly server: number
 }
 
-/** Begins to count; each call tells what was used since. */
+/** Begins to count; each call returns the use since then. */
 export function startMeter(contestant: Contestant): () => Usage {
   const read = () => ({ own: cpuMicros(), server: contestant.serverMicros?.() ?? 0 })
   const before = read()

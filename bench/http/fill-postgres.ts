@@ -48,10 +48,12 @@ function statements(amount: Amount, now: number): readonly string[] {
       SELECT n + 1000, ${at} + 40, CASE WHEN ${wasRunSql} THEN ${at} END, ${at}, 1, ${series}, (${stateSql})::punctual.turn_end,
         (CASE WHEN ${errorSql} IS NOT NULL THEN 'failed' WHEN ${wasRunSql} THEN 'succeeded' END)::punctual.attempt_state, 'node-1', ${errorSql}, true
       FROM ${copies(occurrences)}`,
-    `INSERT INTO punctual.dead (series, ref, cause, died_at)
-      SELECT ${series}, n + 1000, ${causeSql}, ${at} + 40 FROM ${copies(occurrences)} WHERE n % 211 = 0`,
-    `UPDATE punctual.series s SET last_run_at = t.last, ${ended.map((end) => `${end} = t.${end}`).join(', ')}
+    `INSERT INTO punctual.dead (series, ref, tenant, cause, died_at)
+      SELECT ${series}, n + 1000, ${tenantSql(`(${jobSql(amount)})`)}, ${causeSql}, ${at} + 40 FROM ${copies(occurrences)} WHERE n % 211 = 0`,
+    `UPDATE punctual.series s SET last_run_at = t.last, failures_in_row = CASE WHEN s.ref % 40 = 0 THEN 1 ELSE 0 END, ${ended.map((end) => `${end} = t.${end}`).join(', ')}
       FROM (SELECT series, max(started_at) AS last, ${ended.map((end) => `count(*) FILTER (WHERE "end" = '${end}') AS ${end}`).join(', ')}
         FROM punctual.turn GROUP BY series) t WHERE t.series = s.ref`,
+    `INSERT INTO punctual.tenant (name, ${ended.join(', ')})
+      SELECT tenant, ${ended.map((end) => `sum(${end})`).join(', ')} FROM punctual.series GROUP BY tenant`,
   ]
 }

@@ -44,9 +44,9 @@ function statements(amount: Amount, now: number): readonly string[] {
       SELECT ${series} AS series, ${at} * ${refsPerMs} AS ref, 1, ${stateSql}, 'node-1', CASE WHEN ${wasRunSql} THEN ${at} END, ${at} + 40,
         CASE WHEN ${errorSql} IS NOT NULL THEN 'failed' WHEN ${wasRunSql} THEN 'succeeded' END, ${errorSql}
       FROM copy ORDER BY 1, 2`,
-    `${count(occurrences)} INSERT INTO punctual_dead (series, ref, cause, died_at)
-      SELECT ${series}, ${at} * ${refsPerMs}, ${causeSql}, ${at} + 40 FROM copy WHERE n % 211 = 0`,
-    `UPDATE punctual_series SET present = t.count, last_run_at = t.last, ${ended.map((end) => `${end} = t.${end}`).join(', ')}
+    `${count(occurrences)} INSERT INTO punctual_dead (series, ref, tenant, cause, died_at)
+      SELECT ${series}, ${at} * ${refsPerMs}, ${tenantSql(`(${jobSql(amount)})`)}, ${causeSql}, ${at} + 40 FROM copy WHERE n % 211 = 0`,
+    `UPDATE punctual_series SET present = t.count, last_run_at = t.last, failures_in_row = punctual_series.ref % 40 = 0, ${ended.map((end) => `${end} = t.${end}`).join(', ')}
       FROM (SELECT series, count(*) AS count, max(started_at) AS last, ${ended.map((end) => `sum(end = '${end}') AS ${end}`).join(', ')}
         FROM punctual_turn GROUP BY series) t WHERE t.series = punctual_series.ref`,
     `UPDATE punctual_meta SET value = (SELECT max(ref) FROM punctual_occurrence) WHERE name = 'counted_ref'`,

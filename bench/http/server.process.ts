@@ -30,7 +30,10 @@ store.claim = async (request) => {
 const punctual = createPunctual({ store, jobs: [mail] })
 if (mode === 'work') await punctual.start()
 const authenticate = (request: Request) => ({ name: request.headers.get('x-name') ?? 'bench', role: 'admin' as const })
-const server = await listen(createHandler(punctual, { authenticate }), { host: '127.0.0.1', port: 0 })
+const server = await listen(createHandler(punctual, { authenticate, limits: { requestsPerSecond: 1_000_000 } }), {
+  host: '127.0.0.1',
+  port: 0,
+})
 process.send?.({ url: server.url })
 
 process.on('disconnect', () => process.exit(1))

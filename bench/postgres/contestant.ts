@@ -3,7 +3,7 @@ import { serverMicros } from '../harness/server-micros.ts'
 import { makeDatabase, removeDatabase, restDatabase, settleDatabase } from './database.ts'
 import { serverPid } from './server.ts'
 
-/** What the contestants of this folder differ in. */
+/** The differences between the contestants of this folder. */
 interface Own {
   readonly name: string
   readonly packages: readonly string[]
@@ -13,7 +13,7 @@ interface Own {
   open(url: string): Promise<Queue>
 }
 
-/** A library on a database of its own on the common server. */
+/** A library on a separate database of the common server. */
 export function onPostgres({ install, ...own }: Own): Contestant {
   return {
     ...own,

@@ -12,7 +12,7 @@ const silent = pgBoss({ notify: false })
 
 export const contestants: readonly Contestant[] = [punctual, patient, eager, notifying, silent]
 
-/** Who takes part in what: a peer that can be set up in several ways stands there in each that is best at something. */
+/** The contestants of each table: a peer with several set-ups takes part with each that is best at something. */
 export const entries = {
   drain: [punctual, patient, notifying],
   keys: [punctual, patient],

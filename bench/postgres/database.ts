@@ -1,4 +1,4 @@
-// A place is a database of its own: what a contestant leaves behind, and its notifications, concern no other.
+// A place is a separate database: rows and notifications of one contestant do not reach another.
 import { randomBytes } from 'node:crypto'
 import { Client } from 'pg'
 import { serverUrl } from './server.ts'
@@ -23,7 +23,7 @@ export async function settleDatabase(url: string): Promise<void> {
   await onDatabase(url, (client) => client.query('ANALYZE'))
 }
 
-/** Leaves nothing to be cleaned up or written out, so that the server has no work of its own when nobody has any for it. */
+/** Leaves nothing to be cleaned up or written out: an idle server then has no work in the background. */
 export async function restDatabase(url: string): Promise<void> {
   await onDatabase(url, async (client) => {
     await client.query('VACUUM (ANALYZE)')

@@ -5,7 +5,7 @@ const dayMs = 86_400_000
 
 /**
  * Fills Punctual's tables as so many calls of enqueue and so many runs would have, in a schema that holds one finished occurrence
- * and one that is due in a month: both are copied row by row in every table that they are in. What is copied counts with them.
+ * and one that is due in a month: both are copied row by row in every table that they are in. Copied rows count with them.
  */
 export async function fillHistory(client: Client, schema: string, counts: Load): Promise<void> {
   const filler = new Filler(client, schema)
@@ -72,7 +72,7 @@ class Filler {
     await this.#rows(`INSERT INTO ${this.#schema}.tally (series, ${state}) VALUES ($1, $2)`, [model.series, count])
   }
 
-  /** Whatever is not named in `own` is as in the model. */
+  /** Columns that `own` does not name are as in the model. */
   async #copyRows(table: string, ref: string, count: number, own: Readonly<Record<string, string>>): Promise<void> {
     const columns = await this.#rows<{ name: string }>(
       `SELECT quote_ident(attname) AS name FROM pg_attribute

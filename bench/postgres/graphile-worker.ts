@@ -81,7 +81,7 @@ function open(preset: GraphileConfig.Preset, utils: WorkerUtils): Queue {
   }
 }
 
-/** It deletes jobs that are done, so that there is no history to fill in. */
+/** It deletes jobs that are done: there is no history to fill in. */
 async function load(url: string, { future }: Load): Promise<void> {
   await onDatabase(url, async (client) => {
     await client.query('INSERT INTO graphile_worker._private_tasks (identifier) VALUES ($1)', [task])

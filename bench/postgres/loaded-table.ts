@@ -9,7 +9,7 @@ import { type Drained, drainOnce, type Lateness, type LoadedPlace, latenessOnce,
 import type { Scale } from './scale.ts'
 import { drainAspects, entrants, latenessAspects, measured } from './tables.ts'
 
-/** What of a figure is to be left, whatever else the tables hold. */
+/** The goal: the share of a figure that is left when the tables are full. */
 const flat = 0.85
 
 /** The same run without the load and with it. */
@@ -63,7 +63,7 @@ async function latenessTable(page: Page, scale: Scale, places: ReadonlyMap<Conte
   return pairTable(page, heading, scale, results, latenessAspects('lateness'))
 }
 
-/** What it takes to delete done jobs row by row, which is what becomes of each job in the end. */
+/** The cost of deleting done jobs row by row, which is the end of each job. */
 async function retentionTable(page: Page, scale: Scale, places: ReadonlyMap<Contestant, LoadedPlace>): Promise<void> {
   const count = Math.ceil(scale.load.history / 40)
   const results = await measured('loaded', scale, async (contestant) => {

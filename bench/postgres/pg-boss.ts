@@ -58,7 +58,7 @@ function open(boss: PgBoss): Queue {
       })
     },
     async isDrained() {
-      // What this process has taken it knows by itself; each of several processes waits for its own.
+      // This process counts the jobs that it has taken; each of several processes waits for its own.
       if (boss.getWipData().some(({ count }) => count > 0)) return false
       // Those of the load were created long ago, and the index has that before when they are due.
       const { rows } = await boss.getDb().executeSql(

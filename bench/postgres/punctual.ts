@@ -34,7 +34,7 @@ async function load(url: string, counts: Load): Promise<void> {
 
 type Postgres = (url: string, options: { schema: string }) => Store
 
-/** Loaded when it is needed, so that peers can be measured alone. */
+/** Loaded when it is needed: peers can be measured alone. */
 async function storeOn(url: string): Promise<Store> {
   const { postgres } = (await import(new URL('../../src/store/postgres/index.ts', import.meta.url).href)) as {
     postgres: Postgres

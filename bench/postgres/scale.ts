@@ -12,7 +12,7 @@ export interface Scale {
   readonly late: { readonly jobs: number; readonly seconds: number }
   readonly load: Load
   readonly idle: { readonly jobs: number; readonly seconds: number }
-  /** What the names of those measured begin with; everybody when empty. */
+  /** The beginnings of the names of contestants; all when empty. */
   readonly only: readonly string[]
 }
 

@@ -1,4 +1,4 @@
-// The PostgreSQL instance that all contestants share, one after the other. Whoever starts the measurements starts it; the processes
+// The PostgreSQL instance that all contestants share, one after the other. The measurements start it; the processes
 // they start learn of it from their environment.
 import { type Postgres, type PostgresSettings, startPostgres } from '../../test/support/servers/postgres.ts'
 

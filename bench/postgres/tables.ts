@@ -165,7 +165,7 @@ export async function idleTable(page: Page, scale: Scale): Promise<Bar[]> {
   })
 }
 
-/** All who take part in it and are asked for, in interleaved rounds; says on stderr how far it has come. */
+/** Runs the chosen contestants in interleaved rounds, and writes its progress to stderr. */
 export function measured<Run>(
   measure: keyof typeof entries,
   { rounds, only }: Scale,

@@ -18,7 +18,11 @@ const { values, positionals } = parseArgs({
   options: { rounds: { type: 'string', default: '3' }, jobs: { type: 'string', default: '100000' } },
 })
 const chosen = positionals.length === 0 ? Object.keys(tables) : positionals
-const page = new Page('Queues on one machine: memory and SQLite')
+const isPart = chosen.length < Object.keys(tables).length
+const page = new Page('Queues on one machine: memory and SQLite', {
+  rounds: Number(values.rounds),
+  ...(isPart && { continues: 'queue' }),
+})
 
 for (const name of chosen) {
   const table = tables[name as keyof typeof tables]
@@ -26,14 +30,15 @@ for (const name of chosen) {
   await table(page, { rounds: Number(values.rounds), jobs: Number(values.jobs) })
 }
 
-// A part of the page, or one of fewer jobs, is for looking at: only the whole is kept.
-if (chosen.length === Object.keys(tables).length && values.jobs === '100000') {
-  page.write('queue', {
+// One of fewer jobs is for looking at. A part of the page replaces its own tables.
+if (values.jobs === '100000') {
+  const colophon = {
     packages: [...new Set(contestants.flatMap((contestant) => contestant.packages))],
     notes: [
-      `Made by \`npm run queue\` in \`bench/\`: ${values.rounds} interleaved rounds, each contestant in a process of its own; median (lowest–highest). No-op handlers, 100 bytes of JSON, all history kept, default options. Every job of every run was checked to have run exactly once.`,
-      'CPU is user and system time of all worker processes. The machine has other work to do, so that ratios within the run and CPU per job tell more than rates.',
+      'Made by `npm run queue` in `bench/`, in interleaved rounds, each contestant in a separate process; median (lowest–highest). No-op handlers, 100 bytes of JSON, all history kept, default options. Every job of every run was checked to have run exactly once.',
+      'Each table is of one run. CPU is user and system time of all worker processes. Ratios within a run and CPU per job tell more than rates.',
       'plainjob runs on better-sqlite3 as its manual says, with the poll set from 1 s to 5 ms; it works one job at a time.',
     ],
-  })
+  }
+  page.write('queue', colophon)
 }

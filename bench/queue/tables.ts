@@ -133,9 +133,10 @@ export async function latenessTable(page: Page, { rounds }: Scale): Promise<void
 
 export async function enqueueTable(page: Page, { rounds }: Scale): Promise<void> {
   const ways = [
-    { title: 'one caller', count: 20_000, how: {}, least: 0.75 },
-    { title: '50 callers', count: 20_000, how: { callers: 50 } },
-    { title: '1,000 in a call', count: 50_000, how: { bulk: 1000 } },
+    { title: 'one caller, the first 20,000', count: 20_000, how: {} },
+    { title: 'one caller, the next 20,000', count: 20_000, how: { warmUp: 20_000 }, least: 0.75 },
+    { title: '50 callers', count: 20_000, how: { callers: 50, warmUp: 20_000 } },
+    { title: '1,000 in a call', count: 50_000, how: { bulk: 1000, warmUp: 50_000 } },
   ]
   const rows = new Map(contestants.map((contestant) => [contestant, [contestant.name]]))
   for (const { count, how, least } of ways) {
@@ -157,7 +158,7 @@ export async function enqueueTable(page: Page, { rounds }: Scale): Promise<void>
     'Enqueue: jobs/s, CPU per job, and the ratio to plainjob',
     ['', ...ways.map(({ title }) => title)],
     [...rows.values()],
-    'Each call is awaited and resolves when its jobs are committed. The files are open and have their tables before the time begins.',
+    'Each call is awaited and resolves when its jobs are committed. The files are open and have their tables before the time begins. But for the first column, each process has enqueued as many jobs before, in the same way.',
   )
 }
 

@@ -1,6 +1,6 @@
 import { peers, punctual } from './peers.ts'
 
-/** Prints the heap bytes per parsed schedule of one library. Runs in a process of its own: node --expose-gc heap.ts name count */
+/** Prints the heap bytes per parsed schedule of one library. Runs in a separate process: node --expose-gc heap.ts name count */
 const [name, count] = [process.argv[2], Number(process.argv[3])]
 const peer = [punctual, ...peers].find((each) => each.name === name)
 if (!peer || !globalThis.gc) throw new Error('usage: node --expose-gc heap.ts <library> <count>')

@@ -1,4 +1,4 @@
-/** CPU microseconds per operation: the best of several short runs, so that a busy neighbour disturbs less. */
+/** CPU microseconds per operation: the best of several short runs, which a busy neighbour disturbs less. */
 export function microsPerOp(run: (i: number) => unknown, { rounds = 7, millis = 60 } = {}): number {
   let sink: unknown
   let operations = 16

@@ -6,6 +6,7 @@ import type { ServiceNumbers } from './service.process.ts'
 import { Service } from './service.ts'
 
 export const tenants = 1000
+const dayMs = 86_400_000
 const commands: Channel = { name: 'timers.commands', kind: 'queue' }
 const events: Channel = { name: 'timers.events', kind: 'topic' }
 /** A timer that fires no more would hold up the whole run. */
@@ -49,25 +50,37 @@ export class Place {
     return this.#duplicates
   }
 
+  async brokerVersion(): Promise<string | null> {
+    return (await this.#broker.health()).version
+  }
+
   services(count: number): Promise<Service[]> {
     return Promise.all(Array.from({ length: count }, () => Service.open(this.storeUrl, this.#brokerUrl)))
   }
 
-  /** Sends commands, and returns when the broker has them. */
+  /** Sends commands whose events are awaited, and returns when the broker has them. */
   async send(name: string, total: number, dueAt: (n: number) => number): Promise<void> {
+    await this.#publish(name, total, (n, id) => {
+      const due = Math.ceil(dueAt(n))
+      this.#due.set(id, due)
+      return due
+    })
+  }
+
+  /** Sends commands for timers that are due between tomorrow and a month from now. */
+  async fill(total: number): Promise<void> {
+    const from = Date.now() + dayMs
+    await this.#publish('pending', total, (n) => from + ((n * 7919) % 30) * dayMs + n)
+  }
+
+  async #publish(name: string, total: number, dueAt: (n: number, id: string) => number): Promise<void> {
     for (let from = 0; from < total; from += 500) {
       const messages = Array.from({ length: Math.min(500, total - from) }, (_, at) => {
         const n = from + at
         const id = `${name}-${n}`
-        const due = Math.ceil(dueAt(n))
-        this.#due.set(id, due)
-        const command = {
-          type: 'ScheduleTimer',
-          tenantId: `t${n % tenants}`,
-          serviceCallId: id,
-          dueAt: new Date(due).toISOString(),
-        }
-        return { channel: commands, id, body: JSON.stringify(command) }
+        const due = new Date(dueAt(n, id)).toISOString()
+        const body = JSON.stringify({ type: 'ScheduleTimer', tenantId: `t${n % tenants}`, serviceCallId: id, dueAt: due })
+        return { channel: commands, id, body }
       })
       const failure = (await this.#broker.publish(messages)).find(({ ok }) => !ok)
       if (failure) throw new Error(`not published: ${JSON.stringify(failure)}`)

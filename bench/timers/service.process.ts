@@ -1,4 +1,4 @@
-// A timer service in a process of its own, as `punctual timers` runs it. It tells its CPU time and its numbers when it is asked.
+// A timer service in a separate process, as `punctual timers` runs it. On request it sends its CPU time and its counts.
 
 import { nats } from '../../src/broker/nats/index.ts'
 import { createPunctual } from '../../src/client/punctual.ts'

@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import process from 'node:process'
 import { expect, it } from 'vitest'
+import { sectionsOf, withEarlierRows } from '../../bench/harness/earlier-page.ts'
 import { checkExactlyOnce } from '../../bench/harness/exactly-once.ts'
 import { payload } from '../../bench/harness/payload.ts'
 import { inRounds } from '../../bench/harness/rounds.ts'
@@ -41,6 +42,14 @@ it('jobs that were lost, repeated or made up are named', () => {
   expect(() => checkExactlyOnce(2, [[0, 1], [1]])).toThrow('Of 2 jobs 1 ran more than once (1)')
   expect(() => checkExactlyOnce(1, [[0, 5]])).toThrow('Of 1 jobs 1 were never enqueued (5)')
   expect(() => checkExactlyOnce(9, [])).toThrow('9 never ran (0, 1, 2, 3, 4, …)')
+})
+
+it('the tables of a written page are read by their headings', () => {
+  const page = '# Queues\n\nNode 24.\n\n## Drain: one\n\nA note.\n\n| a |\n| --- |\n| 1 |\n\n## Keys\n\n| b |\n'
+  expect(sectionsOf(page)).toEqual([
+    ['Drain: one', 'A note.\n\n| a |\n| --- |\n| 1 |'],
+    ['Keys', '| b |'],
+  ])
 })
 
 it('rounds are interleaved, and each begins with another contestant', async () => {
@@ -84,4 +93,14 @@ it('of workers at the same time the CPU adds up, and that of their server is cou
     { own: 20, server: 9 },
   ]
   expect(together(usages)).toEqual({ own: 30, server: 9 })
+})
+
+it('a table keeps the rows of its earlier page that are not measured again, in their places', () => {
+  const section = 'A note.\n\n|  | a | b |\n| --- | --- | --- |\n| one | 1 |  |\n| two | 2 | met |'
+  const rows = [
+    ['two', '3', 'MISSED'],
+    ['three', '4', ''],
+  ]
+  expect(withEarlierRows(section, rows)).toEqual([['one', '1', ''], ...rows])
+  expect(withEarlierRows('', rows)).toEqual(rows)
 })
