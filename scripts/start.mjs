@@ -12,7 +12,7 @@ if (!ok) {
 
 const file = '.punctual/demo.db'
 if (!existsSync(file)) {
-  console.log(`First start: two days of a shop's past are made in ${file}. This takes a few seconds.`)
+  console.log(`First start: three weeks of a shop's past are made in ${file}. This takes a few seconds.`)
   const { status } = spawnSync(process.execPath, ['examples/demo/seed.ts', file], { stdio: 'inherit' })
   if (status !== 0) console.error('The past could not be made: the demo starts with an empty store.')
 }

@@ -35,7 +35,9 @@ function runTests(args) {
   const folder = mkdtempSync(join(tmpdir(), 'punctual-test-'))
   const report = join(folder, 'report.json')
   const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${report}`]
-  const { status } = spawnSync(process.execPath, [tool('vitest'), 'run', ...reporters, ...args], { stdio: 'inherit' })
+  // Processes that tests start compile the sources once for all of them: each then begins with a third of the CPU.
+  const env = { NODE_COMPILE_CACHE: join(folder, 'compiled'), ...process.env }
+  const { status } = spawnSync(process.execPath, [tool('vitest'), 'run', ...reporters, ...args], { stdio: 'inherit', env })
   const result = read(report)
   rmSync(folder, { recursive: true, force: true })
   // An error outside any test, or a crash of the runner, fails the run although no test failed.

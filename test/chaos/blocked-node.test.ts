@@ -5,12 +5,12 @@ import { openStoreUrl } from '../../src/cli/store-url.ts'
 import { createPunctual } from '../../src/client/punctual.ts'
 import { occurrence } from '../support/cluster.ts'
 import { databasePath } from '../support/database-path.ts'
+import { patiently } from '../support/patiently.ts'
 import { freshSchemaName, sharedPostgresUrl } from '../support/postgres-database.ts'
 import { startWorker } from '../support/worker-process.ts'
 import { crunch } from './jobs.ts'
 
 const worker = new URL('worker.process.ts', import.meta.url)
-const patiently = { timeout: 60_000 }
 let postgresUrl = ''
 beforeAll(async () => {
   postgresUrl = await sharedPostgresUrl()

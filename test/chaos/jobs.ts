@@ -16,7 +16,7 @@ export const share = defineJob('share').task(
   ({ payload }) => new Promise((resolve) => setTimeout(() => resolve(payload), 20)),
 )
 
-/** Runs until it is told to stop, on its first try. */
+/** Runs until its signal, on its first try. */
 export const hold = defineJob('hold').task('only', ({ signal, attempt }) =>
   attempt > 1 ? Promise.resolve(attempt) : untilTold(signal),
 )
@@ -39,7 +39,7 @@ function blockUntil(path: string): void {
   while (!existsSync(path)) Atomics.wait(never, 0, 0, 10)
 }
 
-/** Goes on when it is told to stop, and reports what it did as if nothing were; on its first try. */
+/** Ignores its signal and reports success; on its first try. */
 export const stubborn = defineJob('stubborn').task('only', async ({ attempt, signal, progress }) => {
   if (attempt > 1) return 'elsewhere'
   await untilTold(signal).catch(() => {})

@@ -6,7 +6,7 @@ import { brokenInvariants } from '../support/postgres-invariants.ts'
 import { queryOnce } from '../support/servers/query-once.ts'
 import { spawnWorker, type WorkerProcess } from '../support/worker-process.ts'
 
-/** What a handler wrote of one run, in ms. */
+/** The times of one run that a handler wrote, in ms. */
 interface Mark {
   readonly id: string
   readonly job: string

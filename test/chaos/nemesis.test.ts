@@ -1,7 +1,9 @@
 import { expect, it } from 'vitest'
 import type { Occurrence } from '../../src/client/occurrence-view.ts'
+import type { Punctual } from '../../src/client/punctual.ts'
+import { allOccurrences } from '../support/cluster.ts'
 import { onEachStore } from '../support/each-store.ts'
-import { allOccurrences, Siege } from '../support/siege.ts'
+import { Siege } from '../support/siege.ts'
 
 // SEEDS=2000 npx vitest run test/chaos/nemesis.test.ts is the long run; SEED sets the first.
 const seeds = Number(process.env.SEEDS ?? 8)
@@ -20,13 +22,15 @@ onEachStore('a cluster under cuts, crashes, restarts, canaries and lost answers'
       if (isRecentTick(found, siege)) continue
       expect(endingsOf(found)).toContain(found.state)
       if (found.state === 'completed') expectSucceededOnce(found)
+      if (found.job === 'paid' && found.state === 'completed') expect(siege.charges.chargesOf(found.id)).toEqual([found.result])
+      if (found.job === 'family') await expectTwoChildren(punctual, found)
       if (found.job === 'hooked') expect(siege.heard).toContain(found.id)
     }
     expect([...siege.created]).toEqual([])
   })
 })
 
-/** What schedules bring goes on while everything else comes to its end. */
+/** Schedules go on while all other work ends. */
 function isRecentTick({ job, scheduledAt }: Occurrence, { cluster }: Siege): boolean {
   return (job === 'tick' || job === 'cron') && scheduledAt.getTime() > cluster.clock.wall() - 150_000
 }
@@ -51,6 +55,13 @@ function expectSucceededOnce({ turns, tasks }: Occurrence): void {
     expect(attempts.filter((attempt) => attempt.state === 'succeeded')).toHaveLength(1)
     expect(attempts.at(-1)?.state).toBe('succeeded')
   }
+}
+
+/** However often its handler asked for them; work that was canceled may have come to fewer. */
+async function expectTwoChildren(punctual: Punctual, { id, state }: Occurrence): Promise<void> {
+  const { length } = (await punctual.list({ parent: id })).items
+  if (state === 'completed') expect(length).toBe(2)
+  else expect(length).toBeLessThanOrEqual(2)
 }
 
 function seedsFrom(start: number, count: number): number[] {

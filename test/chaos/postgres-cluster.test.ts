@@ -1,4 +1,4 @@
-// What many nodes on one PostgreSQL hold, by real connections and the system's clock.
+// Many nodes on one PostgreSQL, with real connections and the system's clock.
 import pg from 'pg'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { createPunctual } from '../../src/client/punctual.ts'
@@ -206,7 +206,7 @@ describe('many nodes on PostgreSQL', () => {
   })
 })
 
-/** Makes a claim of its own of each member: claiming them one by one would take minutes where there are many. */
+/** Makes a separate claim of each member: claiming them one by one would take minutes where there are many. */
 const splitClaims = `WITH old AS (DELETE FROM punctual.claim RETURNING *)
   INSERT INTO punctual.claim (id, token, node, refs, turns, dues)
   SELECT old.id || '-' || m.ref, token, node, ARRAY[m.ref], ARRAY[m.turn], ARRAY[m.due]

@@ -6,6 +6,7 @@ import { defineJob } from '../../src/model/definition.ts'
 import { interval } from '../../src/schedule/interval.ts'
 import { postgres } from '../../src/store/postgres/index.ts'
 import { probe } from '../../src/testing/probe.ts'
+import { patiently } from '../support/patiently.ts'
 import { brokenInvariants } from '../support/postgres-invariants.ts'
 import { isLeftOut, postgres as needed } from '../support/servers/needed.ts'
 import { fastSettings, type Postgres, startPostgres, startStandby } from '../support/servers/postgres.ts'
@@ -13,8 +14,6 @@ import { TcpProxy } from '../support/servers/tcp-proxy.ts'
 
 const schema = 'punctual'
 const silent = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} }
-const patiently = { timeout: 60_000, interval: 20 }
-
 describe.skipIf(isLeftOut(needed))('a failover', () => {
   it('F13, F54 to a synchronous standby: the node goes on by itself, nothing acknowledged is lost, and nothing runs twice', async () => {
     const { primary, standby, proxy, node } = await newPair()
@@ -36,7 +35,7 @@ describe.skipIf(isLeftOut(needed))('a failover', () => {
     const { id: long } = await punctual.enqueue(job, 'long')
     await events.next('task.started', (event) => event.id === long)
 
-    // Somebody enqueues all the time, and says it again until it is acknowledged.
+    // A client enqueues all the time, and repeats each call until it is acknowledged.
     const acknowledged: string[] = []
     let [isPromoted, afterwards] = [false, 0]
     const enqueueing = (async () => {
@@ -83,7 +82,7 @@ describe.skipIf(isLeftOut(needed))('a failover', () => {
         ranBy.push(by)
         return work()
       })
-    // Whatever its signal says, the handler goes on.
+    // The handler ignores its signal.
     const quick = { node: { heartbeat: 100, timeout: 1500, checkInterval: 100 } }
     const first = node({ jobs: [job('first', () => late.promise)], node: { ...quick.node, abandonAfter: '1h' } })
     await first.punctual.start()

@@ -1,4 +1,4 @@
-// A node that starts before its server is there waits for it. One that the server refuses says so at once.
+// A node that starts before its server is there waits for it. One that the server refuses throws at once.
 import { Client } from 'pg'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { createPunctual } from '../../src/client/punctual.ts'

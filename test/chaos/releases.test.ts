@@ -14,7 +14,7 @@ async function newPlant() {
   const client = createPunctual({ store: await openStoreUrl(store) })
   onTestFinished(() => client.close())
   const start = (name: string, code: 'old' | 'new', release: number) => startWorker(file, store, name, code, String(release))
-  /** What the job `report` says: its version, when it fires and its tasks. */
+  /** The stored job `report`: its version, its next instants and its tasks. */
   const report = async () => {
     const job = (await client.jobs()).items.find(({ name }) => name === 'report')
     const versions = await client.versions('report')
@@ -42,7 +42,7 @@ it('JB-20, F63 old and new code side by side: each takes only what it can run, a
   await old.until(about('completed', early))
   expect(tasksOf(old, early)).toEqual(['fetch'])
 
-  // Both are busy, one with each meeting, so that both work; then only the old one has a slot again.
+  // Both are busy, one with each meeting: both work. Then only the old one has a slot again.
   const fresh = start('new', 'new', 2)
   await expect.poll(report, poll).toEqual([2, '0 9 * * *', 2])
   const kinds = async (name: string) => (await client.nodes()).find((node) => node.name === name)?.kinds ?? []
@@ -61,7 +61,7 @@ it('JB-20, F63 old and new code side by side: each takes only what it can run, a
   const made = (await client.enqueueMany(work)).map(({ id }) => id)
   const { id: common } = await client.enqueue('meet', ofOld)
   writeFileSync(ofOld, '')
-  // What comes after them is taken by the old one, which has passed them by. The other may have one of them in hand.
+  // Later work is taken by the old one, which has passed them by. The other may have one of them in hand.
   await old.until(about('completed', common))
   const states = await Promise.all(made.map(async (id) => (await client.get(id))?.state))
   expect(states.filter((state) => state === 'pending').length).toBeGreaterThanOrEqual(made.length - 1)

@@ -1,11 +1,11 @@
-// A node on a store: worker.process.ts URL NAME [EXECUTION_TIMEOUT]. It tells each task it starts, and what its handlers are told.
+// A node on a store: worker.process.ts URL NAME [EXECUTION_TIMEOUT]. It prints each task it starts, and the signals of its handlers.
 import { openStoreUrl } from '../../src/cli/store-url.ts'
 import { createPunctual } from '../../src/client/punctual.ts'
 import { block, crunch, hold, limited, share, steps, stubborn } from './jobs.ts'
 import { say } from './say.ts'
 
 const [url = '', name = '', executionTimeout] = process.argv.slice(2)
-// A second for what takes fifteen by default, so that tests do not take minutes.
+// A second instead of the default fifteen, or tests would take minutes.
 const punctual = createPunctual({
   store: await openStoreUrl(url),
   jobs: [steps, share, hold, block, crunch, stubborn, limited],

@@ -173,7 +173,8 @@ function compile(project: string, file: string, options: object): string {
   const compilerOptions = { target: 'es2024', strict: true, noEmit: true, types: ['node'], skipLibCheck: true, ...options }
   const settings = join(project, `tsconfig.${file}.json`)
   writeFileSync(settings, JSON.stringify({ compilerOptions, files: [file] }))
-  return spawnSync(process.execPath, [resolve(tool('tsc')), '-p', settings], { cwd: project, encoding: 'utf8' }).stdout
+  return spawnSync(process.execPath, [resolve(tool('tsc')), '--pretty', '-p', settings], { cwd: project, encoding: 'utf8' })
+    .stdout
 }
 
 /** The first js or ts block under "A first example", and the text block after it, which is what it prints. */

@@ -2,6 +2,7 @@ import { existsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { Client } from 'pg'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { patiently } from '../support/patiently.ts'
 import { isLeftOut, postgres as needed } from '../support/servers/needed.ts'
 import { fastSettings, type Postgres, type PostgresOptions, startPostgres, startStandby } from '../support/servers/postgres.ts'
 import { childrenOf, isStopped } from '../support/servers/process-tree.ts'
@@ -92,8 +93,6 @@ describe.skipIf(isLeftOut(needed))('a standby of a test', () => {
     await expect(primary.query('SELECT 1')).rejects.toThrow('ECONNREFUSED')
   })
 })
-
-const patiently = { timeout: 50_000, interval: 20 }
 
 async function start({ primary, ...options }: PostgresOptions & { readonly primary?: Postgres } = {}): Promise<Postgres> {
   const postgres = primary ? await startStandby(primary, options) : await startPostgres(options)

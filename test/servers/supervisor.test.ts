@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs'
 import { describe, expect, it, vi } from 'vitest'
+import { patiently } from '../support/patiently.ts'
 import { isLeftOut, postgres } from '../support/servers/needed.ts'
 import { childrenOf, isAnyRunning } from '../support/servers/process-tree.ts'
 import { startWorker } from '../support/worker-process.ts'
@@ -11,9 +12,6 @@ describe.skipIf(isLeftOut(postgres))('the server of a process that is killed', (
     const processes = [pid as number, ...childrenOf(pid as number)]
     expect([processes.length > 1, isAnyRunning(processes)]).toEqual([true, true])
     parent.child.kill('SIGKILL')
-    await vi.waitFor(() => expect([isAnyRunning(processes), existsSync(folder as string)]).toEqual([false, false]), {
-      timeout: 50_000,
-      interval: 20,
-    })
+    await vi.waitFor(() => expect([isAnyRunning(processes), existsSync(folder as string)]).toEqual([false, false]), patiently)
   })
 })

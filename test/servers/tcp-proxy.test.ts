@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { type AddressInfo, connect, createServer } from 'node:net'
 import { Client } from 'pg'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { patiently } from '../support/patiently.ts'
 import { freshSchemaName, sharedPostgresUrl } from '../support/postgres-database.ts'
 import { queryOnce } from '../support/servers/query-once.ts'
 import { TcpProxy } from '../support/servers/tcp-proxy.ts'
@@ -69,7 +70,7 @@ describe('a proxy before a server', () => {
     const failure = expect(answer).rejects.toThrow('Connection terminated')
     const isLost = async () =>
       expect([await queryOnce(url, `SELECT n FROM ${table}`), proxy.hasDropped]).toEqual([[{ n: 1 }], true])
-    await vi.waitFor(isLost, { timeout: 50_000, interval: 20 })
+    await vi.waitFor(isLost, patiently)
     await proxy.heal()
     await failure
     expect(await queryOnce(proxy.url, 'SELECT 1 AS n')).toEqual([{ n: 1 }])

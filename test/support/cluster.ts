@@ -67,6 +67,18 @@ export async function occurrence(punctual: Punctual, target: Parameters<Punctual
   return found
 }
 
+/** All occurrences that a store has. */
+export async function allOccurrences(punctual: Punctual): Promise<Occurrence[]> {
+  const found: Occurrence[] = []
+  let cursor: string | null = null
+  do {
+    const page: Awaited<ReturnType<Punctual['list']>> = await punctual.list({ limit: 500, ...(cursor !== null && { cursor }) })
+    for (const { id } of page.items) found.push(await occurrence(punctual, id))
+    cursor = page.cursor
+  } while (cursor !== null)
+  return found
+}
+
 /** The states of an occurrence's tasks, and of the attempts of each. */
 export function taskStates({ tasks }: Occurrence): Record<string, string> {
   return Object.fromEntries(

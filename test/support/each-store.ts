@@ -32,10 +32,16 @@ export function inMemory(): Connect {
   return () => store
 }
 
-/** A SQLite file that is gone when the test has finished. */
+/** A SQLite file that is gone when the test has finished, with its connections: each has a thread. */
 export function inFile(): Connect {
   const path = databasePath()
-  return () => sqlite(path)
+  const opened: Store[] = []
+  onTestFinished(() => Promise.all(opened.map((store) => store.close())).then(() => {}))
+  return () => {
+    const store = sqlite(path)
+    opened.push(store)
+    return store
+  }
 }
 
 /** Tables that no other test uses meanwhile, in the PostgreSQL that the run shares. */

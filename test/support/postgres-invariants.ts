@@ -78,6 +78,9 @@ const broken: Readonly<Record<string, string>> = {
     FULL JOIN (SELECT series, state, sum(n)::bigint AS n FROM (${counters('series', 'ref')} UNION ALL ${counters('count_delta', 'series')}) k
       GROUP BY series, state) kept USING (series, state)
     WHERE coalesce(counted.n, 0) <> coalesce(kept.n, 0)`,
+  'the sums of a tenant are not those of its jobs': `SELECT * FROM punctual.tenant t FULL JOIN (
+      SELECT tenant AS name, ${occurrenceStates.map((state) => `sum(${state})::bigint AS ${state}`).join(', ')} FROM punctual.series GROUP BY tenant
+    ) k USING (name) WHERE ${occurrenceStates.map((state) => `coalesce(t.${state}, 0) <> coalesce(k.${state}, 0)`).join(' OR ')}`,
 }
 
 /** All that is wrong with the tables of a schema, whoever is writing to them: each look is one statement, which sees one moment. */

@@ -1,12 +1,12 @@
-import type { Occurrence } from '../../src/client/occurrence-view.ts'
 import type { Punctual } from '../../src/client/punctual.ts'
 import type { Context } from '../../src/model/context.ts'
 import { type AnyDefinition, defineJob } from '../../src/model/definition.ts'
 import { interval } from '../../src/schedule/interval.ts'
 import { seededRandom } from '../../src/testing/store-suite/seeded-random.ts'
 import { sleep } from '../../src/time/clock.ts'
-import { type Cluster, type Node, newCluster, occurrence } from './cluster.ts'
+import { type Cluster, type Node, newCluster } from './cluster.ts'
 import type { Connect } from './each-store.ts'
+import { Charges, type Work, withChildren } from './siege-effects.ts'
 
 /** One node and what the nemesis has done to it. */
 interface Victim extends Node {
@@ -21,23 +21,22 @@ interface Running {
   readonly signal: AbortSignal
 }
 
-type Work = (ctx: Context<never, object>) => Promise<string>
-
 const verbs = ['claim', 'settle', 'checkpoint', 'beat', 'plan', 'rescue', 'nodes', 'create', 'cancel'] as const
 const keys = ['a', 'b', 'c']
-const enqueued = ['one', 'many', 'keyed', 'held', 'hooked', 'special', 'rated'] as const
+const enqueued = ['one', 'many', 'keyed', 'held', 'hooked', 'special', 'rated', 'paid', 'family'] as const
 /** At most so many starts of `rated` within this time. */
 const rate = { limit: 2, per: 5000 }
 
 /**
  * A cluster under a nemesis. Nodes are cut off, crash, stop and come back, answers are lost; nodes serve different jobs, canaries come
- * and go, work is canceled, replayed and paused. Broken invariants are listed in `faults`.
+ * and go, work is canceled, replayed and paused, effects are cut in the middle. Broken invariants are listed in `faults`.
  */
 export class Siege {
   readonly cluster: Cluster
   readonly faults: string[] = []
   readonly created = new Set<string>()
   readonly heard = new Set<string>()
+  readonly charges = new Charges(this.faults)
   readonly #random: () => number
   readonly #victims: Victim[] = []
   readonly #running = new Map<string, Running>()
@@ -236,6 +235,8 @@ export class Siege {
       defineJob<string>('keyed', { retry, concurrency: { key: (payload: string) => payload, limit: 1 } }).task('only', alone),
       defineJob('rated', { retry, rate: { key: 'api', ...rate } }).task('only', ((ctx: Context<never, object>) =>
         this.#workRated(by(), ctx)) as never),
+      defineJob('paid', { retry }).task('only', this.charges.paid(work, () => by().isCrashed) as never),
+      defineJob('family', { retry }).task('only', withChildren(work) as never),
       defineJob('tick', { schedule: interval('PT7S'), overlap: 'allow', retry }).task('only', work),
       defineJob('cron', { schedule: interval('PT11S'), retry }).task('only', inTurn),
     ]
@@ -292,16 +293,4 @@ function heal(victim: Victim): void {
 
 function isAlive({ by, signal }: Running): boolean {
   return !by.isCrashed && !signal.aborted
-}
-
-/** All occurrences that a store has. */
-export async function allOccurrences(punctual: Punctual): Promise<Occurrence[]> {
-  const found: Occurrence[] = []
-  let cursor: string | null = null
-  do {
-    const page: Awaited<ReturnType<Punctual['list']>> = await punctual.list({ limit: 500, ...(cursor !== null && { cursor }) })
-    for (const { id } of page.items) found.push(await occurrence(punctual, id))
-    cursor = page.cursor
-  } while (cursor !== null)
-  return found
 }

@@ -9,7 +9,9 @@ describe('what the compiler says about typical mistakes', () => {
   let shown: Map<number, string>
 
   beforeAll(() => {
-    const { stdout } = spawnSync(process.execPath, [tool('tsc'), '--noEmit', '-p', import.meta.dirname], { encoding: 'utf8' })
+    const { stdout } = spawnSync(process.execPath, [tool('tsc'), '--noEmit', '--pretty', '-p', import.meta.dirname], {
+      encoding: 'utf8',
+    })
     shown = textByLine(stdout)
   })
 

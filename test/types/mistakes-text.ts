@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { stripVTControlCharacters } from 'node:util'
 
 export const mistakesFile = join(import.meta.dirname, 'mistakes.ts')
 
@@ -11,12 +12,12 @@ export function mistakesOf(text = readFileSync(mistakesFile, 'utf8')) {
   )
 }
 
-/** The text of the compiler by the line of mistakes.ts, from its output. */
+/** The text of the compiler by the line of mistakes.ts, from its output with `--pretty`, which is what an editor shows. */
 export function textByLine(output: string): Map<number, string> {
   const shown = new Map<number, string>()
   let last = 0
-  for (const line of output.split('\n')) {
-    const [, number, text = line] = /mistakes\.ts\((\d+),\d+\): error TS\d+: (.*)/.exec(line) ?? []
+  for (const line of stripVTControlCharacters(output).split('\n')) {
+    const [, number, text = line] = /mistakes\.ts:(\d+):\d+ - error TS\d+: (.*)/.exec(line) ?? []
     if (number !== undefined) last = Number(number)
     shown.set(last, `${shown.get(last) ?? ''}${text}\n`)
   }

@@ -21,7 +21,7 @@ punctual.enqueue(remind, { order: '1' })
 const payload = { order: '1' }
 // says: Argument of type '{ order: string; }' is not assignable to parameter of type '{ order: number; }'.
 punctual.enqueue(remind, payload)
-// says: Expected 2-3 arguments, but got 1.
+// says: Arguments for the rest parameter 'payloadAndOptions' were not provided.
 punctual.enqueue(remind)
 // says: Type 'number' is not assignable to type 'InstantInput | undefined'.
 punctual.enqueue(remind, { order: 1 }, { runAt: 900_000 })
@@ -34,7 +34,7 @@ punctual.enqueueMany([
 ])
 // says: Object literal may only specify known properties, and 'kee' does not exist in type 'EnqueueRequest<
 punctual.enqueueMany([{ job: remind, payload: { order: 1 }, kee: 'x' }])
-// says: Expected 3 arguments, but got 2.
+// says: Arguments for the rest parameter 'optionsWithPayload' were not provided.
 punctual.schedule(report, cron('0 6 1 * *'))
 // says: Object literal may only specify known properties, but 'mouth' does not exist in type '{ month: string; }'. Did you mean to write 'month'?
 punctual.schedule(report, cron('0 6 1 * *'), { payload: { mouth: '2026-01' } })

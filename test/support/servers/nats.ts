@@ -17,14 +17,21 @@ export interface NatsServer extends AsyncDisposable {
   stop(): Promise<void>
 }
 
-/** Starts a NATS with JetStream on a free port, with its data in a temporary folder. `login`: the only user that it lets in; read at each start. */
-export async function startNats(login?: { user: string; password: string }): Promise<NatsServer> {
+/** The only user that a server lets in, and a subject that it may not publish to. Read at each start. */
+export interface NatsLogin {
+  user: string
+  password: string
+  denied?: string
+}
+
+/** Starts a NATS with JetStream on a free port, with its data in a temporary folder. */
+export async function startNats(login?: NatsLogin): Promise<NatsServer> {
   const program = programsOf(nats)
   const supervisor = await Supervisor.start('nats')
   const port = await freePort()
   let data = 0
   const start = async () => {
-    const access = login ? ['--user', login.user, '--pass', login.password] : []
+    const access = login ? ['-c', supervisor.write('nats.conf', configOf(login))] : []
     const folder = `${supervisor.folder}/data-${data}`
     await supervisor.start(program, ['-a', '127.0.0.1', '-p', String(port), '-js', '-sd', folder, ...access])
     await noteUse(nats, await supervisor.ready(() => versionAt(port)))
@@ -41,6 +48,11 @@ export async function startNats(login?: { user: string; password: string }): Pro
     stop,
     [Symbol.asyncDispose]: stop,
   }
+}
+
+function configOf({ user, password, denied }: NatsLogin): string {
+  const permissions = denied === undefined ? '' : `, permissions: { publish: { deny: ["${denied}"] } }`
+  return `authorization { users = [{ user: "${user}", password: "${password}"${permissions} }] }`
 }
 
 /** The version that the server greets with. */

@@ -15,8 +15,8 @@ export interface PostgresOptions {
   readonly template?: PostgresTemplate
 }
 
-/** For tests that do not ask what a crash of the machine leaves. */
-export const fastSettings: PostgresSettings = { fsync: false, synchronous_commit: false, full_page_writes: false }
+/** For tests that do not ask what a crash of the machine leaves. To compile a plan takes longer than all that a test does with it. */
+export const fastSettings: PostgresSettings = { fsync: false, synchronous_commit: false, full_page_writes: false, jit: false }
 
 /** Starts a separate instance in a temporary folder. It never outlives our process, however that ends. */
 export async function startPostgres({ settings = {}, template }: PostgresOptions = {}): Promise<Postgres> {
