@@ -13,7 +13,9 @@ import { chance, world } from './world.ts'
 const minute = 60_000
 const hour = 60 * minute
 const day = 24 * hour
+/** Everything runs for some days, nightly jobs for weeks. */
 const days = 2.6
+const nightlyDays = 21
 const silent = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} }
 const timezone = 'Europe/Warsaw'
 
@@ -32,6 +34,7 @@ const earlierReport = defineJob('nightly-report', {
   .task('collect', { timeout: '1h' }, ({ signal }) => world.current.work(22 * minute, signal))
   .task('render', { timeout: '1h' }, ({ signal }) => world.current.work(12 * minute, signal))
   .task('publish', ({ signal }) => world.current.work(minute, signal))
+const rare = ['ledger-close', 'search-reindex', 'email-digest', 'digest-mail']
 const upload = async ({ signal }: { signal: AbortSignal }) => world.current.work(9 * minute, signal)
 
 if (import.meta.main) await seed(process.argv[2] ?? '.punctual/demo.db')
@@ -42,7 +45,7 @@ async function seed(file: string): Promise<void> {
   mkdirSync(dirname(file), { recursive: true })
   for (const end of ['', '-wal', '-shm']) rmSync(`${fresh}${end}`, { force: true })
   const end = Date.now()
-  const clock = manualClock(end - days * day)
+  const clock = manualClock(end - nightlyDays * day)
   await past(fresh, clock, end)
   for (const part of ['', '-wal', '-shm']) rmSync(`${file}${part}`, { force: true })
   renameSync(fresh, file)
@@ -64,7 +67,8 @@ async function past(file: string, clock: ManualClock, end: number): Promise<void
     isGatewayDown: () => clock.wall() > gatewayDownAt,
     isGatewayHanging: () => Math.abs(clock.wall() - (end - 5 * hour)) < hour && ++charges <= 2,
   }
-  const deploy = async (jobs: readonly AnyDefinition[], release: number, hasUpload: boolean) => {
+  const often = { heartbeat: '1m', timeout: '5m', checkInterval: '2m' }
+  const deploy = async (jobs: readonly AnyDefinition[], release: number, hasUpload: boolean, node = often) => {
     const punctual = createPunctual({
       store: sqlite(file),
       clock,
@@ -73,7 +77,7 @@ async function past(file: string, clock: ManualClock, end: number): Promise<void
       release,
       name: 'node-a',
       ...(hasUpload && { handlers: { 'order-export': { upload } } }),
-      node: { heartbeat: '1m', timeout: '5m', checkInterval: '2m' },
+      node,
       retention: '30d',
     })
     await punctual.start()
@@ -85,10 +89,15 @@ async function past(file: string, clock: ManualClock, end: number): Promise<void
     await closing
   }
 
-  // Jobs of every minute came with the second deployment: they would be most of the past.
+  // Frequent jobs came later: they would be most of the past.
+  const nightly = current.filter(({ name }) => rare.includes(name))
   const others = current.filter(({ name }) => name !== 'nightly-report' && name !== 'subscription.renewal_tick')
   const night = lastNight(end)
-  let punctual = await deploy([...others, earlierReport, legacyPriceFeed], 20261014, true)
+  const seldom = { heartbeat: '10m', timeout: '50m', checkInterval: '20m' }
+  let punctual = await deploy([...nightly, earlierReport, legacyPriceFeed], 20261001, true, seldom)
+  while (clock.wall() < end - days * day) await clock.advanceTo(Math.min(end - days * day, clock.wall() + hour))
+  await stop(punctual)
+  punctual = await deploy([...others, earlierReport, legacyPriceFeed], 20261014, true)
   await pass(punctual, clock, night - 20 * hour)
   await stop(punctual)
   punctual = await deploy([...current, legacyPriceFeed], 20261020, true)
@@ -104,6 +113,7 @@ async function past(file: string, clock: ManualClock, end: number): Promise<void
   // The newest code forgot the handler of order-export, and no longer declares legacy-price-feed.
   punctual = await deploy(current, 20261023, false)
   await pass(punctual, clock, end - 60 * minute)
+  await punctual.replayAll({ job: 'currency-rate-sync', state: 'failed' }, { reason: 'the rates API is back', by: 'ada' })
   await punctual.pause('token-cleanup', { until: new Date(end + 200 * minute), reason: 'tokens are being moved', by: 'ada' })
   await pass(punctual, clock, end)
   await stop(punctual)
