@@ -1,5 +1,4 @@
 import { setTimeout as wait } from 'node:timers/promises'
-import type { Broker } from '../broker/broker.ts'
 import { createPunctual, type Punctual } from '../client/punctual.ts'
 import { isTransient } from '../engine/node/transient.ts'
 import { version } from '../engine/node/version.ts'
@@ -7,9 +6,9 @@ import { firstToken } from '../http/access/first-token.ts'
 import { isLoopback } from '../http/access/origin.ts'
 import { createHandler } from '../http/handler.ts'
 import type { Logger } from '../model/context.ts'
-import { createPublisher } from '../outbound/publish-job.ts'
 import { announceEvents } from './announce-events.ts'
-import { brokerOfUrl, shownBrokerUrl } from './broker-url.ts'
+import { shownBrokerUrl } from './broker-url.ts'
+import { addBuiltIns, type BuiltInOptions, namedBroker } from './built-ins.ts'
 import { type HttpServer, listen } from './http-server.ts'
 import { type JobsFile, loadJobsFile } from './jobs-file.ts'
 import { type LogForm, lineLogger } from './log.ts'
@@ -19,10 +18,9 @@ import { openStoreUrl, shownStoreUrl } from './store-url.ts'
 
 const setupRetryMs = 1000
 
-export interface ServeOptions {
+export interface ServeOptions extends BuiltInOptions {
   readonly store: string
   readonly jobs: string
-  readonly broker?: string
   readonly host: string
   readonly port: number
   readonly concurrency?: number
@@ -35,7 +33,7 @@ export async function serve(options: ServeOptions): Promise<void> {
   const { store, concurrency, label } = options
   const log = lineLogger(process.stderr, options.log)
   const file = await loadJobsFile(options.jobs)
-  const broker = options.broker === undefined ? null : await brokerOfUrl(options.broker)
+  const broker = await namedBroker(options)
   const punctual = createPunctual({
     store: await openStoreUrl(store),
     jobs: file.definitions,
@@ -43,12 +41,12 @@ export async function serve(options: ServeOptions): Promise<void> {
     ...(concurrency !== undefined && { concurrency }),
   })
   announceEvents(punctual, log)
-  const publisher = broker && createPublisher({ punctual, broker })
+  const builtIns = addBuiltIns(punctual, broker, log, options)
   const isOpen = isLoopback(options.host)
   const server = await listen(createHandler(punctual, { log, open: isOpen, ...(label !== undefined && { label }) }), options)
   const stop = stopSignal(punctual)
   try {
-    if (broker) void connect(broker, log)
+    builtIns.start()
     await punctual.start()
     print(welcome(server, options, file, isOpen))
     if (!isOpen) await printFirstToken(punctual, log, stop)
@@ -56,19 +54,12 @@ export async function serve(options: ServeOptions): Promise<void> {
     await aborted(stop)
     log.info('Stopping: waiting for running work', { running: punctual.depth.running })
   } finally {
+    await builtIns.stop()
     await punctual.close()
-    publisher?.stop()
-    await broker?.close()
+    await builtIns.close()
     await server.close()
   }
   log.info('Stopped')
-}
-
-/** Jobs run without the broker: while it is away, or refuses the credentials, only the messages for it wait. */
-async function connect(broker: Broker, log: Logger): Promise<void> {
-  await broker
-    .open()
-    .catch((error: unknown) => log.warn('The broker takes no messages; those for it wait', { error: (error as Error).message }))
 }
 
 /** Access from other machines needs a token: the first start makes one and shows it once. */
@@ -100,7 +91,12 @@ async function runSetup({ setup }: JobsFile, punctual: Punctual, log: Logger, st
   }
 }
 
-function welcome({ url }: HttpServer, { store, jobs, broker }: ServeOptions, { definitions }: JobsFile, isOpen: boolean): string {
+function welcome(
+  { url }: HttpServer,
+  { store, jobs, broker, commands }: ServeOptions,
+  { definitions }: JobsFile,
+  isOpen: boolean,
+): string {
   // A job with a schema may refuse to run without a payload.
   const triggered = definitions.find(({ options }) => !options.payload)
   const curl = isOpen ? 'curl' : 'curl -H "Authorization: Bearer $PUNCTUAL_TOKEN"'
@@ -110,7 +106,9 @@ function welcome({ url }: HttpServer, { store, jobs, broker }: ServeOptions, { d
     '',
     `  store  ${shown}`,
     `  jobs   ${definitions.map(({ name }) => name).join(', ')} (${jobs})`,
-    ...(broker === undefined ? [] : [`  broker ${shownBrokerUrl(broker)}`]),
+    ...(broker === undefined
+      ? []
+      : [`  broker ${shownBrokerUrl(broker)}${commands === undefined ? '' : `, commands from ${commands}`}`]),
     '',
     'Try next:',
     `  ${curl} ${url}api/v1/jobs`,

@@ -1,6 +1,9 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import type { Broker } from '../../src/broker/broker.ts'
 import { nats } from '../../src/broker/nats/index.ts'
+import { verifySignature } from '../../src/outbound/signature.ts'
 import { databasePath } from '../support/database-path.ts'
 import { type NatsServer, startNats } from '../support/servers/nats.ts'
 import { isLeftOut, nats as needed } from '../support/servers/needed.ts'
@@ -32,6 +35,37 @@ function connected({ url }: NatsServer): Broker {
   onTestFinished(() => broker.close())
   return broker
 }
+
+describe('punctual serve without a broker', () => {
+  it('calls webhooks, and keeps their secret out of the settings it shows', async () => {
+    const received = Promise.withResolvers<{ readonly header: string; readonly body: string }>()
+    const receiver = createServer(async (request, response) => {
+      let body = ''
+      for await (const chunk of request) body += chunk
+      response.end()
+      received.resolve({ header: String(request.headers['punctual-signature']), body })
+    })
+    await new Promise<void>((resolve) => receiver.listen(0, '127.0.0.1', resolve))
+    onTestFinished(() => void receiver.close())
+    const url = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/hook`
+    const secret = 'a secret of sixteen'
+    const env = { PUNCTUAL_STORE: `sqlite:${databasePath()}`, PUNCTUAL_WEBHOOK_SECRET: secret }
+    const flags = ['--jobs', jobs, '--port', '0', '--webhook-networks', 'all']
+    await using serve = new PunctualProcess(['serve', ...flags], { env })
+    await serve.see(/runs at/)
+    await punctual(['enqueue', 'punctual/http', JSON.stringify({ url, body: { id: 42 } })], { env })
+    const { header, body } = await received.promise
+    expect([body, verifySignature({ secret, header, body })]).toEqual(['{"id":42}', true])
+    expect((await punctual(['config', 'print'], { env })).stdout).not.toContain(secret)
+    serve.signal('SIGTERM')
+    expect((await serve.finish()).code).toBe(0)
+  })
+
+  it('refuses commands without a broker to take them from', async () => {
+    const { code, stderr } = await punctual(['serve', '--jobs', jobs, '--store', 'memory:', '--commands', 'work'])
+    expect([code, stderr]).toEqual([1, expect.stringContaining('it needs --broker too')])
+  })
+})
 
 describe.skipIf(isLeftOut(needed))('punctual serve with a broker', () => {
   it('publishes what jobs without code ask for, and the events of jobs with publish', async () => {
@@ -68,6 +102,21 @@ describe.skipIf(isLeftOut(needed))('punctual serve with a broker', () => {
     expect(JSON.parse((await invoice()).text)).toMatchObject({ type: 'occurrence.completed', job: 'billed' })
     const { stdout } = await punctual(['dead', 'list', '--store', store])
     expect(stdout).not.toContain('punctual/publish')
+    serve.signal('SIGTERM')
+    expect((await serve.finish()).code).toBe(0)
+  })
+
+  it('takes commands for jobs from a queue', async () => {
+    await using server = await startNats()
+    const broker = connected(server)
+    const invoice = await nextOf(broker, 'invoices')
+    const env = { PUNCTUAL_STORE: `sqlite:${databasePath()}`, PUNCTUAL_BROKER: server.url, PUNCTUAL_COMMANDS: 'work' }
+    await using serve = new PunctualProcess(['serve', '--jobs', jobs, '--port', '0'], { env })
+    await serve.see(/broker nats:\S+, commands from work/)
+    const command = (body: object) =>
+      broker.publish([{ channel: { name: 'work', kind: 'queue' }, id: 'one', headers: {}, body: JSON.stringify(body) }])
+    await command({ type: 'EnqueueJob', job: 'billed', key: 'order-1' })
+    expect(JSON.parse((await invoice()).text)).toMatchObject({ type: 'occurrence.completed', job: 'billed', key: 'order-1' })
     serve.signal('SIGTERM')
     expect((await serve.finish()).code).toBe(0)
   })

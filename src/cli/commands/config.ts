@@ -5,7 +5,7 @@ import { example, jsonOption } from '../options.ts'
 import { print, printJson, table } from '../print.ts'
 
 /** Settings whose values are not shown. */
-const secrets = ['token']
+const secrets = ['token', 'webhookSecret']
 
 export function addConfig(root: Command, config: () => Config): void {
   const group = root.command('config').description('Show the settings that commands use.')

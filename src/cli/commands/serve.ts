@@ -19,6 +19,20 @@ export function addServe(root: Command): void {
     )
     .addOption(brokerOption('runs punctual/publish and sends the events of jobs with publish'))
     .addOption(
+      new Option('--commands <queue>', 'takes EnqueueJob and CancelJob from this queue of the broker').env('PUNCTUAL_COMMANDS'),
+    )
+    .addOption(
+      new Option('--webhook-secret <text>', 'runs punctual/http, signed; better given as PUNCTUAL_WEBHOOK_SECRET').env(
+        'PUNCTUAL_WEBHOOK_SECRET',
+      ),
+    )
+    .addOption(
+      new Option('--webhook-networks <which>', 'where punctual/http may call: public addresses, or all')
+        .env('PUNCTUAL_WEBHOOK_NETWORKS')
+        .choices(['public', 'all'])
+        .default('public'),
+    )
+    .addOption(
       new Option('--port <number>', 'the port; 0 takes any free one; PORT is heeded too')
         .env('PUNCTUAL_PORT')
         .argParser(whole(0, 65_535)),
