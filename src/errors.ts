@@ -22,6 +22,7 @@ export const errorCodes = [
   'handler.duplicate',
   'job.unknown',
   'job.conflict',
+  'job.outdated',
   'node.unknown',
   'occurrence.unknown',
   'occurrence.conflict',

@@ -1,6 +1,6 @@
 import type { AuditAction } from '../model/audit.ts'
 import { uuidV7 } from '../model/ids.ts'
-import { checkKey } from '../model/limits.ts'
+import { checkNote } from '../model/limits.ts'
 import type { AuditNote } from '../store/store.ts'
 import type { ClientEnv } from './client-env.ts'
 
@@ -23,8 +23,8 @@ export function auditNote(
 ): AuditNote {
   return {
     act: uuidV7(Math.floor(clock.wall()), randomBytes),
-    actor: by === undefined ? defaultActor : checkKey(by, 'by'),
+    actor: by === undefined ? defaultActor : checkNote(by, 'by'),
     action,
-    reason: reason === undefined ? null : checkKey(reason, 'reason'),
+    reason: reason === undefined ? null : checkNote(reason, 'reason'),
   }
 }

@@ -1,7 +1,7 @@
 // The audit as a person reads and checks it.
 import { type AuditAction, type AuditRecord, auditActions } from '../model/audit.ts'
 import type { Refs } from '../model/context.ts'
-import { checkKey, checkName, checkObject, checkOneOf, checkOptions, checkWhole } from '../model/limits.ts'
+import { checkKey, checkName, checkNote, checkObject, checkOneOf, checkOptions, checkWhole } from '../model/limits.ts'
 import { decodePayload } from '../model/payload.ts'
 import { decodeCursor, encodeCursor, type Page } from '../store/query.ts'
 import type { AuditQuery } from '../store/store.ts'
@@ -74,7 +74,7 @@ export class Audits {
   async verify(options: VerifyAuditOptions = {}): Promise<AuditVerification> {
     checkObject(options, 'options of verifyAudit')
     checkOptions(options, ['hash'], 'options of verifyAudit')
-    return new Verification(this.#env.store, options.hash === undefined ? null : checkKey(options.hash, 'hash')).run()
+    return new Verification(this.#env.store, options.hash === undefined ? null : checkNote(options.hash, 'hash')).run()
   }
 }
 
@@ -89,7 +89,7 @@ function parseAuditFilter(filter: AuditFilter): Extract<AuditQuery, { of: 'rows'
     ...(tenant !== undefined && { tenant: checkName(tenant, 'tenant') }),
     ...(job !== undefined && { job: nameOf(job) }),
     ...(target !== undefined && { target: checkTarget(target) }),
-    ...(actor !== undefined && { actor: checkKey(actor, 'actor') }),
+    ...(actor !== undefined && { actor: checkNote(actor, 'actor') }),
     ...(action !== undefined && { action: checkOneOf(action, 'action', auditActions) }),
     ...(event !== undefined && { event: checkName(event, 'event') }),
     ...(from !== undefined && { from: parseInstant(from, 'from') }),

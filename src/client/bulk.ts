@@ -5,7 +5,7 @@ import { PunctualError } from '../errors.ts'
 import type { Context } from '../model/context.ts'
 import { defineJob } from '../model/definition.ts'
 import type { OccurrenceState } from '../model/lifecycle.ts'
-import { checkKey, checkObject, checkOptions } from '../model/limits.ts'
+import { checkNote, checkObject, checkOptions } from '../model/limits.ts'
 import type { OccurrenceSummary } from '../model/occurrence.ts'
 import { checkBoolean } from '../model/settings.ts'
 import type { OccurrenceFilter } from '../store/query.ts'
@@ -148,9 +148,9 @@ function parseRequest(kind: BulkKind, filter: BulkFilter, options: RetryAllOptio
     )
   const parsed: OccurrenceFilter = { ...given, states, limit: 1 }
   const request: BulkPayload = {
-    by: options.by === undefined ? defaultActor : checkKey(options.by, 'by'),
+    by: options.by === undefined ? defaultActor : checkNote(options.by, 'by'),
     filter: parsed,
-    reason: options.reason === undefined ? null : checkKey(options.reason, 'reason'),
+    reason: options.reason === undefined ? null : checkNote(options.reason, 'reason'),
     spreadMs: options.spread === undefined ? 0 : parseDuration(options.spread, 'spread'),
   }
   return { parsed, request, isDry: checkBoolean(options.dryRun ?? false, 'dryRun') }

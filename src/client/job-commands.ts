@@ -14,7 +14,7 @@ import {
   type VersionRecord,
   withOverride,
 } from '../model/job.ts'
-import { checkKey, checkName, checkObject, checkOneOf, checkOptions, checkWhole } from '../model/limits.ts'
+import { checkName, checkNote, checkObject, checkOneOf, checkOptions, checkWhole } from '../model/limits.ts'
 import { parseSettings, type SettingsOptions } from '../model/settings.ts'
 import {
   type NextInstant,
@@ -57,7 +57,7 @@ export interface ScheduleOptions<Input = unknown> extends SettingsOptions, Updat
 export interface UpdateOptions {
   /** When the change takes hold. Default: as the scheduler says, `immediate`. */
   update?: UpdatePolicy
-  /** Refuses the change with `job.conflict` when the job has another version by then. */
+  /** Refuses the change with `job.outdated` when the job has another version by then. */
   expectedVersion?: number
 }
 
@@ -121,7 +121,7 @@ export class JobCommands {
         expectedVersion: checkWhole(expectedVersion, 'expectedVersion', 0, Number.MAX_SAFE_INTEGER),
       }),
     })
-    if (answer.outcome === 'conflict') throw conflict(tenant, name, expectedVersion, answer.job)
+    if (answer.outcome === 'conflict') throw outdated(tenant, name, expectedVersion, answer.job)
     this.#env.events.emit('signal.jobs', null)
     const { version, createdAt } = answer.job as JobRecord
     const next = nextMs(bind(schedule, createdAt), this.#env.time.now())
@@ -202,7 +202,7 @@ export class JobCommands {
         )
       } catch (error) {
         // Another change came first: unless the caller asked for a certain version, this one is made on top of it.
-        const isRace = error instanceof PunctualError && error.code === 'job.conflict' && options.expectedVersion === undefined
+        const isRace = error instanceof PunctualError && error.code === 'job.outdated' && options.expectedVersion === undefined
         if (!isRace) throw error
       }
     }
@@ -230,7 +230,7 @@ export class JobCommands {
       audit,
       expectedVersion: expectedVersion ?? version,
     })
-    if (answer.outcome === 'conflict') throw conflict(tenant, name, expectedVersion ?? version, answer.job)
+    if (answer.outcome === 'conflict') throw outdated(tenant, name, expectedVersion ?? version, answer.job)
     announceVersion(this.#env, answer, by)
     this.#env.events.emit('signal.jobs', null)
     const changed = answer.job as JobRecord
@@ -262,13 +262,13 @@ export class JobCommands {
 }
 
 function text(value: string | undefined, field: string): string | null {
-  return value === undefined ? null : checkKey(value, field)
+  return value === undefined ? null : checkNote(value, field)
 }
 
-function conflict(tenant: string, job: string, expected: number | undefined, known: JobRecord | null): PunctualError {
+function outdated(tenant: string, job: string, expected: number | undefined, known: JobRecord | null): PunctualError {
   const current = known?.version ?? 0
   return new PunctualError(
-    'job.conflict',
+    'job.outdated',
     `Job ${JSON.stringify(job)} has version ${current}, not ${expected}: it was changed by another. Read it again and decide anew`,
     {
       job,

@@ -1,6 +1,6 @@
 import { PunctualError } from '../errors.ts'
 import { type OccurrenceState, occurrenceStates } from '../model/lifecycle.ts'
-import { checkKey, checkName, checkOneOf, checkOptions, checkWhole } from '../model/limits.ts'
+import { checkKey, checkName, checkNote, checkOneOf, checkOptions, checkWhole } from '../model/limits.ts'
 import type { OccurrenceFilter } from '../store/query.ts'
 import { type InstantInput, parseInstant } from '../time/instant.ts'
 import { type Job, nameOf } from './job-name.ts'
@@ -60,10 +60,10 @@ export function parseFilter(filter: ListFilter): OccurrenceFilter {
     ...(key !== null && { key, unique }),
     ...(entity !== undefined && { entity: checkKey(entity, 'entity') }),
     ...(parent !== undefined && { parent: checkKey(parent, 'parent') }),
-    ...(cause !== undefined && { cause: checkKey(cause, 'cause') }),
+    ...(cause !== undefined && { cause: checkNote(cause, 'cause') }),
     ...(from !== undefined && { from: parseInstant(from, 'from') }),
     ...(to !== undefined && { to: parseInstant(to, 'to') }),
-    ...(cursor !== undefined && { cursor: checkKey(cursor, 'cursor') }),
+    ...(cursor !== undefined && { cursor: checkNote(cursor, 'cursor') }),
   }
 }
 

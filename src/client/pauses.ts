@@ -1,7 +1,7 @@
 import { PunctualError } from '../errors.ts'
 import { Definition } from '../model/definition.ts'
 import { defaultTenant } from '../model/job.ts'
-import { checkKey, checkName, checkObject, checkOptions } from '../model/limits.ts'
+import { checkName, checkNote, checkObject, checkOptions } from '../model/limits.ts'
 import type { PauseRecord, PauseScope } from '../model/pause.ts'
 import type { Due } from '../store/store.ts'
 import { type DurationInput, parseDuration } from '../time/duration.ts'
@@ -114,5 +114,5 @@ function pauseView({ tenant, job, from, to, reason, by }: PauseRecord): PauseVie
 }
 
 function text(value: string | undefined, field: string): string | null {
-  return value === undefined ? null : checkKey(value, field)
+  return value === undefined ? null : checkNote(value, field)
 }

@@ -7,7 +7,7 @@ import type { Context } from '../model/context.ts'
 import { defineJob } from '../model/definition.ts'
 import { replayId, uuidV7 } from '../model/ids.ts'
 import type { JobRecord, JobSpec } from '../model/job.ts'
-import { checkKey, checkOptions } from '../model/limits.ts'
+import { checkKey, checkNote, checkOptions } from '../model/limits.ts'
 import type { OccurrenceRecord, OccurrenceSummary, Replay } from '../model/occurrence.ts'
 import { decodePayload } from '../model/payload.ts'
 import { checkBoolean } from '../model/settings.ts'
@@ -64,7 +64,7 @@ export class Replays {
   /** Runs an ended occurrence again, as a new one that is linked to it. */
   async replay(target: OccurrenceTarget, options: ReplayOptions): Promise<CreatedRow> {
     checkOptions(options, ['reason', 'tasks', 'request', 'by'], 'options of replay')
-    const reason = checkKey(options?.reason, 'reason')
+    const reason = checkNote(options?.reason, 'reason')
     const which = whichOf(target)
     const history = await this.#env.store.get(which)
     if (!history) throw unknownOccurrence(target)
@@ -93,7 +93,7 @@ export class Replays {
     checkOptions(options, ['reason', 'dryRun', 'by'], 'options of replayAll')
     checkDefined(filter, 'replayAll')
     const parsed = parseFilter({ ...filter, limit: 1 })
-    const reason = checkKey(options?.reason, 'reason')
+    const reason = checkNote(options?.reason, 'reason')
     if (checkBoolean(options.dryRun ?? false, 'dryRun'))
       return previewOf(this.#env.store, parsed, (line) => this.#isReplayed(line))
     const audit = auditNote(this.#env, 'replay', options)

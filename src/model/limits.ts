@@ -31,6 +31,11 @@ export function checkKey(value: unknown, field: string): string {
   return checkText(value, field, limits.key, 'key.invalid')
 }
 
+/** A note of a caller, such as a reason or an author: 1–200 characters, no control characters, no blank edges. */
+export function checkNote(value: unknown, field: string): string {
+  return checkText(value, field, limits.key, 'option.invalid')
+}
+
 /** Refuses every property that is not in `allowed`, so a typing mistake never passes silently. */
 export function checkOptions(value: unknown, allowed: readonly string[], where: string): void {
   if (value === undefined) return

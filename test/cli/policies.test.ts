@@ -238,7 +238,7 @@ describe('exit codes', () => {
     [['jobs', 'versions', 'reprot'], '(job.unknown)'],
     [['jobs', 'diff', 'report', '1', '99'], 'has no version 99'],
     [['jobs', 'update', 'report', '--schedule', '61 * * * *'], '(schedule.invalid)'],
-    [['jobs', 'update', 'report', '--no-enabled', '--expect-version', '1'], '(job.conflict)'],
+    [['jobs', 'update', 'report', '--no-enabled', '--expect-version', '1'], '(job.outdated)'],
     [['jobs', 'update', 'report', '--retry', '{"times":3}'], '(option.unknown)'],
     [['jobs', 'rollback', 'report', '99'], '(job.unknown)'],
     [['pause', 'report', '--until', 'tomorrow'], '(request.invalid)'],

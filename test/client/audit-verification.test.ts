@@ -205,6 +205,6 @@ describe('BL-7 a verification beside other work', () => {
 
 it('refuses a hash that is none, and options that it does not have', async () => {
   const { punctual } = node(memory())
-  await expect(punctual.verifyAudit({ hash: '' })).rejects.toMatchObject({ code: 'key.invalid' })
+  await expect(punctual.verifyAudit({ hash: '' })).rejects.toMatchObject({ code: 'option.invalid' })
   await expect(punctual.verifyAudit({ all: true } as never)).rejects.toMatchObject({ code: 'option.unknown' })
 })

@@ -90,7 +90,7 @@ onEachStore('BL-7 the audit', (newDatabase) => {
     await punctual.cancel(id)
     await punctual.cancel(id)
     await expect(punctual.discard(id)).rejects.toMatchObject({ code: 'occurrence.conflict' })
-    await expect(punctual.cancel(id, { by: ' ' })).rejects.toMatchObject({ code: 'key.invalid' })
+    await expect(punctual.cancel(id, { by: ' ' })).rejects.toMatchObject({ code: 'option.invalid' })
     expect((await punctual.audit()).items).toMatchObject([{ actor: 'api', action: 'cancel', target: id }])
   })
 

@@ -35,7 +35,7 @@ describe('a transaction of the caller’s', () => {
     cyclic.self = cyclic
     await expect(punctual.enqueue('mail', cyclic, { tx: unused })).rejects.toMatchObject({ code: 'payload.invalid' })
     await expect(punctual.enqueue('mail', 1, { tx: unused, key: '\0' })).rejects.toMatchObject({ code: 'key.invalid' })
-    await expect(punctual.cancel('x', { tx: unused, reason: '' })).rejects.toMatchObject({ code: 'key.invalid' })
+    await expect(punctual.cancel('x', { tx: unused, reason: '' })).rejects.toMatchObject({ code: 'option.invalid' })
     const odd = { tx: unused, key: 'k' } as never
     await expect(punctual.enqueueMany([{ job: 'mail' }], odd)).rejects.toMatchObject({ code: 'option.unknown' })
     const inside = [{ job: 'mail', tx: unused }] as never

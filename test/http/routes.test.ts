@@ -90,7 +90,7 @@ describe('jobs', () => {
         body: { schedule: { text: '0 3 * * *', timezone: 'Europe/Warsaw' }, retry: { max } },
       })
     expect(await change('"1"')).toMatchObject({ status: 200, body: { version: 2 } })
-    expect(await change('"1"', 8)).toMatchObject({ status: 409, body: { code: 'job.conflict' } })
+    expect(await change('"1"', 8)).toMatchObject({ status: 412, body: { code: 'job.outdated' } })
     expect(await change('latest')).toMatchObject({ status: 400 })
     const { body } = await ask('/api/v1/jobs/later/versions')
     expect(body.items[1]).toMatchObject({ version: 2, by: 'local' })

@@ -12,7 +12,7 @@ onStores('JB-16 replay and backfill', (scene) => {
     const { punctual } = await slowNode({ jobs: [job] })
     const { id } = await punctual.enqueue(job, { n: 1 }, { refs: { order: '42' }, tenant: 'acme' })
     await clock.advance('1s')
-    await expect(punctual.replay(id, {} as never)).rejects.toMatchObject({ code: 'key.invalid' })
+    await expect(punctual.replay(id, {} as never)).rejects.toMatchObject({ code: 'option.invalid' })
     await expect(punctual.replay('00000000-0000-0000-0000-000000000000', { reason: 'x' })).rejects.toMatchObject({
       code: 'occurrence.unknown',
     })

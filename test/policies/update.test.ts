@@ -130,7 +130,7 @@ onStores('JB-20 updates', (scene, store) => {
     const { version } = await punctual.update(job, { priority: 3 }, { expectedVersion: 1 })
     expect(version).toBe(2)
     const lost = client().punctual.update('daily', { priority: 4 }, { expectedVersion: 1 })
-    await expect(lost).rejects.toMatchObject({ code: 'job.conflict', details: { expectedVersion: 1, version: 2 } })
+    await expect(lost).rejects.toMatchObject({ code: 'job.outdated', details: { expectedVersion: 1, version: 2 } })
     // Without an expectation the later change is made on top of the earlier.
     const [a, b] = await Promise.all([
       punctual.update(job, { priority: 5 }),
