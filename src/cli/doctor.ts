@@ -1,7 +1,7 @@
 // Checks of a set-up. Each finds one thing, and says what to do about it.
 import type { WireOutput } from '../http/wire.ts'
 import { sqliteVersion } from '../store/sqlite/connection/sqlite-version.ts'
-import { type Door, type PlaceFlags, withDoor } from './door.ts'
+import { type Door, type PlaceFlags, withDoor } from './connection.ts'
 import { postgresOf, sqlitePathOf } from './store-url.ts'
 
 /** The result of one check. */
@@ -79,7 +79,7 @@ function sqliteFindings(path: string | null): readonly Finding[] {
 }
 
 async function poolFinding(url: string): Promise<Finding> {
-  const { countConnections } = await import('../store/postgres/connection-count.ts')
+  const { countConnections } = await import('../store/postgres/connection/connection-count.ts')
   const { most, used } = await countConnections(url)
   const text = `${used} of ${most} connections are used; a node opens at most ${connectionsPerNode}`
   return most - used >= connectionsPerNode

@@ -1,7 +1,7 @@
 // One line on standard error that is written over again and again: on a terminal only.
 import { setTimeout as wait } from 'node:timers/promises'
 import type { WireOperation } from '../http/wire.ts'
-import type { Door } from './door.ts'
+import type { Door } from './connection.ts'
 
 interface ProgressLine {
   show(text: string): void

@@ -14,10 +14,12 @@ import type {
   MoveAnswer,
   MoveRequest,
 } from '../store/store.ts'
-import { auditNote, type By, byNames } from './act.ts'
+import { auditNote, type By, byNames } from './audit-note.ts'
+import { UntoldEnds } from './caller-cancels.ts'
 import { checkJoin } from './caller-transaction.ts'
 import type { ClientEnv } from './client-env.ts'
 import type { Creations } from './creations.ts'
+import { parseWhen, type When } from './due-time.ts'
 import { type Job, nameOf } from './job-name.ts'
 import type { KeyOptions } from './keys.ts'
 import { acceptedPayload, newOccurrence, newOccurrences, type Request } from './new-occurrence.ts'
@@ -31,8 +33,6 @@ import {
   whichOf,
 } from './occurrence-target.ts'
 import { unknownJob } from './unknown-job.ts'
-import { UntoldEnds } from './untold-ends.ts'
-import { parseWhen, type When } from './when.ts'
 
 /** The options of `trigger`. */
 export interface TriggerOptions<Payload = unknown> extends KeyOptions, By {

@@ -1,8 +1,8 @@
 // The records of the timer service, read without it: they are occurrences of two built-in jobs, and parts of the beats of nodes.
 import type { NodeRecord } from '../store/store.ts'
 import type { ClientEnv } from './client-env.ts'
-import { insideOf } from './inside.ts'
 import type { Punctual } from './punctual.ts'
+import { insideOf } from './scheduler-env.ts'
 
 /** The name of the built-in job whose occurrences are the timers. */
 export const timerJob = 'punctual/timer'

@@ -1,7 +1,7 @@
 import { Hono } from 'hono'
-import { insideOf } from '../client/inside.ts'
 import { stderrLogger } from '../client/logger.ts'
 import type { Punctual } from '../client/punctual.ts'
+import { insideOf } from '../client/scheduler-env.ts'
 import { PunctualError } from '../errors.ts'
 import type { Logger } from '../model/context.ts'
 import { checkOneOf, checkOptions, checkWhole } from '../model/limits.ts'

@@ -1,7 +1,7 @@
-import { insideOf } from '../client/inside.ts'
 import { stderrLogger } from '../client/logger.ts'
 import { type OperationName, operation } from '../client/operation.ts'
 import type { Punctual } from '../client/punctual.ts'
+import { insideOf } from '../client/scheduler-env.ts'
 import { Access } from './access/access.ts'
 import type { Caller } from './access/identity.ts'
 import { Board } from './board/board.ts'

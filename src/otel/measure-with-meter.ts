@@ -1,9 +1,9 @@
 import { type Attributes, type Meter, type ObservableGauge, metrics as otel } from '@opentelemetry/api'
-import { insideOf } from '../client/inside.ts'
 import { Levels } from '../client/metrics/levels.ts'
 import { measure } from '../client/metrics/measure.ts'
 import { boundsSeconds, type GaugeName, type MetricName, type MetricSink, metrics } from '../client/metrics/metric.ts'
 import type { Punctual } from '../client/punctual.ts'
+import { insideOf } from '../client/scheduler-env.ts'
 import { version } from '../engine/node/version.ts'
 import { checkOptions } from '../model/limits.ts'
 

@@ -11,8 +11,8 @@ import {
   type Tracer,
 } from '@opentelemetry/api'
 import type { ClientEnv } from '../client/client-env.ts'
-import { insideOf } from '../client/inside.ts'
 import type { Punctual } from '../client/punctual.ts'
+import { insideOf } from '../client/scheduler-env.ts'
 import { version } from '../engine/node/version.ts'
 import type { TracedAttempt, TracePort } from '../engine/turn/trace-port.ts'
 import type { Refs } from '../model/context.ts'

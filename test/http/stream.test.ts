@@ -1,7 +1,7 @@
 import type { Punctual } from 'punctual'
 import { createHandler } from 'punctual/http'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { insideOf } from '../../src/client/inside.ts'
+import { insideOf } from '../../src/client/scheduler-env.ts'
 import { Access } from '../../src/http/access/access.ts'
 import { echo, newPunctual, silent } from './asker.ts'
 

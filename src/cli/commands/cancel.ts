@@ -1,10 +1,10 @@
 import { Argument, type Command, Option } from 'commander'
 import { confirm } from '../confirm.ts'
-import { withDoor } from '../door.ts'
-import { filterFlags, filterOptions, startOperation } from '../many.ts'
+import { withDoor } from '../connection.ts'
+import { placeOf } from '../connection-flags.ts'
 import { byOption, example, jsonOption, placeOptions, yesOption } from '../options.ts'
-import { placeOf } from '../place.ts'
 import { print, printJson } from '../print.ts'
+import { filterFlags, filterOptions, startOperation } from '../start-operation.ts'
 
 export function addCancel(root: Command): void {
   const command = root

@@ -1,7 +1,7 @@
 import { Argument, type Command, Option } from 'commander'
 import { confirm } from '../confirm.ts'
-import { withDoor } from '../door.ts'
-import { filterFlags, filterOptions, startOperation } from '../many.ts'
+import { withDoor } from '../connection.ts'
+import { placeOf } from '../connection-flags.ts'
 import { occurrenceColumns } from '../operation/form/occurrences.ts'
 import { itemTable } from '../operation/show.ts'
 import {
@@ -15,8 +15,8 @@ import {
   whole,
   yesOption,
 } from '../options.ts'
-import { placeOf } from '../place.ts'
 import { print, printJson } from '../print.ts'
+import { filterFlags, filterOptions, startOperation } from '../start-operation.ts'
 
 const store = '--store sqlite:./punctual.db'
 const anId = '01a1e133-38fc-71d6-a05c-514da9ff1aed'

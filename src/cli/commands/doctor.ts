@@ -1,8 +1,8 @@
 import type { Command } from 'commander'
 import { PunctualError } from '../../errors.ts'
+import { placeOf } from '../connection-flags.ts'
 import { diagnose, type Finding } from '../doctor.ts'
 import { example, jsonOption, placeOptions } from '../options.ts'
-import { placeOf } from '../place.ts'
 import { print, printJson, styled, visible } from '../print.ts'
 
 const colours = { ok: 'green', warn: 'yellow', fail: 'red' } as const

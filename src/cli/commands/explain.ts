@@ -1,9 +1,9 @@
 import { Argument, type Command } from 'commander'
 import { PunctualError } from '../../errors.ts'
 import type { WireOutput } from '../../http/wire.ts'
-import { type Door, withDoor } from '../door.ts'
+import { type Door, withDoor } from '../connection.ts'
+import { placeOf } from '../connection-flags.ts'
 import { example, jsonOption, keyOptions, placeOptions, tenantOption } from '../options.ts'
-import { placeOf } from '../place.ts'
 import { bold, facts, print, printJson } from '../print.ts'
 
 export function addExplain(root: Command): void {

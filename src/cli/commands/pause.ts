@@ -1,9 +1,9 @@
 import { Argument, type Command, Option } from 'commander'
 import { confirm } from '../confirm.ts'
-import { withDoor } from '../door.ts'
+import { withDoor } from '../connection.ts'
+import { placeOf } from '../connection-flags.ts'
 import { byOption, example, instantOption, jsonOption, placeOptions, yesOption } from '../options.ts'
 import { pauseTarget } from '../pause-target.ts'
-import { placeOf } from '../place.ts'
 import { print, printJson } from '../print.ts'
 
 export function addPause(root: Command): void {

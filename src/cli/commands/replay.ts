@@ -1,9 +1,9 @@
 import { Argument, type Command, Option } from 'commander'
-import { withDoor } from '../door.ts'
-import { filterFlags, filterOptions, startOperation } from '../many.ts'
+import { withDoor } from '../connection.ts'
+import { placeOf } from '../connection-flags.ts'
 import { byOption, example, jsonOption, placeOptions, yesOption } from '../options.ts'
-import { placeOf } from '../place.ts'
 import { print, printJson } from '../print.ts'
+import { filterFlags, filterOptions, startOperation } from '../start-operation.ts'
 
 export function addReplay(root: Command): void {
   const command = root

@@ -1,8 +1,8 @@
 import { Argument, type Command, Option } from 'commander'
-import { type Door, withDoor } from '../door.ts'
+import { type Door, withDoor } from '../connection.ts'
+import { placeOf } from '../connection-flags.ts'
 import { byOption, example, jsonOption, placeOptions } from '../options.ts'
 import { pauseTarget } from '../pause-target.ts'
-import { placeOf } from '../place.ts'
 import { print, printJson, printNote } from '../print.ts'
 
 export function addResume(root: Command): void {

@@ -10,7 +10,7 @@ import type { Env } from '../env.ts'
 import { Aborted } from '../turn/aborted.ts'
 import { deadline } from './deadline.ts'
 import { busy, conflict, held, lostKey } from './gate-errors.ts'
-import { insist } from './insist.ts'
+import { insist } from './retry-while-away.ts'
 
 const firstLookMs = 100
 const longestLookMs = 2000

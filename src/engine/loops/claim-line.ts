@@ -1,5 +1,5 @@
 import type { ClaimAnswer } from '../../store/store.ts'
-import type { ClaimRide } from '../record/rides.ts'
+import type { ClaimRide } from '../record/joined-claims.ts'
 import type { Claimed, Claimer } from './claimer.ts'
 
 /** Sends one claim at a time, by itself or with another write. */

@@ -1,5 +1,5 @@
-import { insideOf } from '../../client/inside.ts'
 import type { Punctual } from '../../client/punctual.ts'
+import { insideOf } from '../../client/scheduler-env.ts'
 import { Tokens } from './tokens.ts'
 
 /** Creates an admin token where the store has none; its secret, or null when there is one already. */

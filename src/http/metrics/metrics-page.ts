@@ -1,10 +1,10 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { ClientEnv } from '../../client/client-env.ts'
-import { insideOf } from '../../client/inside.ts'
 import { type Level, Levels } from '../../client/metrics/levels.ts'
 import { measure } from '../../client/metrics/measure.ts'
 import type { Punctual } from '../../client/punctual.ts'
+import { insideOf } from '../../client/scheduler-env.ts'
 import { Exposition } from './exposition.ts'
 
 /** A scrape does not wait longer for the store. */

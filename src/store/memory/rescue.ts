@@ -1,5 +1,5 @@
 import { cascade } from '../../model/settings.ts'
-import { isGone } from '../rules/gone.ts'
+import { isGone } from '../rules/node-gone.ts'
 import { recover } from '../rules/recover.ts'
 import { isExpired, notInTime } from '../rules/verdict.ts'
 import type { PassedOccurrence, RescueAnswer, RescueRequest } from '../store.ts'

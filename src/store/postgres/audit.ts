@@ -7,7 +7,7 @@ import { each } from './connection/by-key.ts'
 import type { Session } from './connection/session.ts'
 import { tryLock } from './connection/try-lock.ts'
 import { type Context, readNow, storeNow } from './context.ts'
-import { standing, stateOfStanding } from './occurrence/standing.ts'
+import { standing, stateOfStanding } from './occurrence/current-rows.ts'
 
 const fields = [
   'act',

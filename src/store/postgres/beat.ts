@@ -1,7 +1,7 @@
 import type { TurnRecord } from '../../model/occurrence.ts'
 import { bareEnd, mayHaveBegun } from '../../model/turn.ts'
 import type { Beat, BeatAnswer, CancelNotice, Hint, NodeInfo } from '../store.ts'
-import { loseServers, noteServed } from './beat/served.ts'
+import { loseServers, noteServed } from './beat/served-kinds.ts'
 import { Changes } from './changes/changes.ts'
 import { putStarts } from './checkpoint.ts'
 import { lockDoor } from './claim/door.ts'
@@ -9,8 +9,8 @@ import { column } from './connection/arrays.ts'
 import { each, endOf, lacks } from './connection/by-key.ts'
 import type { Session } from './connection/session.ts'
 import { type Context, storeNow } from './context.ts'
-import { type RunningMember, readRunning } from './occurrence/claimed.ts'
-import { takeIdleWhere } from './occurrence/idle.ts'
+import { type RunningMember, readRunning } from './occurrence/running-members.ts'
+import { takeIdleWhere } from './occurrence/take-idle.ts'
 
 interface Beaten {
   readonly answer: BeatAnswer

@@ -4,7 +4,7 @@ import type { Which } from '../store.ts'
 import { column } from './connection/arrays.ts'
 import { each, lacks } from './connection/by-key.ts'
 import type { Session } from './connection/session.ts'
-import { standing, stateOfStanding } from './occurrence/standing.ts'
+import { standing, stateOfStanding } from './occurrence/current-rows.ts'
 
 /** In a caller's transaction the library decides what a number looks like. */
 interface RefRow {

@@ -6,9 +6,9 @@ import { each, endOf, lacks } from './connection/by-key.ts'
 import type { Session } from './connection/session.ts'
 import type { Context } from './context.ts'
 import { findRef } from './find.ts'
+import { standing, stateOfStanding } from './occurrence/current-rows.ts'
 import { noHistory, readHistories } from './occurrence/history.ts'
 import { occurrenceColumns, occurrenceRecord } from './occurrence/record.ts'
-import { standing, stateOfStanding } from './occurrence/standing.ts'
 
 interface Row extends OccurrenceRow {
   readonly scheduled_at: number

@@ -10,7 +10,7 @@ import { Changes } from './changes/changes.ts'
 import type { Session } from './connection/session.ts'
 import { type Context, readNow } from './context.ts'
 import { askedSeries } from './names/series-filter.ts'
-import { takeIdleWhere } from './occurrence/idle.ts'
+import { takeIdleWhere } from './occurrence/take-idle.ts'
 
 export async function putJob(
   context: Context,

@@ -12,7 +12,7 @@ import { onSnapshot, reading } from './list/snapshot.ts'
 import { readSummaries } from './list/summary.ts'
 import { allOfJob, allWithin, endOf, windowOf } from './list/window.ts'
 import { type Asked, askedSeries } from './names/series-filter.ts'
-import { standing, stateOfStanding } from './occurrence/standing.ts'
+import { standing, stateOfStanding } from './occurrence/current-rows.ts'
 
 export async function list(context: Context, filter: OccurrenceFilter): Promise<Page<OccurrenceSummary>> {
   const below = filter.cursor === undefined ? Number.MAX_SAFE_INTEGER : decodeCursor(filter.cursor)

@@ -9,7 +9,7 @@ import { Changes } from './changes/changes.ts'
 import { lockDoor } from './claim/door.ts'
 import type { Session } from './connection/session.ts'
 import { type Context, readNow } from './context.ts'
-import { takeIdleWhere } from './occurrence/idle.ts'
+import { takeIdleWhere } from './occurrence/take-idle.ts'
 import { covers } from './pause/covers.ts'
 
 export async function pause(

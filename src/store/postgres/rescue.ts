@@ -1,7 +1,7 @@
 import { versionAt } from '../../model/job.ts'
 import { cascade } from '../../model/settings.ts'
 import { bareEnd } from '../../model/turn.ts'
-import { isGone } from '../rules/gone.ts'
+import { isGone } from '../rules/node-gone.ts'
 import { recover } from '../rules/recover.ts'
 import { keepsVersion, notInTime } from '../rules/verdict.ts'
 import type { Hint, PassedOccurrence, RescueAnswer, RescueRequest } from '../store.ts'
@@ -13,7 +13,7 @@ import { column } from './connection/arrays.ts'
 import { each, endOf, lacks } from './connection/by-key.ts'
 import type { Session } from './connection/session.ts'
 import { type Context, storeNow } from './context.ts'
-import { type RunningMember, readRunning } from './occurrence/claimed.ts'
+import { type RunningMember, readRunning } from './occurrence/running-members.ts'
 import { sweepPauses } from './pause.ts'
 
 type Rescued = RescueAnswer['rescued'][number]

@@ -4,7 +4,7 @@ import type { ClaimRequest, Hint, SettleAnswer, SettleItem, SettleOptions, Write
 import { Changes, hasLine } from './changes/changes.ts'
 import { answerClaim, type Claimed, type ClaimRow } from './claim/answer.ts'
 import { doorClaim, lockDoor } from './claim/door.ts'
-import type { Floors } from './claim/floors.ts'
+import type { Floors } from './claim/lane-starts.ts'
 import { type Batch, type EndingMember, ending, over } from './claim/members.ts'
 import { checkClaim } from './claim/reclaim.ts'
 import { claim, claimPlain } from './claim.ts'
@@ -13,7 +13,7 @@ import { isDuplicate, isUnmet } from './connection/failure.ts'
 import type { Statement } from './connection/session.ts'
 import type { Context } from './context.ts'
 import { dueAt, endTurn } from './settle/end-turn.ts'
-import { settleWithCare } from './settle/with-care.ts'
+import { settleWithCare } from './settle/one-by-one.ts'
 
 export interface Settled {
   readonly answer: SettleAnswer

@@ -9,7 +9,7 @@ import type { Transaction } from './connection/transaction.ts'
 import { removeNode } from './nodes.ts'
 import { cancelOf, endTurn, nextTurn, noteEnd } from './occurrence/ends.ts'
 import { type Entry, readEntry } from './occurrence/entry.ts'
-import { setAside } from './occurrence/places.ts'
+import { setAside } from './occurrence/live-tables.ts'
 import { planSoon } from './plan.ts'
 
 export function beat(tx: Transaction, { node, claims, inFlight, long, phase }: Beat): BeatAnswer {

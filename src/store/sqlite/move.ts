@@ -1,5 +1,5 @@
 import { occurrenceAudit } from '../rules/audit.ts'
-import { movedRecord } from '../rules/moved.ts'
+import { movedRecord } from '../rules/moved-record.ts'
 import type { MoveAnswer, MoveRequest } from '../store.ts'
 import { appendAudit } from './audit.ts'
 import { giveBack } from './beat.ts'
@@ -9,7 +9,7 @@ import { audited } from './occurrence/audited.ts'
 import { endUnattended } from './occurrence/ends.ts'
 import { type Entry, readEntry } from './occurrence/entry.ts'
 import { addLiveKey, updateOccurrence } from './occurrence/insert.ts'
-import { makeReady, reschedule } from './occurrence/places.ts'
+import { makeReady, reschedule } from './occurrence/live-tables.ts'
 
 export function move(tx: Transaction, { which, to, audit }: MoveRequest): MoveAnswer {
   const entry = find(tx, which)

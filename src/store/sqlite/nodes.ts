@@ -2,11 +2,11 @@ import { drainAudit } from '../rules/audit.ts'
 import { type NodeRow, nodeRecord } from '../rules/sql/node-row.ts'
 import type { NodesAnswer, NodesRequest } from '../store.ts'
 import { appendAudit } from './audit.ts'
-import { heads } from './claim/due.ts'
-import { servedKinds } from './claim/served.ts'
+import { heads } from './claim/due-entries.ts'
+import { servedKinds } from './claim/served-kinds.ts'
 import type { Transaction } from './connection/transaction.ts'
 import { grantedEntries } from './occurrence/granted.ts'
-import { takeGrantBack } from './occurrence/places.ts'
+import { takeGrantBack } from './occurrence/live-tables.ts'
 
 export function nodes(tx: Transaction, { drain }: NodesRequest): NodesAnswer {
   if (drain) markDraining(tx, drain)

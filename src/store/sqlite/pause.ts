@@ -10,7 +10,7 @@ import { findJob } from './jobs.ts'
 import { type Entry, readEntry } from './occurrence/entry.ts'
 import { grantedEntries } from './occurrence/granted.ts'
 import { tell } from './occurrence/insert.ts'
-import { makeReady, takeGrantBack } from './occurrence/places.ts'
+import { makeReady, takeGrantBack } from './occurrence/live-tables.ts'
 
 const select = 'SELECT id, tenant, job, from_at, to_at, reason, by_whom FROM punctual_pause'
 

@@ -9,7 +9,7 @@ import { findJob, jobsByNext } from './jobs.ts'
 import { endUnattended } from './occurrence/ends.ts'
 import { type Entry, readEntry } from './occurrence/entry.ts'
 import { findTombstone, insertOccurrence, tell, updateOccurrence } from './occurrence/insert.ts'
-import { reschedule } from './occurrence/places.ts'
+import { reschedule } from './occurrence/live-tables.ts'
 import { allPauses } from './pause.ts'
 import { JobSpecs, versionsFrom } from './schema/job-specs.ts'
 

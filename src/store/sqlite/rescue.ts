@@ -1,5 +1,5 @@
 import { cascade } from '../../model/settings.ts'
-import { isGone } from '../rules/gone.ts'
+import { isGone } from '../rules/node-gone.ts'
 import { recover } from '../rules/recover.ts'
 import { type NodeRow, nodeRecord } from '../rules/sql/node-row.ts'
 import { isExpired, notInTime } from '../rules/verdict.ts'

@@ -11,8 +11,8 @@ import { isPlanned } from '../../rules/verdict.ts'
 import type { Due } from '../../store.ts'
 import { column } from '../connection/arrays.ts'
 import type { Session } from '../connection/session.ts'
+import { type Batch, type ChangeStatement, changeStatement, type Guard, type PartName, type Value } from './change-statement.ts'
 import { CountDeltas } from './counts.ts'
-import { type Batch, type ChangeStatement, changeStatement, type Guard, type PartName, type Value } from './parts.ts'
 
 /** An occurrence on the move. Rows that it had in `ready` or `waiting` have been deleted. */
 export interface Moving {

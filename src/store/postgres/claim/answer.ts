@@ -2,8 +2,8 @@
 import type { ClaimAnswer, ClaimRequest, Hint, PassedOccurrence } from '../../store.ts'
 import type { Session } from '../connection/session.ts'
 import type { Context } from '../context.ts'
-import type { Floors, Lane } from './floors.ts'
-import type { JobFacts } from './job-facts.ts'
+import type { JobFacts } from './current-jobs.ts'
+import type { Floors, Lane } from './lane-starts.ts'
 import { describe, inOrder, type MemberRow } from './members.ts'
 import { reclaim, unknownNode } from './reclaim.ts'
 

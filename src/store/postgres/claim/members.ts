@@ -11,7 +11,7 @@ import type { Session } from '../connection/session.ts'
 import type { Context } from '../context.ts'
 import { type History, noHistory, readHistories } from '../occurrence/history.ts'
 import { occurrenceRecord } from '../occurrence/record.ts'
-import type { JobFacts } from './job-facts.ts'
+import type { JobFacts } from './current-jobs.ts'
 
 export interface MemberRow extends OccurrenceRow {
   readonly due_at: number

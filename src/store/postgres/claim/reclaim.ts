@@ -6,9 +6,9 @@ import type { Session } from '../connection/session.ts'
 import { type Context, storeNow } from '../context.ts'
 import { occurrenceColumns } from '../occurrence/record.ts'
 import { readNextDue } from '../peek.ts'
-import { type JobFacts, jobFacts } from './job-facts.ts'
+import { countRunning } from './count-running.ts'
+import { type JobFacts, jobFacts } from './current-jobs.ts'
 import { describe, type MemberRow } from './members.ts'
-import { countRunning } from './running.ts'
 
 /** Answers a claim that was made before: its members whose turns have not ended. */
 export async function reclaim(context: Context, session: Session, request: ClaimRequest): Promise<ClaimAnswer> {

@@ -1,7 +1,7 @@
 // The statement that takes due work. It stands in two places: sent by itself where nothing but due times and priorities decides, and
 // at the end of the function that first lets work in at the door.
 import { each } from '../connection/by-key.ts'
-import { jobFacts } from './job-facts.ts'
+import { jobFacts } from './current-jobs.ts'
 
 /** The columns of the answer, with their types. The first row is the head, whose payload is JSON. */
 export const memberColumns = `ref bigint, id uuid, series int, form int, scheduled_at float8, created_at float8, key text, entity text, parent uuid,

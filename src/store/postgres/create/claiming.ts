@@ -1,8 +1,8 @@
 // Creation and start in one statement: new rows that are due and have nothing before them go straight into a claim.
 import { isPlanned } from '../../rules/verdict.ts'
 import type { ClaimAnswer, ClaimRequest, NewOccurrence } from '../../store.ts'
-import type { Floors } from '../claim/floors.ts'
-import { type JobFacts, jobFacts } from '../claim/job-facts.ts'
+import { type JobFacts, jobFacts } from '../claim/current-jobs.ts'
+import type { Floors } from '../claim/lane-starts.ts'
 import { describe, inOrder, type MemberRow } from '../claim/members.ts'
 import { isDoorDue, nextWake } from '../claim/take-due.ts'
 import { column } from '../connection/arrays.ts'

@@ -10,9 +10,9 @@ import { Changes } from '../changes/changes.ts'
 import { column } from '../connection/arrays.ts'
 import type { Session } from '../connection/session.ts'
 import { type Context, readNow, storeNow } from '../context.ts'
-import { takeIdle } from '../occurrence/idle.ts'
+import { standing, stateOfStanding } from '../occurrence/current-rows.ts'
 import { extraOf, formOf, isGated } from '../occurrence/record.ts'
-import { standing, stateOfStanding } from '../occurrence/standing.ts'
+import { takeIdle } from '../occurrence/take-idle.ts'
 
 /** Its place in the call, and the row with the id under which it is tried. */
 export interface Conflict {

@@ -4,7 +4,7 @@ import type { OccurrenceState } from '../../../model/lifecycle.ts'
 import type { OccurrenceFilter } from '../../query.ts'
 import type { Session } from '../connection/session.ts'
 import { askedSeries } from '../names/series-filter.ts'
-import { standing, stateOfStanding } from '../occurrence/standing.ts'
+import { standing, stateOfStanding } from '../occurrence/current-rows.ts'
 
 /** A statement that answers with handles; of its values, $1 is below which of them to look and $2 how many are wanted. */
 export interface Search {

@@ -6,7 +6,7 @@ import { summaryOf } from '../../rules/summary.ts'
 import { column } from '../connection/arrays.ts'
 import type { Session } from '../connection/session.ts'
 import type { Names } from '../names/names.ts'
-import { standing, stateOfStanding } from '../occurrence/standing.ts'
+import { standing, stateOfStanding } from '../occurrence/current-rows.ts'
 
 interface SummaryRow {
   readonly ref: number

@@ -1,9 +1,9 @@
 // The function of claims at the door: it lets work in and takes it, in one commit.
-import { countRunning } from '../claim/running.ts'
+import { countRunning } from '../claim/count-running.ts'
 import { memberColumns, passedJson, takeDue } from '../claim/take-due.ts'
 import { unmet } from '../connection/failure.ts'
-import { planned } from './idle.ts'
-import { names, placeOf, rowOf } from './place.ts'
+import { planned } from './end-idle.ts'
+import { names, placeOf, rowOf } from './live-columns.ts'
 
 /** Rows whose pause has ended by itself come back. */
 const wakePaused = (now: string) => `WITH woken AS (

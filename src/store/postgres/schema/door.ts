@@ -2,8 +2,8 @@
 // of `door`. Keys are visited rank by rank, all keys of a rank in one statement.
 import { limitKinds } from '../../../model/limit.ts'
 import { covers } from '../pause/covers.ts'
-import { names, placeOf, rowOf } from './place.ts'
-import { countLess, line, next, visit } from './visit.ts'
+import { countLess, line, next, visit } from './door-visit.ts'
+import { names, placeOf, rowOf } from './live-columns.ts'
 
 const rank = (kind: string) => `array_position(ARRAY[${limitKinds.map((one) => `'${one}'`).join(', ')}], ${kind})`
 const isComplete = (row: string) => `${row}.granted = jsonb_array_length(${row}.limits)`

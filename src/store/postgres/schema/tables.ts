@@ -6,9 +6,9 @@ import { uniqueKinds } from '../../../model/occurrence.ts'
 import { gateStates } from '../../messages/gate.ts'
 import { claimFunctions } from './claim.ts'
 import { doorFunctions } from './door.ts'
-import { idleFunctions } from './idle.ts'
+import { idleFunctions } from './end-idle.ts'
+import { room } from './first-pages.ts'
 import { messageFunctions } from './message.ts'
-import { room } from './room.ts'
 
 /** One step of the schema. Steps are only ever added, never changed. */
 export interface Migration {

@@ -1,6 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite'
 import type { CheckpointItem } from '../../store.ts'
-import { lend, workError } from '../connection/lend.ts'
+import { lend, workError } from '../connection/handler-database.ts'
 import { constants } from '../connection/node-sqlite.ts'
 
 const savepoint = 'punctual_work'

@@ -3,10 +3,10 @@ import type { Release } from '../../rules/door.ts'
 import type { Due, Hint } from '../../store.ts'
 import { writeReleases } from '../occurrence/keys.ts'
 import { Refs } from '../occurrence/refs.ts'
-import { Blocks } from '../schema/blocks.ts'
 import { CountChanges } from '../schema/count-changes.ts'
 import type { Names } from '../schema/names.ts'
-import type { Known, MetaName, RareTable } from './known.ts'
+import { Blocks } from '../schema/ref-blocks.ts'
+import type { Known, MetaName, RareTable } from './cache.ts'
 import type { Statements } from './statements.ts'
 
 /** The statements and the time of a verb, and all that is written or sent at its end. */

@@ -1,7 +1,7 @@
 import type { Transaction } from '../connection/transaction.ts'
 import { type Entry, readEntry } from './entry.ts'
 import { giveUpKeys, knock } from './keys.ts'
-import { leave } from './places.ts'
+import { leave } from './live-tables.ts'
 
 const selectPlanned = ['ready', 'arrival', 'waiting']
   .map((table) => `SELECT ref FROM punctual_${table} INDEXED BY punctual_${table}_planned WHERE series = ?1 AND planned = 1`)

@@ -11,7 +11,7 @@ import type { Transaction } from '../connection/transaction.ts'
 import type { Entry } from './entry.ts'
 import { tell } from './insert.ts'
 import { giveUpKeys, knock, returnRates } from './keys.ts'
-import { leave, makeReady } from './places.ts'
+import { leave, makeReady } from './live-tables.ts'
 
 const insertTurn = `INSERT INTO punctual_turn
   (series, ref, turn, end, node, started_at, ended_at, due_at, attempt, settings, tasks, reason, error, result)

@@ -3,7 +3,7 @@ import { extraOf } from '../../rules/sql/occurrence-row.ts'
 import type { Tombstone } from '../../rules/tombstone.ts'
 import type { Transaction } from '../connection/transaction.ts'
 import { Entry } from './entry.ts'
-import { makeReady } from './places.ts'
+import { makeReady } from './live-tables.ts'
 
 const insert = `INSERT INTO punctual_occurrence
   (ref, series, form, scheduled_at, created_at, indexed, live, id, key, entity, parent, payload, extra) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`

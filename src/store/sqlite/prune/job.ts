@@ -5,8 +5,8 @@ import { appendAudit } from '../audit.ts'
 import type { Transaction } from '../connection/transaction.ts'
 import { counts } from '../counts.ts'
 import { findJob } from '../jobs.ts'
-import { removeUnheard } from '../occurrence/bury.ts'
 import { type Entry, readEntry } from '../occurrence/entry.ts'
+import { removeUnheard } from '../occurrence/remove.ts'
 import { foldCreated } from '../schema/count-changes.ts'
 
 /** Deletes the work of a job, and at last the job. */

@@ -2,7 +2,7 @@ import { type FSWatcher, watch } from 'node:fs'
 import type { Clock } from '../../../time/clock.ts'
 import type { Hint, Hints } from '../../store.ts'
 import type { Connection } from '../connection/connection.ts'
-import { changes, type Glance, glance } from './glance.ts'
+import { changes, type Glance, glance } from './file-state.ts'
 
 // A wake-up of the process costs more than the look itself: every 10 ms they would take over 1 % of a core.
 const pollMs = 100

@@ -8,7 +8,7 @@ import { column } from '../connection/arrays.ts'
 import { endOf, lacks } from '../connection/by-key.ts'
 import type { Session } from '../connection/session.ts'
 import { type Context, storeNow } from '../context.ts'
-import { readRunning } from '../occurrence/claimed.ts'
+import { readRunning } from '../occurrence/running-members.ts'
 import { dueAt, endTurn } from './end-turn.ts'
 
 interface CarefulAnswer {

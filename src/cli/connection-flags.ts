@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import type { PlaceFlags } from './door.ts'
+import type { PlaceFlags } from './connection.ts'
 
 const ranks = ['default', 'config', 'env', 'cli']
 

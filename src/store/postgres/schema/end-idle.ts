@@ -2,7 +2,7 @@
 // own, so one that has waited for a lock reads afterwards what became of the row. Names carry the number of the schema, so nodes of
 // two releases can share a database.
 import { endStates, stateAfter, turnEnds } from '../../../model/lifecycle.ts'
-import { names, placeOf, rowOf } from './place.ts'
+import { names, placeOf, rowOf } from './live-columns.ts'
 
 /** Settings of the functions that clients call. Plans are kept for as long as a connection: none may count on a table being small. */
 export const planned = `SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off`

@@ -2,7 +2,7 @@
 // the text, and the texts are few, so their plans are kept.
 import { columnOf } from '../connection/arrays.ts'
 import { each } from '../connection/by-key.ts'
-import { placeColumns } from '../schema/place.ts'
+import { placeColumns } from '../schema/live-columns.ts'
 import { deltaColumns } from './counts.ts'
 
 export type Value = string | number | boolean | null

@@ -1,13 +1,13 @@
-import { bareEnd } from '../../model/turn.ts'
-import { occurrenceAudit } from '../rules/audit.ts'
-import type { PruneAnswer, PruneRequest, Which } from '../store.ts'
-import { appendAudit, occurrencesOf } from './audit.ts'
-import { Changes } from './changes/changes.ts'
-import type { Session } from './connection/session.ts'
-import { type Context, readNow } from './context.ts'
-import { findRef } from './find.ts'
-import { takeDead } from './move.ts'
-import { removeEnded } from './prune/remove-ended.ts'
+import { bareEnd } from '../../../model/turn.ts'
+import { occurrenceAudit } from '../../rules/audit.ts'
+import type { PruneAnswer, PruneRequest, Which } from '../../store.ts'
+import { appendAudit, occurrencesOf } from '../audit.ts'
+import { Changes } from '../changes/changes.ts'
+import type { Session } from '../connection/session.ts'
+import { type Context, readNow } from '../context.ts'
+import { findRef } from '../find.ts'
+import { takeDead } from '../move.ts'
+import { removeEnded } from './remove-ended.ts'
 
 const ends: readonly string[] = ['completed', 'failed', 'canceled', 'skipped', 'missed']
 

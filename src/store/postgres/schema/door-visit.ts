@@ -1,5 +1,5 @@
 // The statement with which the doorman visits keys.
-import { placeOf, rowOf } from './place.ts'
+import { placeOf, rowOf } from './live-columns.ts'
 
 const lookAgainMs = 25
 

@@ -7,7 +7,7 @@ import type { Context } from '../context.ts'
 import { readNextDue } from '../peek.ts'
 import { answerClaim, type Claimed, type ClaimRow } from './answer.ts'
 import { doorClaim, lockDoor } from './door.ts'
-import type { Floors } from './floors.ts'
+import type { Floors } from './lane-starts.ts'
 import { reclaim } from './reclaim.ts'
 
 interface DoorRow {

@@ -4,7 +4,7 @@ import { Changes } from '../changes/changes.ts'
 import { column } from '../connection/arrays.ts'
 import type { Session } from '../connection/session.ts'
 import type { Context } from '../context.ts'
-import { takeIdleWhere } from '../occurrence/idle.ts'
+import { takeIdleWhere } from '../occurrence/take-idle.ts'
 
 /** Brings the flags of kinds up to date with the nodes. */
 export async function noteServed(session: Session): Promise<void> {

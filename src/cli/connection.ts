@@ -3,7 +3,7 @@ import { PunctualError } from '../errors.ts'
 import type { LocalCalls } from '../http/local-calls.ts'
 import type { OperationName, WireOutput } from '../http/wire.ts'
 import type { RemoteParts } from '../http-client/remote.ts'
-import { personOf } from './person.ts'
+import { personOf } from './author.ts'
 
 /** The flags that name a store or a server. */
 export interface PlaceFlags {
