@@ -1,7 +1,7 @@
 import { userInfo } from 'node:os'
 
 /** The author of a change: the given name, else the user of this machine. */
-export function personOf(by: string | undefined): string {
+export function authorOf(by: string | undefined): string {
   return by ?? userName()
 }
 

@@ -1,10 +1,10 @@
 import type { Command } from 'commander'
-import type { PlaceFlags } from './connection.ts'
+import type { ConnectionFlags } from './connection.ts'
 
 const ranks = ['default', 'config', 'env', 'cli']
 
 /** The store or server of a command. A flag wins over the environment, and that over the configuration file. */
-export function placeOf(command: Command): PlaceFlags {
+export function connectionFlags(command: Command): ConnectionFlags {
   const { store, server, token, by } = command.opts<{ store?: string; server?: string; token?: string; by?: string }>()
   const rank = (name: string, value: unknown) =>
     value === undefined ? -1 : ranks.indexOf(command.getOptionValueSource(name) ?? 'default')

@@ -3,10 +3,10 @@ import { PunctualError } from '../errors.ts'
 import type { LocalCalls } from '../http/local-calls.ts'
 import type { OperationName, WireOutput } from '../http/wire.ts'
 import type { RemoteParts } from '../http-client/remote.ts'
-import { personOf } from './author.ts'
+import { authorOf } from './author.ts'
 
 /** The flags that name a store or a server. */
-export interface PlaceFlags {
+export interface ConnectionFlags {
   readonly store?: string
   readonly server?: string
   readonly token?: string
@@ -16,16 +16,19 @@ export interface PlaceFlags {
 type Calls = Parameters<LocalCalls['call']>[0]
 
 /** Calls operations by their names. */
-export interface Door {
+export interface Connection {
   call<Name extends OperationName>(name: Name, parts?: RemoteParts): Promise<WireOutput<Name>>
   /** The answer of an export, as a stream. */
   stream(name: OperationName, parts?: RemoteParts): Promise<Response>
 }
 
 /** Gives `use` the operations of a store or server, and closes the store afterwards. */
-export async function withDoor<Value>(flags: PlaceFlags, use: (door: Door) => Promise<Value>): Promise<Value> {
+export async function withConnection<Value>(
+  flags: ConnectionFlags,
+  use: (connection: Connection) => Promise<Value>,
+): Promise<Value> {
   // Loaded by the commands that need it: a server takes no store and no engine, and help takes neither.
-  if (flags.server !== undefined) return use(await serverDoor(flags.server, flags))
+  if (flags.server !== undefined) return use(await serverConnection(flags.server, flags))
   const [{ createPunctual }, { openSharedStoreUrl }, { LocalCalls }] = await Promise.all([
     import('../client/punctual.ts'),
     import('./store-url.ts'),
@@ -33,7 +36,7 @@ export async function withDoor<Value>(flags: PlaceFlags, use: (door: Door) => Pr
   ])
   const punctual = createPunctual({ store: await openSharedStoreUrl(flags.store as string) })
   try {
-    const local = new LocalCalls(punctual, personOf(flags.by))
+    const local = new LocalCalls(punctual, authorOf(flags.by))
     const call = (name: OperationName, parts: RemoteParts = {}) => local.call(name as Calls, parts)
     return await use({
       call: <Name extends OperationName>(name: Name, parts?: RemoteParts) => call(name, parts) as Promise<WireOutput<Name>>,
@@ -44,7 +47,7 @@ export async function withDoor<Value>(flags: PlaceFlags, use: (door: Door) => Pr
   }
 }
 
-async function serverDoor(url: string, { token, by }: PlaceFlags): Promise<Door> {
+async function serverConnection(url: string, { token, by }: ConnectionFlags): Promise<Connection> {
   if (by !== undefined)
     throw new PunctualError('config.invalid', '--by goes with --store; a server records the name of the token', { field: 'by' })
   const { createRemote } = await import('../http-client/remote.ts')

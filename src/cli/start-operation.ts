@@ -5,8 +5,8 @@ import { operation } from '../client/operation.ts'
 import { PunctualError } from '../errors.ts'
 import type { WireOccurrenceFilter, WireOperationRequest } from '../http/wire.ts'
 import { confirm } from './confirm.ts'
-import { withDoor } from './connection.ts'
-import { placeOf } from './connection-flags.ts'
+import { withConnection } from './connection.ts'
+import { connectionFlags } from './connection-flags.ts'
 import { type Field, kindFields, optionsOf } from './operation/flags.ts'
 import { previewText } from './operation/form/occurrences.ts'
 import { print, printJson, printNote } from './print.ts'
@@ -34,17 +34,17 @@ export function filterFlags(command: Command): WireOccurrenceFilter {
 /** Previews or starts an operation, and waits for its end where that is wanted. */
 export async function startOperation(command: Command, body: WireOperationRequest): Promise<void> {
   const { json, dryRun, yes, wait } = command.opts<{ json?: true; dryRun?: true; yes?: true; wait?: true }>()
-  await withDoor(placeOf(command), async (door) => {
-    const preview = dryRun || !yes ? await door.call('operations.preview', { body }) : null
+  await withConnection(connectionFlags(command), async (connection) => {
+    const preview = dryRun || !yes ? await connection.call('operations.preview', { body }) : null
     if (dryRun && preview) return json ? printJson(preview) : print(previewText(preview))
     await confirm(`${body.kind}: ${preview?.acts}${preview?.capped ? ' or more' : ''} occurrences.`, yes)
-    const { id } = await door.call('operations.start', { body })
+    const { id } = await connection.call('operations.start', { body })
     if (!wait) {
       if (json) return printJson({ outcome: 'created', id })
       print(`created ${id}`)
       return printNote(`A node works it off; punctual operations show ${id} shows how far it is, punctual cancel ${id} ends it.`)
     }
-    const ended = await watchOperation(door, id)
+    const ended = await watchOperation(connection, id)
     if (json) printJson(ended)
     else print(`${ended.state} ${id}${ended.message ? `: ${ended.message}` : ''}`)
     if (ended.state !== 'completed')

@@ -5,7 +5,7 @@ import type { ClientEnv } from './client-env.ts'
 const keptMs = 60_000
 
 /** Pending work that was canceled in a caller's transaction. Its end is visible after the commit. */
-export class UntoldEnds {
+export class CallerCancels {
   readonly #env: ClientEnv
   /** When each was canceled, by its id, the oldest first. */
   readonly #canceledAt = new Map<string, number>()

@@ -18,7 +18,7 @@ import type { HandlerOf } from './job-arguments.ts'
 import { type Job, nameOf } from './job-name.ts'
 import { nodeEnv } from './node-env.ts'
 import type { PunctualOptions } from './options.ts'
-import { keepInside } from './scheduler-env.ts'
+import { keepSchedulerEnv } from './scheduler-env.ts'
 import { Tenant } from './tenant.ts'
 import { WorkChanges } from './work-changes.ts'
 
@@ -42,7 +42,7 @@ export class Punctual extends WorkChanges implements AsyncDisposable {
     const creations = new Creations(env)
     super(env, creations)
     this.#env = env
-    keepInside(this, env)
+    keepSchedulerEnv(this, env)
     this.#engine = new Engine(env)
     allowBuiltIns(this, { env, creations, changed: () => env.events.emit('signal.registered', null) })
   }

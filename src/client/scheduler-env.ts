@@ -3,12 +3,12 @@ import type { Punctual } from './punctual.ts'
 
 const environments = new WeakMap<Punctual, ClientEnv>()
 
-export function keepInside(punctual: Punctual, env: ClientEnv): void {
+export function keepSchedulerEnv(punctual: Punctual, env: ClientEnv): void {
   environments.set(punctual, env)
 }
 
 /** The environment of a scheduler, for parts of Punctual that need more than the public API. */
-export function insideOf(punctual: Punctual): ClientEnv {
+export function schedulerEnv(punctual: Punctual): ClientEnv {
   const env = environments.get(punctual)
   if (env) return env
   throw new TypeError('punctual must be made by createPunctual')

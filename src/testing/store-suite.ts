@@ -18,7 +18,7 @@ import { hintCases } from './store-suite/hints.ts'
 import { hookCases } from './store-suite/hooks.ts'
 import { jobRemovalCases } from './store-suite/job-removal.ts'
 import { jobCases } from './store-suite/jobs.ts'
-import { lineCases } from './store-suite/key-order.ts'
+import { keyOrderCases } from './store-suite/key-order.ts'
 import { lifeCases } from './store-suite/life.ts'
 import { limitCases } from './store-suite/limits.ts'
 import { messageCases } from './store-suite/messages.ts'
@@ -96,7 +96,7 @@ const drafts: readonly Draft[] = [
   hookCases,
   messageCases,
   repeatCases,
-  lineCases,
+  keyOrderCases,
   modelCases,
 ].flat()
 

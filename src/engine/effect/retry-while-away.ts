@@ -6,7 +6,7 @@ const longestWaitMs = 2000
 const longestMs = 60_000
 
 /** Repeats a call that may be repeated, while the store is away: until the signal aborts, and for a minute at most. */
-export async function insist<Answer>(
+export async function retryWhileAway<Answer>(
   { clock }: Pick<Env, 'clock'>,
   signal: AbortSignal | null,
   call: () => Promise<Answer>,

@@ -2,15 +2,15 @@ import { errorText } from '../../model/error-record.ts'
 import type { RescueAnswer } from '../../store/store.ts'
 import type { Env } from '../env.ts'
 import type { Recorder } from '../record/recorder.ts'
-import { hearEnd } from '../turn/unattended-end.ts'
+import { runEndHook } from '../turn/unattended-end.ts'
 
-type Unheard = RescueAnswer['unheard'][number]
+type OpenHook = RescueAnswer['openHooks'][number]
 
 /** Runs `onComplete` of ended work for which no node has done so, as many at once as the node runs occurrences. */
-export class UnheardEnds {
+export class OpenHooks {
   readonly #env: Env
   readonly #recorder: Recorder
-  #waiting: Unheard[] = []
+  #waiting: OpenHook[] = []
   #underWay = 0
   #stopping = new AbortController()
   #idleWaiters: (() => void)[] = []
@@ -20,7 +20,7 @@ export class UnheardEnds {
     this.#recorder = recorder
   }
 
-  hear(ends: readonly Unheard[]): void {
+  add(ends: readonly OpenHook[]): void {
     this.#waiting.push(...ends)
     this.#fill()
   }
@@ -42,7 +42,7 @@ export class UnheardEnds {
       const next = this.#waiting.shift()
       if (!next) break
       this.#underWay += 1
-      void this.#hear(next, this.#stopping.signal).then(() => {
+      void this.#add(next, this.#stopping.signal).then(() => {
         this.#underWay -= 1
         this.#fill()
       })
@@ -50,9 +50,9 @@ export class UnheardEnds {
     if (this.#underWay === 0) for (const resolve of this.#idleWaiters.splice(0)) resolve()
   }
 
-  async #hear({ ref, id }: Unheard, until: AbortSignal): Promise<void> {
+  async #add({ ref, id }: OpenHook, until: AbortSignal): Promise<void> {
     try {
-      if ((await hearEnd(this.#env, id, until)) === 'done') await this.#recorder.heard(ref)
+      if ((await runEndHook(this.#env, id, until)) === 'done') await this.#recorder.hookDone(ref)
     } catch (error) {
       // The note stands, and is handed out again.
       this.#env.log.warn('onComplete of ended work could not be run', { occurrence: id, error: errorText(error) })

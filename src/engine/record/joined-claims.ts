@@ -1,7 +1,7 @@
 import type { ClaimAnswer, ClaimRequest, NewOccurrence, SettleItem } from '../../store/store.ts'
 
 /** A claim that travels with another write, so an end or a creation and the next start are one commit. */
-export interface ClaimRide {
+export interface JoinedClaim {
   readonly request: ClaimRequest
   /** Takes in the answer; null when the store has left the claim out. */
   taken(answer: ClaimAnswer | null): void
@@ -10,20 +10,20 @@ export interface ClaimRide {
 }
 
 /** Where claims for other writes come from. */
-export interface RideSource {
-  rideAfter(ended: readonly SettleItem[]): ClaimRide | null
-  rideWith(created: readonly NewOccurrence[]): ClaimRide | null
+export interface JoinedClaimSource {
+  claimAfterSettle(ended: readonly SettleItem[]): JoinedClaim | null
+  claimWithCreate(created: readonly NewOccurrence[]): JoinedClaim | null
 }
 
 /** Brings together those who write and the dispatcher, which knows whether there is room. */
-export class Rides implements RideSource {
-  source: RideSource | null = null
+export class JoinedClaims implements JoinedClaimSource {
+  source: JoinedClaimSource | null = null
 
-  rideAfter(ended: readonly SettleItem[]): ClaimRide | null {
-    return this.source?.rideAfter(ended) ?? null
+  claimAfterSettle(ended: readonly SettleItem[]): JoinedClaim | null {
+    return this.source?.claimAfterSettle(ended) ?? null
   }
 
-  rideWith(created: readonly NewOccurrence[]): ClaimRide | null {
-    return this.source?.rideWith(created) ?? null
+  claimWithCreate(created: readonly NewOccurrence[]): JoinedClaim | null {
+    return this.source?.claimWithCreate(created) ?? null
   }
 }

@@ -10,7 +10,7 @@ import type { TaskRun } from './task-run.ts'
 import type { Turn } from './turn.ts'
 
 /** Sets where the task of an ended attempt stands now, and returns how the attempt is recorded; null when it was none. */
-export function judge(turn: Turn, attempt: Attempt): AttemptState | null {
+export function applyAttempt(turn: Turn, attempt: Attempt): AttemptState | null {
   const { run, outcome, value } = attempt
   if (run.isCommitted) return succeed(turn, run, run.result)
   switch (outcome) {

@@ -4,7 +4,7 @@ import type { ClientEnv } from '../../client/client-env.ts'
 import { type Level, Levels } from '../../client/metrics/levels.ts'
 import { measure } from '../../client/metrics/measure.ts'
 import type { Punctual } from '../../client/punctual.ts'
-import { insideOf } from '../../client/scheduler-env.ts'
+import { schedulerEnv } from '../../client/scheduler-env.ts'
 import { Exposition } from './exposition.ts'
 
 /** A scrape does not wait longer for the store. */
@@ -15,7 +15,7 @@ const pages = new WeakMap<ClientEnv, MetricsPage>()
 
 /** The page of a scheduler: one, however many handlers serve it. It counts from the first call on. */
 export function metricsPage(punctual: Punctual): MetricsPage {
-  const env = insideOf(punctual)
+  const env = schedulerEnv(punctual)
   const page = pages.get(env) ?? new MetricsPage(punctual, env)
   pages.set(env, page)
   return page

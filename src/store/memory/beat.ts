@@ -61,7 +61,7 @@ export function giveBack(state: State, entry: Entry, end: Pick<TurnRecord, 'node
   const { now } = state
   if (entry.cancel) {
     state.endTurn(entry, entry.endRow('canceled', now, { ...end, reason: entry.cancel.reason }))
-    if (entry.record.isHooked) state.noteEnd(entry)
+    if (entry.record.isHooked) state.noteHook(entry)
     return
   }
   const row = entry.endRow('released', now, end)

@@ -46,7 +46,7 @@ function planJob(state: State, plan: JobPlan): PlanAnswer {
   const recordedAt = state.now
   for (const range of plan.ranges) {
     state.ranges.push({ ...range, tenant: job.tenant, job: job.name, version: plan.version, recordedAt })
-    state.tell(rangeMessage(job.spec.publish, job, range, recordedAt))
+    state.addMessage(rangeMessage(job.spec.publish, job, range, recordedAt))
   }
   for (const entry of stranded(state, job.tenant, job.name)) decide(state, entry, plan)
   // Instants that the plan does not know of must not wait for the next one.

@@ -4,7 +4,7 @@ import type { Which } from '../store.ts'
 import { column } from './connection/arrays.ts'
 import { each, lacks } from './connection/by-key.ts'
 import type { Session } from './connection/session.ts'
-import { standing, stateOfStanding } from './occurrence/current-rows.ts'
+import { currentRows, currentState } from './occurrence/current-rows.ts'
 
 /** In a caller's transaction the library decides what a number looks like. */
 interface RefRow {
@@ -21,8 +21,8 @@ const byKey = `SELECT o.ref FROM (
     SELECT i.ref, i.series FROM punctual.occurrence i JOIN punctual.form f ON f.ref = i.form
     WHERE i.series = (SELECT s.ref FROM punctual.series s WHERE s.tenant = $1 AND s.job = $2) AND i.key = $3
       AND ($4::text IS NULL OR f.uniqueness = $4::text::punctual.uniqueness)
-    ORDER BY i.ref DESC LIMIT ${mostOfKey}) o ${standing}
-  ORDER BY ${stateOfStanding} IN ('pending', 'retrying', 'waiting', 'running') DESC, o.ref DESC LIMIT 1`
+    ORDER BY i.ref DESC LIMIT ${mostOfKey}) o ${currentRows}
+  ORDER BY ${currentState} IN ('pending', 'retrying', 'waiting', 'running') DESC, o.ref DESC LIMIT 1`
 
 /** One occurrence. Of several with the same key: the live one, or else the newest. */
 export async function findRef(session: Session, which: Which): Promise<number | null> {

@@ -33,8 +33,8 @@ export async function putJob(
     if (!version) return { answer: { outcome, job }, hints: [], isNew: false }
     await addVersion(session, series, version)
     const isLine = await withdraw(context, session, series, version.effectiveAt, now)
-    const told: Hint[] = [{ kind: 'job' }, ...(isLine ? [{ kind: 'due' as const, at: now }] : [])]
-    return { answer: { outcome, job }, hints: told, isNew: true }
+    const hints: Hint[] = [{ kind: 'job' }, ...(isLine ? [{ kind: 'due' as const, at: now }] : [])]
+    return { answer: { outcome, job }, hints: hints, isNew: true }
   })
   // A job that was just put is used next. After an error it is read then.
   if (isNew) await versions.refresh(db, [series]).catch(() => {})

@@ -9,7 +9,7 @@ import { each } from './connection/by-key.ts'
 import type { Session } from './connection/session.ts'
 import { type Context, readNow } from './context.ts'
 import { findRef } from './find.ts'
-import { standing, stateOfStanding } from './occurrence/current-rows.ts'
+import { currentRows, currentState } from './occurrence/current-rows.ts'
 import { readHistories } from './occurrence/history.ts'
 import { occurrenceColumns, occurrenceRecord } from './occurrence/record.ts'
 import { readRunning } from './occurrence/running-members.ts'
@@ -89,7 +89,7 @@ const lasting: readonly string[] = ['pending', 'retrying', 'waiting', 'running']
 
 async function stateOf(session: Session, ref: number): Promise<string> {
   const [row] = await session.rows<{ state: string }>(
-    `SELECT ${stateOfStanding} AS state FROM punctual.occurrence o ${standing} WHERE o.ref = $1`,
+    `SELECT ${currentState} AS state FROM punctual.occurrence o ${currentRows} WHERE o.ref = $1`,
     [ref],
   )
   return row?.state ?? 'ended'

@@ -51,7 +51,7 @@ async function tell(session: Session, outcome: 'paused' | 'resumed', paused: Pau
   const { tenant, job, from, to, reason, by } = paused
   if (tenant === null || job === null) return
   await session.rows(
-    `SELECT punctual.tell_1($1::float8, s.tenant, s.slot, (v.spec::jsonb ->> 'publish')::jsonb, $4, jsonb_build_object('job', s.job, 'reason', $5::text,
+    `SELECT punctual.publish_1($1::float8, s.tenant, s.slot, (v.spec::jsonb ->> 'publish')::jsonb, $4, jsonb_build_object('job', s.job, 'reason', $5::text,
         'by', $6::text, 'from', punctual.iso_1($7::float8), 'until', punctual.iso_1($8::float8))) IS NULL
       FROM punctual.series s JOIN punctual.job j ON j.series = s.ref
       JOIN punctual.job_version v ON v.series = s.ref AND v.version = j.version WHERE s.tenant = $2 AND s.job = $3`,

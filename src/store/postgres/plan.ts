@@ -93,7 +93,7 @@ const insertPlans = `WITH t AS MATERIALIZED (SELECT coalesce($1::float8, punctua
     INSERT INTO punctual.ready (kind, priority, due_at, ref, series, turn, begun, retrying, planned, recovery, gate, granted, expires_at, limits)
     SELECT kind, priority, due_at, ref, series, 1, false, false, planned, recovery, limits IS NOT NULL, 0, expires_at, limits FROM n WHERE state IS NULL),
   e AS (
-    INSERT INTO punctual.turn (ref, turn, series, due_at, "end", ended_at, reason, told)
+    INSERT INTO punctual.turn (ref, turn, series, due_at, "end", ended_at, reason, is_published)
     SELECT n.ref, 1, n.series, n.due_at, n.state::punctual.turn_end, t.now, n.reason,
       (SELECT f.publish IS NOT NULL FROM punctual.form f WHERE f.ref = n.form) FROM n, t WHERE n.state IS NOT NULL),
   g AS (

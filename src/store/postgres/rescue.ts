@@ -1,7 +1,7 @@
 import { versionAt } from '../../model/job.ts'
 import { cascade } from '../../model/settings.ts'
 import { bareEnd } from '../../model/turn.ts'
-import { isGone } from '../rules/node-gone.ts'
+import { isNodeGone } from '../rules/node-gone.ts'
 import { recover } from '../rules/recover.ts'
 import { keepsVersion, notInTime } from '../rules/verdict.ts'
 import type { Hint, PassedOccurrence, RescueAnswer, RescueRequest } from '../store.ts'
@@ -72,13 +72,13 @@ export async function rescue(
     rescued.push(...done.rescued)
     hints.push(...done.hints)
   }
-  // Work that was just put back or ended may be late or unheard as well.
+  // Work that was just put back or ended may be late, or have a hook to run, as well.
   const isMore = rescued.length + removed.length > 0
   const expired = seen.is_expiring || isMore ? await expire(context, now) : []
   if (expired.length > 0) hints.push({ kind: 'due', at: now })
   if (seen.is_unswept) await sweepPauses(db, now)
-  const unheard = seen.is_unheard || isMore ? await handOutHooks(context, request) : []
-  return { answer: { rescued, removed, more, expired, unheard }, hints }
+  const openHooks = seen.is_unheard || isMore ? await handOutHooks(context, request) : []
+  return { answer: { rescued, removed, more, expired, openHooks }, hints }
 }
 
 interface Done {
@@ -100,9 +100,9 @@ async function rescueNode(
   )
   if (!node) return null
   const { now } = node
-  if (!isGone({ beats: node.beats, beatAt: node.beat_at, ttlMs: node.ttl_ms }, beats, now)) return null
-  const standing = await session.rows<{ id: string }>('SELECT id FROM punctual.claim WHERE node = $1 ORDER BY seq', [boot])
-  const ids = standing.slice(0, left).map(({ id }) => id)
+  if (!isNodeGone({ beats: node.beats, beatAt: node.beat_at, ttlMs: node.ttl_ms }, beats, now)) return null
+  const existing = await session.rows<{ id: string }>('SELECT id FROM punctual.claim WHERE node = $1 ORDER BY seq', [boot])
+  const ids = existing.slice(0, left).map(({ id }) => id)
   await lockClaims(session, ids, 'UPDATE')
   const done = await recoverAll(context, session, await readRunning(context, session, ids), {
     ...request,
@@ -110,7 +110,7 @@ async function rescueNode(
     now,
     drop: ids,
   })
-  const isRemoved = ids.length === standing.length
+  const isRemoved = ids.length === existing.length
   const freed = isRemoved ? await removeNode(context, session, boot, now) : []
   return { rescued: done.rescued, hints: [...done.hints, ...freed], claims: ids.length, isRemoved }
 }
@@ -213,7 +213,7 @@ const handOut = `UPDATE punctual.hook_note h SET node = NULL, free_at = ${storeN
     LIMIT $4::int FOR UPDATE SKIP LOCKED)) RETURNING h.ref, (SELECT o.id FROM punctual.occurrence o WHERE o.ref = h.ref) AS id`
 
 /** Gives hooks that have not run to the rescuer, and keeps other nodes from them for a while. */
-async function handOutHooks(context: Context, { kinds, hookMs, limit }: RescueRequest): Promise<RescueAnswer['unheard']> {
+async function handOutHooks(context: Context, { kinds, hookMs, limit }: RescueRequest): Promise<RescueAnswer['openHooks']> {
   const { db, names } = context
   await names.findKinds(db, kinds)
   return db.rows(handOut, [context.now(), hookMs, column(names.kindRefs(kinds)), limit])

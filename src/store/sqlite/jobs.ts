@@ -58,7 +58,7 @@ function writeJob(tx: Transaction, series: number, job: JobRecord): void {
 function addVersion(tx: Transaction, series: number, { version, spec, effectiveAt, createdAt, by }: VersionRecord): void {
   const insert =
     'INSERT INTO punctual_job_version (series, version, spec, effective_at, created_at, by_whom) VALUES (?, ?, ?, ?, ?, ?)'
-  tx.known.versions.delete(series)
+  tx.cache.versions.delete(series)
   tx.run(insert, series, version, specText(spec), effectiveAt, createdAt, by)
 }
 

@@ -1,4 +1,4 @@
-import type { DueLine, DueQuery } from '../store.ts'
+import type { DueQuery, DueRow } from '../store.ts'
 import { merge, type Source } from './connection/merge.ts'
 import type { Transaction } from './connection/transaction.ts'
 import { type Entry, readEntry } from './occurrence/entry.ts'
@@ -15,7 +15,7 @@ interface Lane {
 }
 
 /** One range of an index for each kind and priority, merged. */
-export function dues(tx: Transaction, { tenant, job, from = -8.64e15, to = 8.64e15, limit }: DueQuery): readonly DueLine[] {
+export function listDue(tx: Transaction, { tenant, job, from = -8.64e15, to = 8.64e15, limit }: DueQuery): readonly DueRow[] {
   const series = tenant !== undefined && job !== undefined ? tx.names.findSeries(tenant, job) : undefined
   if (series === null) return []
   const isAsked = (row: DueRef) => {
@@ -66,6 +66,6 @@ function isEarlier(a: DueRef, b: DueRef): boolean {
   return a.due_at < b.due_at || (a.due_at === b.due_at && a.ref < b.ref)
 }
 
-function dueLine({ record: { id, tenant, job, key, source }, dueAt, state }: Entry): DueLine {
-  return { id, tenant, job, key, source, dueAt, state: state as DueLine['state'] }
+function dueLine({ record: { id, tenant, job, key, source }, dueAt, state }: Entry): DueRow {
+  return { id, tenant, job, key, source, dueAt, state: state as DueRow['state'] }
 }

@@ -8,7 +8,7 @@ import type { Transaction } from './connection/transaction.ts'
 import { findJob, jobsByNext } from './jobs.ts'
 import { endUnattended } from './occurrence/ends.ts'
 import { type Entry, readEntry } from './occurrence/entry.ts'
-import { findTombstone, insertOccurrence, tell, updateOccurrence } from './occurrence/insert.ts'
+import { addMessage, findTombstone, insertOccurrence, updateOccurrence } from './occurrence/insert.ts'
 import { reschedule } from './occurrence/live-tables.ts'
 import { allPauses } from './pause.ts'
 import { JobSpecs, versionsFrom } from './schema/job-specs.ts'
@@ -49,7 +49,7 @@ function planJob(tx: Transaction, plan: JobPlan): PlanAnswer {
   const jobs = new JobSpecs(tx)
   const created = rows.filter((row) => addPlanned(tx, job, jobs.ofVersion(series, row.version) ?? job.spec, row)).length
   addRanges(tx, series, plan)
-  for (const range of plan.ranges) tell(tx, rangeMessage(job.spec.publish, job, range, tx.now))
+  for (const range of plan.ranges) addMessage(tx, rangeMessage(job.spec.publish, job, range, tx.now))
   const held = stranded(tx, series)
   for (const one of held) decide(tx, one, plan)
   // Instants that the plan does not know of must not wait for the next one.

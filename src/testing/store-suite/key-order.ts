@@ -12,7 +12,7 @@ const seeds = 12
 const steps = 120
 const keys = ['a', 'b', 'c']
 
-export const lineCases = [
+export const keyOrderCases = [
   ...topic('line', {
     ...Object.fromEntries(
       Array.from({ length: seeds }, (_, i) => [

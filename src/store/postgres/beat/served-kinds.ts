@@ -7,7 +7,7 @@ import type { Context } from '../context.ts'
 import { takeIdleWhere } from '../occurrence/take-idle.ts'
 
 /** Brings the flags of kinds up to date with the nodes. */
-export async function noteServed(session: Session): Promise<void> {
+export async function updateServedKinds(session: Session): Promise<void> {
   await session.rows(
     `UPDATE punctual.kind k SET served = n.served FROM (
         SELECT i.ref, EXISTS (SELECT 1 FROM punctual.node o WHERE i.ref = ANY(o.kind_refs)) AS served FROM punctual.kind i) n
@@ -16,8 +16,8 @@ export async function noteServed(session: Session): Promise<void> {
 }
 
 /** The same after a node is gone: keys of work that no node serves any more are free for others. */
-export async function loseServers(context: Context, session: Session, now: number): Promise<readonly Hint[]> {
-  await noteServed(session)
+export async function freeUnservedKeys(context: Context, session: Session, now: number): Promise<readonly Hint[]> {
+  await updateServedKinds(session)
   const unserved = await session.rows<{ ref: number }>('SELECT ref FROM punctual.kind WHERE NOT served')
   if (unserved.length === 0) return []
   const changes = new Changes(now)

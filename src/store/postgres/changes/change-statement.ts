@@ -2,7 +2,7 @@
 // the text, and the texts are few, so their plans are kept.
 import { columnOf } from '../connection/arrays.ts'
 import { each } from '../connection/by-key.ts'
-import { placeColumns } from '../schema/live-columns.ts'
+import { liveColumns } from '../schema/live-columns.ts'
 import { deltaColumns } from './counts.ts'
 
 export type Value = string | number | boolean | null
@@ -45,7 +45,7 @@ const deleteByRef = (table: string): Part => ({
 })
 
 /** Due at an instant, or so long from the store's now. */
-const readyColumns: Columns = { ...placeColumns, due_in: 'float8' }
+const readyColumns: Columns = { ...liveColumns, due_in: 'float8' }
 
 const turnColumns: Columns = {
   ref: 'bigint',
@@ -62,7 +62,7 @@ const turnColumns: Columns = {
   reason: 'text',
   error: 'text',
   result: 'text',
-  told: 'boolean',
+  is_published: 'boolean',
 }
 
 export const attemptColumns: Columns = {
@@ -82,16 +82,16 @@ export const logColumns: Columns = { ref: 'bigint', turn: 'int', task: 'text', n
 export const replaceLog = 'ON CONFLICT (ref, turn, task, n) DO UPDATE SET text = excluded.text'
 
 const noteColumns = { ref: 'bigint', kind: 'int', node: 'text', free_in: 'float8' }
-const liveColumns = { series: 'int', key: 'text', ref: 'bigint' }
+const liveKeyColumns = { series: 'int', key: 'text', ref: 'bigint' }
 
 const parts = {
   turns: insert('turn', turnColumns, {
-    common: ['turn', 'series', 'due_at', 'end', 'node', 'started_at', 'ended_at', 'attempt', 'told'],
+    common: ['turn', 'series', 'due_at', 'end', 'node', 'started_at', 'ended_at', 'attempt', 'is_published'],
   }),
   attempts: insert('attempt', attemptColumns, { onConflict: 'ON CONFLICT DO NOTHING' }),
   logs: insert('log', logColumns, { onConflict: replaceLog }),
   ready: insert('ready', readyColumns, { values: { due_at: 'coalesce(b.due_at, t.now + b.due_in)' } }),
-  waiting: insert('waiting', { ...placeColumns, reason: 'punctual.wait_reason', key: 'text', wake_at: 'float8' }),
+  waiting: insert('waiting', { ...liveColumns, reason: 'punctual.wait_reason', key: 'text', wake_at: 'float8' }),
   releases: insert('release', { key: 'text', slots: 'smallint' }, { values: { free_at: 't.now' } }),
   dead: insert(
     'dead',
@@ -101,9 +101,9 @@ const parts = {
       onConflict: 'ON CONFLICT DO NOTHING',
     },
   ),
-  liveKeys: insert('live_key', liveColumns, { onConflict: 'ON CONFLICT DO NOTHING' }),
+  liveKeys: insert('live_key', liveKeyColumns, { onConflict: 'ON CONFLICT DO NOTHING' }),
   freedKeys: {
-    columns: liveColumns,
+    columns: liveKeyColumns,
     sql: (rows, where) =>
       `DELETE FROM punctual.live_key WHERE ctid = ANY(ARRAY(
       SELECT l.ctid FROM ${rows} CROSS JOIN ${each('live_key i', 'i.series = b.series AND i.key = b.key AND i.ref = b.ref', { columns: 'ctid' })} l ${where}))`,

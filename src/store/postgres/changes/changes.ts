@@ -130,7 +130,7 @@ export class Changes {
     if (record.isHooked) this.#add('notes', [ref, kind, kept.node, kept.freeInMs])
   }
 
-  heard(refs: readonly number[]): void {
+  hooksDone(refs: readonly number[]): void {
     for (const ref of refs) this.#add('unnotes', [ref])
   }
 

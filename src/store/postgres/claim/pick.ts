@@ -7,7 +7,7 @@ import type { Context } from '../context.ts'
 import { readNextDue } from '../peek.ts'
 import { answerClaim, type Claimed, type ClaimRow } from './answer.ts'
 import { doorClaim, lockDoor } from './door.ts'
-import type { Floors } from './lane-starts.ts'
+import type { LaneStarts } from './lane-starts.ts'
 import { reclaim } from './reclaim.ts'
 
 interface DoorRow {
@@ -25,12 +25,17 @@ interface Candidate extends Pickable {
   readonly is_barred: boolean
 }
 
-export async function claimPicked(context: Context, floors: Floors, request: ClaimRequest, pick: ClaimPick): Promise<Claimed> {
+export async function claimPick(
+  context: Context,
+  laneStarts: LaneStarts,
+  request: ClaimRequest,
+  pick: ClaimPick,
+): Promise<Claimed> {
   const { names, db } = context
   return db.transaction(async (session) => {
     await session.rows(lockDoor)
-    const [standing] = await session.rows('SELECT id FROM punctual.claim WHERE id = $1', [request.id])
-    if (standing) return { answer: await reclaim(context, session, request), hints: [] }
+    const [existing] = await session.rows('SELECT id FROM punctual.claim WHERE id = $1', [request.id])
+    if (existing) return { answer: await reclaim(context, session, request), hints: [] }
     const kinds = column(names.kindRefs(request.kinds))
     const [door] = (await session.rows<DoorRow>('SELECT * FROM punctual.let_in_1($1::float8, $2::float8)', [
       ...[context.now(), request.dueBy ?? null],
@@ -38,7 +43,7 @@ export async function claimPicked(context: Context, floors: Floors, request: Cla
     const due = await session.rows<Candidate>(selectCandidates, [kinds, door.due_by, request.limit, door.now])
     const chosen = choose(picked(due, pick), request.limit)
     const { sql, values } = doorClaim(context, request, { chosen })
-    const { answer, hints } = await answerClaim(context, session, floors, request, await session.rows<ClaimRow>(sql, values))
+    const { answer, hints } = await answerClaim(context, session, laneStarts, request, await session.rows<ClaimRow>(sql, values))
     const { now } = answer
     const places = new Map(chosen.map((ref, at) => [ref, at]))
     const members = answer.members.toSorted((a, b) => (places.get(a.ref) ?? 0) - (places.get(b.ref) ?? 0))

@@ -4,13 +4,13 @@ import type pg from 'pg'
 import { PunctualError } from '../../../errors.ts'
 import { controlsTransaction } from './transaction-control.ts'
 
-export interface Lent {
+export interface HandlerClient {
   readonly client: pg.PoolClient
   /** Refuses further statements of the handler: another transaction may be on the connection. */
-  takeBack(): void
+  revoke(): void
 }
 
-export function lend(client: pg.PoolClient, onCall: (call: Promise<unknown>) => void): Lent {
+export function handlerClient(client: pg.PoolClient, onCall: (call: Promise<unknown>) => void): HandlerClient {
   let isBack = false
   const query = (...given: unknown[]): unknown => {
     const refusal = isBack
@@ -36,7 +36,7 @@ export function lend(client: pg.PoolClient, onCall: (call: Promise<unknown>) => 
   })
   return {
     client: lent,
-    takeBack() {
+    revoke() {
       isBack = true
     },
   }

@@ -1,9 +1,9 @@
 import { type Clock, systemClock } from '../../../time/clock.ts'
 import type { Hint, StoreEnv } from '../../store.ts'
-import { Floors } from '../claim/lane-starts.ts'
+import { LaneStarts } from '../claim/lane-starts.ts'
 import type { Context } from '../context.ts'
-import { Unannounced } from '../hints/caller-writes.ts'
-import { HintLine } from '../hints/hints.ts'
+import { CallerWrites } from '../hints/caller-writes.ts'
+import { Notifier } from '../hints/notifier.ts'
 import { Names } from '../names/names.ts'
 import { Versions } from '../names/versions.ts'
 import type { checkPostgresOptions } from '../options.ts'
@@ -11,13 +11,13 @@ import type { PruneCursor } from '../prune.ts'
 import { Database, type Source } from './database.ts'
 
 /** The state of one opening of the store. */
-export interface Opened {
+export interface OpenStore {
   /** Another one after every loss of a connection; calls under way keep theirs. */
   context: Context
   readonly clock: Clock
-  readonly floors: Floors
-  readonly line: HintLine
-  readonly unannounced: Unannounced
+  readonly laneStarts: LaneStarts
+  readonly notifier: Notifier
+  readonly callerWrites: CallerWrites
   readonly pruned: PruneCursor & { page: number }
 }
 
@@ -25,26 +25,26 @@ export function connect(
   source: Source,
   { schema, prepare, listenUrl }: ReturnType<typeof checkPostgresOptions>,
   { clock, random }: StoreEnv,
-): Opened {
+): OpenStore {
   const onCall = (call: Promise<unknown>) => clock.waitFor?.(call)
   const db = new Database(source, { schema, prepare, random, onCall, onLoss: () => forget(opened) })
   const isReal = clock === systemClock
-  let told = { now: clock.wall(), at: clock.mono() }
+  let storeNow = { now: clock.wall(), at: clock.mono() }
   const context: Context = {
     db,
     ...nothingKnown(db),
     now: () => (isReal ? null : Math.floor(clock.wall())),
-    guessNow: () => (isReal ? told.now + clock.mono() - told.at : Math.floor(clock.wall())),
+    guessNow: () => (isReal ? storeNow.now + clock.mono() - storeNow.at : Math.floor(clock.wall())),
     noteNow: (now) => {
-      told = { now, at: clock.mono() }
+      storeNow = { now, at: clock.mono() }
     },
   }
-  const opened: Opened = {
+  const opened: OpenStore = {
     context,
     clock,
-    floors: new Floors(isReal ? () => clock.mono() : null),
-    line: new HintLine(context, listenUrl),
-    unannounced: new Unannounced(() => clock.mono()),
+    laneStarts: new LaneStarts(isReal ? () => clock.mono() : null),
+    notifier: new Notifier(context, listenUrl),
+    callerWrites: new CallerWrites(() => clock.mono()),
     pruned: { front: 0, next: 0, rules: new Map(), page: 0 },
   }
   return opened
@@ -58,14 +58,14 @@ function nothingKnown(db: Database): Pick<Context, 'names' | 'versions'> {
  * A standby that has become the primary may lack the last of what was committed, and give the same numbers to other names. Names
  * and versions are read again.
  */
-function forget(opened: Opened): void {
+function forget(opened: OpenStore): void {
   opened.context = { ...opened.context, ...nothingKnown(opened.context.db) }
 }
 
 /** The store listens as well, but only beside another listener: a process that only creates work needs no hints. */
-export function listen({ line, floors }: Opened, listener: (hint: Hint) => void): () => void {
-  return line.subscribe((hint) => {
-    if (hint.kind === 'due') floors.lower(hint.at)
+export function listen({ notifier, laneStarts }: OpenStore, listener: (hint: Hint) => void): () => void {
+  return notifier.subscribe((hint) => {
+    if (hint.kind === 'due') laneStarts.lower(hint.at)
     listener(hint)
   })
 }

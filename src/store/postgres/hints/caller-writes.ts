@@ -7,7 +7,7 @@ const longestMs = 60_000
  * Recent writes in callers' transactions. Only callers know whether and when they commit, and announce it by `wake`. Nothing is forgotten
  * then: the `wake` may have been for another commit.
  */
-export class Unannounced {
+export class CallerWrites {
   readonly #mono: () => number
   #due = Number.NEGATIVE_INFINITY
   readonly #cancels = new Map<string, number>()

@@ -1,5 +1,5 @@
 // The statement with which the doorman visits keys.
-import { placeOf, rowOf } from './live-columns.ts'
+import { liveColumnsOf, liveRowOf } from './live-columns.ts'
 
 const lookAgainMs = 25
 
@@ -30,16 +30,16 @@ export const visit = (n: number) => `WITH k AS MATERIALIZED (
               SELECT u.key, ${used('u.key')} AS used, ${slotsFreed('u.key')} AS slots
               FROM (SELECT key COLLATE "C" AS key FROM unnest(keys) key) u),
             c AS (
-              SELECT k.key AS at_key, k.used, false AS is_new, w.tid, ${placeOf('w')} FROM k CROSS JOIN LATERAL (
-                SELECT c.ctid AS tid, ${placeOf('c')} FROM punctual.waiting c WHERE c.key = k.key AND c.kind = ANY(served)
+              SELECT k.key AS at_key, k.used, false AS is_new, w.tid, ${liveColumnsOf('w')} FROM k CROSS JOIN LATERAL (
+                SELECT c.ctid AS tid, ${liveColumnsOf('c')} FROM punctual.waiting c WHERE c.key = k.key AND c.kind = ANY(served)
                 ${line} LIMIT chunk) w
               UNION ALL
-              SELECT u.key, ${used('u.key')}, true, NULL::tid, ${placeOf('u')}
+              SELECT u.key, ${used('u.key')}, true, NULL::tid, ${liveColumnsOf('u')}
               FROM (SELECT i.*, (${next('i')} ->> 'key') COLLATE "C" AS key FROM unnest(here) i) u),
             v AS (
               SELECT j.*, (j.found).state, (j.found).reason, (j.found).wake FROM (
                 SELECT c.*, (${next('c')} ->> 'limit')::int AS cap,
-                  CASE WHEN NOT c.is_new AND (has_pauses OR c.expires_at < t) THEN punctual.verdict_${n}(${rowOf('c')}, t) END AS found
+                  CASE WHEN NOT c.is_new AND (has_pauses OR c.expires_at < t) THEN punctual.verdict_${n}(${liveRowOf('c')}, t) END AS found
                 FROM c OFFSET 0) j),
             o AS (SELECT v.*, v.reason IS NOT NULL OR v.used + count(*) FILTER (WHERE v.reason IS NULL) OVER ${overLine} <= v.cap AS fits FROM v),
             p AS (
@@ -74,9 +74,9 @@ export const visit = (n: number) => `WITH k AS MATERIALIZED (
               INSERT INTO punctual.count_delta (series, waiting, pending, retrying)
               SELECT series, -count(*), count(*) FILTER (WHERE NOT retrying), count(*) FILTER (WHERE retrying) FROM f
               WHERE NOT is_new AND is_open AND reason IS NULL GROUP BY series)
-          SELECT array_agg(${rowOf('f', { granted: '(f.granted + 1)::smallint' })}) FILTER (WHERE is_open AND reason IS NULL AND NOT is_undecided),
-            array_agg(${rowOf('f')}) FILTER (WHERE is_new AND NOT is_open AND NOT is_undecided), array_agg(${rowOf('f')}) FILTER (WHERE is_undecided),
-            array_agg(${rowOf('f')}) FILTER (WHERE is_open AND reason IS NOT NULL), array_agg(state) FILTER (WHERE is_open AND reason IS NOT NULL),
+          SELECT array_agg(${liveRowOf('f', { granted: '(f.granted + 1)::smallint' })}) FILTER (WHERE is_open AND reason IS NULL AND NOT is_undecided),
+            array_agg(${liveRowOf('f')}) FILTER (WHERE is_new AND NOT is_open AND NOT is_undecided), array_agg(${liveRowOf('f')}) FILTER (WHERE is_undecided),
+            array_agg(${liveRowOf('f')}) FILTER (WHERE is_open AND reason IS NOT NULL), array_agg(state) FILTER (WHERE is_open AND reason IS NOT NULL),
             array_agg(reason) FILTER (WHERE is_open AND reason IS NOT NULL), array_agg(wake) FILTER (WHERE is_open AND reason IS NOT NULL),
             array_agg(at_key) FILTER (WHERE is_open AND reason IS NOT NULL), array_agg(DISTINCT at_key) FILTER (WHERE goes_on)
             INTO admitted, refused, undecided, passed, states, reasons, wakes, lines, again FROM f;

@@ -2,7 +2,7 @@
 // own, so one that has waited for a lock reads afterwards what became of the row. Names carry the number of the schema, so nodes of
 // two releases can share a database.
 import { endStates, stateAfter, turnEnds } from '../../../model/lifecycle.ts'
-import { names, placeOf, rowOf } from './live-columns.ts'
+import { liveColumnsOf, liveRowOf, names } from './live-columns.ts'
 
 /** Settings of the functions that clients call. Plans are kept for as long as a connection: none may count on a table being small. */
 export const planned = `SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off`
@@ -27,9 +27,9 @@ export const idleFunctions = (n: number): readonly string[] => [
       FROM (SELECT (places[i]).series, (places[i]).retrying, states[i] AS state, waited[i] AS waited FROM generate_subscripts(places, 1) i) p
       GROUP BY p.series;
     INSERT INTO punctual.waiting (${names}, reason, wake_at)
-      SELECT ${placeOf('(p)', { gate: '(p).limits IS NOT NULL', granted: '0' })}, reasons[i]::punctual.wait_reason, wakes[i]
+      SELECT ${liveColumnsOf('(p)', { gate: '(p).limits IS NOT NULL', granted: '0' })}, reasons[i]::punctual.wait_reason, wakes[i]
       FROM (SELECT places[i] AS p, i FROM generate_subscripts(places, 1) i WHERE states[i] IS NULL) s;
-    INSERT INTO punctual.turn (ref, turn, series, due_at, "end", ended_at, reason, told)
+    INSERT INTO punctual.turn (ref, turn, series, due_at, "end", ended_at, reason, is_published)
       SELECT (p).ref, (p).turn, (p).series, (p).due_at, states[i]::punctual.turn_end, t, reasons[i], coalesce(
         (SELECT f.publish IS NOT NULL FROM punctual.occurrence o JOIN punctual.form f ON f.ref = o.form WHERE o.ref = (s.p).ref), false)
       FROM (SELECT places[i] AS p, i FROM generate_subscripts(places, 1) i WHERE states[i] IS NOT NULL) s;
@@ -63,7 +63,7 @@ export const idleFunctions = (n: number): readonly string[] => [
         SELECT o.series, o.ref FROM unnest(free) u (ref) JOIN punctual.occurrence o ON o.ref = u.ref ORDER BY o.ref),
       r AS (DELETE FROM punctual.ready p USING gone g WHERE p.series = g.series AND p.ref = g.ref RETURNING p),
       w AS (DELETE FROM punctual.waiting p USING gone g WHERE p.series = g.series AND p.ref = g.ref
-        RETURNING ${rowOf('p')} AS p, p.key)
+        RETURNING ${liveRowOf('p')} AS p, p.key)
     SELECT array_agg(a.p), array_agg(a.key), array_agg(a.waited) INTO places, lines, waited
       FROM (SELECT p, NULL AS key, false AS waited FROM r UNION ALL SELECT p, key, true FROM w) a;
     IF places IS NULL THEN RETURN NULL; END IF;

@@ -36,8 +36,8 @@ const fillers: Readonly<Record<string, Filler>> = {
   },
 }
 
-/** Statements that give new tables room. */
-export const room: readonly string[] = Object.entries(fillers).flatMap(([table, { columns, values, rows }]) => [
+/** Statements that give new tables their first pages. */
+export const firstPages: readonly string[] = Object.entries(fillers).flatMap(([table, { columns, values, rows }]) => [
   `ALTER TABLE punctual.${table} SET (vacuum_truncate = off)`,
   `INSERT INTO punctual.${table} (${columns}) SELECT ${values} FROM generate_series(1, ${rows}) i`,
   `DELETE FROM punctual.${table}`,

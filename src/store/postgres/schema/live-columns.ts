@@ -1,5 +1,5 @@
 /** The columns that rows of `ready` and `waiting` share, and their types. */
-export const placeColumns = {
+export const liveColumns = {
   kind: 'int',
   priority: 'smallint',
   due_at: 'float8',
@@ -15,14 +15,14 @@ export const placeColumns = {
   expires_at: 'float8',
   limits: 'jsonb',
 } as const
-type Column = keyof typeof placeColumns
-const columns = Object.keys(placeColumns) as Column[]
+type Column = keyof typeof liveColumns
+const columns = Object.keys(liveColumns) as Column[]
 
 export const names = columns.join(', ')
 
 /** The columns of a place, some of them changed. */
-export const placeOf = (row: string, changed: Partial<Record<Column, string>> = {}) =>
+export const liveColumnsOf = (row: string, changed: Partial<Record<Column, string>> = {}) =>
   columns.map((name) => changed[name] ?? `${row}.${name}`).join(', ')
 
-export const rowOf = (row: string, changed: Partial<Record<Column, string>> = {}) =>
-  `ROW(${placeOf(row, changed)})::punctual.ready`
+export const liveRowOf = (row: string, changed: Partial<Record<Column, string>> = {}) =>
+  `ROW(${liveColumnsOf(row, changed)})::punctual.ready`

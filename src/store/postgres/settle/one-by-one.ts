@@ -11,7 +11,7 @@ import { type Context, storeNow } from '../context.ts'
 import { readRunning } from '../occurrence/running-members.ts'
 import { dueAt, endTurn } from './end-turn.ts'
 
-interface CarefulAnswer {
+interface OneByOneAnswer {
   readonly answers: readonly WriteAnswer[]
   readonly hints: readonly Hint[]
   readonly now: number
@@ -19,11 +19,11 @@ interface CarefulAnswer {
   readonly isFull: boolean
 }
 
-export async function settleWithCare(
+export async function settleOneByOne(
   context: Context,
   items: readonly SettleItem[],
-  { done = [], heard = [] }: SettleOptions,
-): Promise<CarefulAnswer> {
+  { done = [], hooksDone = [] }: SettleOptions,
+): Promise<OneByOneAnswer> {
   return context.db.transaction(async (session) => {
     const tokens = await lockClaims(session, [...items.map(({ claim }) => claim.id), ...done.map(({ id }) => id)], 'UPDATE')
     const refs = items.map(({ member }) => member.ref)
@@ -51,7 +51,7 @@ export async function settleWithCare(
       hints.push(...dues.map((due) => ({ kind: 'due' as const, at: dueAt(due, now) })))
       return 'ok'
     })
-    changes.heard(heard)
+    changes.hooksDone(hooksDone)
     if (await changes.write(session)) hints.push({ kind: 'due', at: now })
     await dropDone(
       session,

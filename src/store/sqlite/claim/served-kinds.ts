@@ -2,8 +2,8 @@ import type { Transaction } from '../connection/transaction.ts'
 
 /** The kinds that some node serves. */
 export function servedKinds(tx: Transaction): ReadonlySet<string> {
-  tx.known.served ??= readServed(tx)
-  return tx.known.served
+  tx.cache.served ??= readServed(tx)
+  return tx.cache.served
 }
 
 function readServed(tx: Transaction): ReadonlySet<string> {

@@ -16,7 +16,7 @@ export type RareTable = 'punctual_start' | 'punctual_cancel_request' | 'punctual
  * Facts that this connection has read or written and that no other has changed since: a transaction reads them without a statement.
  * The connection drops them when the file's data version has changed, and when a transaction is rolled back.
  */
-export class Known {
+export class Cache {
   /** The greatest ref of all occurrences, deleted ones included. */
   lastRef: number | null = null
   /** The kinds that some node serves. */

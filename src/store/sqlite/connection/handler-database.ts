@@ -2,13 +2,13 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { PunctualError } from '../../../errors.ts'
 
-export interface Lent {
+export interface HandlerDatabase {
   readonly db: DatabaseSync
   /** From now on every use is refused, also of statements that were prepared on it. */
-  takeBack(): void
+  revoke(): void
 }
 
-export function lend(connection: DatabaseSync): Lent {
+export function handlerDatabase(connection: DatabaseSync): HandlerDatabase {
   let isLent = true
   const check = () => {
     if (!isLent) throw workError('is over: the database of its transaction is no longer its to use')
@@ -28,7 +28,7 @@ export function lend(connection: DatabaseSync): Lent {
     })
   return {
     db: lent(connection),
-    takeBack() {
+    revoke() {
       isLent = false
     },
   }

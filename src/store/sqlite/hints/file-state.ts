@@ -2,7 +2,7 @@
 import type { Hint } from '../../store.ts'
 import type { Connection } from '../connection/connection.ts'
 
-export interface Glance {
+export interface FileState {
   readonly now: number
   /** The first row of each kind and priority, and of each kind at the door. */
   readonly heads: ReadonlyMap<string, { readonly dueAt: number; readonly ref: number }>
@@ -43,7 +43,7 @@ type Numbers = Record<'cancel' | 'job' | 'pause' | 'cluster_ends', number | null
 const firstFree = `SELECT r.free_at FROM punctual_release r
   WHERE EXISTS (SELECT 1 FROM punctual_waiting w WHERE w.key = r.key) ORDER BY r.free_at LIMIT 1`
 
-export function glance(connection: Connection, now: number, before: Glance | undefined): Glance {
+export function readFileState(connection: Connection, now: number, before: FileState | undefined): FileState {
   const numbers = connection.one<Numbers>(selectNumbers)
   const cancel = numbers?.cancel ?? 0
   const canceled =
@@ -62,7 +62,7 @@ export function glance(connection: Connection, now: number, before: Glance | und
   }
 }
 
-function headsOf(connection: Connection): Glance['heads'] {
+function headsOf(connection: Connection): FileState['heads'] {
   const heads = new Map<string, { dueAt: number; ref: number }>()
   const add = ({ kind, priority, due_at, ref }: ReadyHead) => heads.set(`${kind} ${priority}`, { dueAt: due_at, ref })
   let row = connection.one<ReadyHead>(nextKind, -1)
@@ -74,7 +74,7 @@ function headsOf(connection: Connection): Glance['heads'] {
   return heads
 }
 
-export function changes(before: Glance, after: Glance): Hint[] {
+export function hintsBetween(before: FileState, after: FileState): Hint[] {
   const dues: number[] = []
   for (const [name, { dueAt, ref }] of after.heads) {
     const head = before.heads.get(name)

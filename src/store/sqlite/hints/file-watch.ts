@@ -2,7 +2,7 @@ import { type FSWatcher, watch } from 'node:fs'
 import type { Clock } from '../../../time/clock.ts'
 import type { Hint, Hints } from '../../store.ts'
 import type { Connection } from '../connection/connection.ts'
-import { changes, type Glance, glance } from './file-state.ts'
+import { type FileState, hintsBetween, readFileState } from './file-state.ts'
 
 // A wake-up of the process costs more than the look itself: every 10 ms they would take over 1 % of a core.
 const pollMs = 100
@@ -13,14 +13,14 @@ const pollUnwatchedMs = 25
  * poll makes up for systems that do not. The file's data version then says whether it was another connection, and only
  * in that case are rows looked at.
  */
-export class Watch implements Hints {
+export class FileWatch implements Hints {
   readonly isLive = true
   readonly #listeners = new Set<(hint: Hint) => void>()
   readonly #connection: () => Connection | null
   #clock: Clock | null = null
   #stopPoll: (() => void) | null = null
   #watched: { readonly connection: Connection; readonly watcher: FSWatcher | null } | null = null
-  #seen: { readonly connection: Connection; readonly version: number; readonly glance: Glance } | null = null
+  #seen: { readonly connection: Connection; readonly version: number; readonly state: FileState } | null = null
   #isAwaited = false
 
   constructor(connection: () => Connection | null) {
@@ -105,9 +105,9 @@ export class Watch implements Hints {
       }
       const before = this.#seen?.connection === connection ? this.#seen : null
       if (before?.version === version) return
-      const after = glance(connection, this.#now(), before?.glance)
-      this.#seen = { connection, version, glance: after }
-      if (before) this.send(changes(before.glance, after))
+      const after = readFileState(connection, this.#now(), before?.state)
+      this.#seen = { connection, version, state: after }
+      if (before) this.send(hintsBetween(before.state, after))
     } catch {
       // A hint is worth no error: the verbs will meet the same trouble and report it.
     }

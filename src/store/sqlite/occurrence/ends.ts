@@ -9,8 +9,8 @@ import { isOver } from '../../rules/settle.ts'
 import { toJson } from '../../rules/sql/json.ts'
 import type { Transaction } from '../connection/transaction.ts'
 import type { Entry } from './entry.ts'
-import { tell } from './insert.ts'
-import { giveUpKeys, knock, returnRates } from './keys.ts'
+import { addMessage } from './insert.ts'
+import { giveUpKeys, returnRates, revisitLine } from './keys.ts'
 import { leave, makeReady } from './live-tables.ts'
 
 const insertTurn = `INSERT INTO punctual_turn
@@ -34,7 +34,7 @@ export function endTurn(tx: Transaction, entry: Entry, row: TurnRecord): boolean
   )
   if (changes === 0) return false
   const isClaimed = entry.place === 'claimed'
-  knock(tx, entry)
+  revisitLine(tx, entry)
   leave(tx, entry)
   entry.place = 'ended'
   entry.last = row
@@ -60,7 +60,7 @@ function endOccurrence(tx: Transaction, entry: Entry, row: TurnRecord, isClaimed
   }
   if (record.key !== null && record.unique === 'live')
     tx.run('DELETE FROM punctual_live_key WHERE series = ? AND key = ? AND ref = ?', series, record.key, ref)
-  if (record.publish !== undefined) tell(tx, endMessage(record, row, tx.now))
+  if (record.publish !== undefined) addMessage(tx, endMessage(record, row, tx.now))
 }
 
 /** Notes of a running turn end with it. */
@@ -93,18 +93,18 @@ export function endUnattended(
   reason: string | null,
 ): void {
   endTurn(tx, entry, entry.endRow(end, tx.now, { reason }))
-  if (end === 'canceled') noteEnd(tx, entry)
+  if (end === 'canceled') noteHook(tx, entry)
 }
 
 /** Notes the end of hooked work until `onComplete` has run for it. Without `kept`, any node may run it at once. */
-export function noteEnd(
+export function noteHook(
   tx: Transaction,
   { ref, record }: Entry,
   kept: { node: string | null; freeAt: number } = { node: null, freeAt: tx.now },
 ): void {
   if (!record.isHooked) return
   tx.run(
-    'INSERT OR REPLACE INTO punctual_unheard (ref, kind, node, free_at) VALUES (?, ?, ?, ?)',
+    'INSERT OR REPLACE INTO punctual_hook_note (ref, kind, node, free_at) VALUES (?, ?, ?, ?)',
     ref,
     tx.names.kind(record.kind),
     kept.node,

@@ -27,7 +27,7 @@ export function insertOccurrence(tx: Transaction, record: OccurrenceRecord, dueA
 }
 
 /** Stores a message about an event, where there is one. */
-export function tell(tx: Transaction, message: OccurrenceRecord | null): void {
+export function addMessage(tx: Transaction, message: OccurrenceRecord | null): void {
   if (!message || tx.refs.find(message.id) !== null) return
   insertOccurrence(tx, message, message.scheduledAt)
   tx.hintDue(message.scheduledAt)

@@ -4,7 +4,7 @@ import type { WaitRecord } from '../../../model/occurrence.ts'
 import { isPlanned } from '../../rules/verdict.ts'
 import type { Transaction } from '../connection/transaction.ts'
 import type { Entry } from './entry.ts'
-import { giveUpKeys, knock } from './keys.ts'
+import { giveUpKeys, revisitLine } from './keys.ts'
 
 const work = 'series, turn, granted, begun, retrying, planned'
 const insertReady = `INSERT INTO punctual_ready (kind, priority, due_at, ref, ${work}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
@@ -62,7 +62,7 @@ export function setAside(tx: Transaction, entry: Entry, wait: WaitRecord): void 
  * `record`: as `updateOccurrence` has written it.
  */
 export function reschedule(tx: Transaction, entry: Entry, dueAt: number, record = entry.record): void {
-  knock(tx, entry)
+  revisitLine(tx, entry)
   if (!entry.hasBegun) giveUpKeys(tx, entry)
   leave(tx, entry)
   entry.record = record
@@ -71,7 +71,7 @@ export function reschedule(tx: Transaction, entry: Entry, dueAt: number, record 
 
 /** Takes back what an entry was granted that does not run: it comes to the door again. */
 export function takeGrantBack(tx: Transaction, entry: Entry): void {
-  knock(tx, entry)
+  revisitLine(tx, entry)
   giveUpKeys(tx, entry)
   makeReady(tx, entry, entry.dueAt)
 }

@@ -15,7 +15,7 @@ export function remove(tx: Transaction, entry: Entry, until: number): void {
 }
 
 /** The same for one whose `onComplete` may not have run: nobody runs it any more. */
-export function removeUnheard(tx: Transaction, entry: Entry, until: number): void {
-  tx.run('DELETE FROM punctual_unheard WHERE ref = ?', entry.ref)
+export function removeWithHook(tx: Transaction, entry: Entry, until: number): void {
+  tx.run('DELETE FROM punctual_hook_note WHERE ref = ?', entry.ref)
   remove(tx, entry, until)
 }

@@ -22,7 +22,7 @@ export interface Span {
 
 const mostRemembered = 1000
 
-export class Blocks {
+export class RefBlocks {
   readonly #tx: Transaction
   readonly #spans = new Map<number, Span>()
 

@@ -22,7 +22,7 @@ const nothing: Gathered = { due: null, cancel: [], job: false }
 const soonMs = 5000
 const connectMs = 5000
 
-/** A commit that brings its notification along spares a round trip, while there is little to tell: see `notify`. */
+/** A commit that brings its notification along spares a round trip, while there is little to send: see `notify`. */
 const quietMs = 10
 /** One that took so long may have waited for others that bring one along. */
 const slowMs = 20
@@ -38,16 +38,16 @@ export interface Notification {
   readonly payload: string
 }
 
-export class HintLine {
+export class Notifier {
   readonly #context: Context
   readonly #listenUrl: string | false | undefined
   readonly channel: string
-  /** By this a process knows its own notifications, which it has heard of already. */
+  /** By this a process knows its own notifications, which it has delivered already. */
   readonly #me = randomBytes(6).toString('base64url')
   readonly #listeners = new Set<Listener>()
   #clock: Clock = systemClock
   #isStarted = false
-  #line: Connection | null = null
+  #connection: Connection | null = null
   #closing: Promise<unknown> = Promise.resolve()
   #gathered: Gathered | null = null
   #notifying: Promise<void> | null = null
@@ -71,12 +71,12 @@ export class HintLine {
   }
 
   /** How many listen in this process. */
-  get hearers(): number {
+  get listenerCount(): number {
     return this.#listeners.size
   }
 
   get isLive(): boolean {
-    return this.#line?.stands ?? false
+    return this.#connection?.isUp ?? false
   }
 
   start(clock: Clock = systemClock): void {
@@ -92,7 +92,7 @@ export class HintLine {
   }
 
   /** Tells those that listen in this process. */
-  tell(hints: readonly Hint[]): void {
+  send(hints: readonly Hint[]): void {
     for (const hint of hints) for (const listener of this.#listeners) listener(hint)
   }
 
@@ -110,12 +110,12 @@ export class HintLine {
 
   /** Sends hints to this and to other processes. */
   announce(hints: readonly Hint[]): void {
-    this.tell(hints)
-    this.tellOthers(hints)
+    this.send(hints)
+    this.sendToOthers(hints)
   }
 
   /** Sends hints to other processes. Their cause must be committed: listeners read it at once. */
-  tellOthers(hints: readonly Hint[]): void {
+  sendToOthers(hints: readonly Hint[]): void {
     if (this.#listenUrl === false || !this.#isStarted) return
     for (const hint of hints) this.#gather(hint)
     if (this.#gathered && !this.#notifying) {
@@ -126,7 +126,7 @@ export class HintLine {
 
   /** The same as `announce`, and waits until it is said. */
   async announceNow(hints: readonly Hint[]): Promise<void> {
-    this.tell(hints)
+    this.send(hints)
     if (this.#listenUrl === false || !this.#isStarted) return
     await this.#notify(hints.reduce(withHint, nothing))
   }
@@ -167,13 +167,13 @@ export class HintLine {
   }
 
   #listen(): void {
-    if (this.#line || !this.#isStarted || this.#listeners.size === 0 || this.#listenUrl === false) return
-    this.#line = new Connection({
+    if (this.#connection || !this.#isStarted || this.#listeners.size === 0 || this.#listenUrl === false) return
+    this.#connection = new Connection({
       channel: this.channel,
       clock: this.#clock,
       newClient: () => this.#newClient(),
-      onMessage: (payload) => this.#hear(payload),
-      onReturn: () => this.tell([{ kind: 'due', at: this.#context.guessNow() }, { kind: 'job' }]),
+      onMessage: (payload) => this.#receive(payload),
+      onReturn: () => this.send([{ kind: 'due', at: this.#context.guessNow() }, { kind: 'job' }]),
     })
   }
 
@@ -188,17 +188,17 @@ export class HintLine {
   }
 
   #hangUp(): void {
-    const line = this.#line
-    this.#line = null
+    const line = this.#connection
+    this.#connection = null
     if (line) this.#closing = Promise.all([this.#closing, line.close()])
   }
 
-  #hear(payload: string): void {
+  #receive(payload: string): void {
     const { by, due, cancel, job } = parsed(payload)
     if (by === this.#me) return
-    if (typeof due === 'number') this.tell([{ kind: 'due', at: due }])
-    if (Array.isArray(cancel)) this.tell(cancel.map((node) => ({ kind: 'cancel', node: String(node) })))
-    if (job === true) this.tell([{ kind: 'job' }])
+    if (typeof due === 'number') this.send([{ kind: 'due', at: due }])
+    if (Array.isArray(cancel)) this.send(cancel.map((node) => ({ kind: 'cancel', node: String(node) })))
+    if (job === true) this.send([{ kind: 'job' }])
   }
 }
 
