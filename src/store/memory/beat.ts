@@ -1,5 +1,5 @@
 import type { TurnRecord } from '../../model/occurrence.ts'
-import { mayHaveBegun } from '../../model/turn.ts'
+import { nextTurnDue } from '../rules/settle.ts'
 import { isStranded } from '../rules/verdict.ts'
 import type { Beat, BeatAnswer, CancelNotice, NodeRecord } from '../store.ts'
 import { unended } from './claim.ts'
@@ -65,7 +65,7 @@ export function giveBack(state: State, entry: Entry, end: Pick<TurnRecord, 'node
     return
   }
   const row = entry.endRow('released', now, end)
-  const dueAt = entry.hasBegun || mayHaveBegun(row) ? now : entry.dueAt
+  const dueAt = nextTurnDue({ end: row, delayMs: 0 }, entry, now)
   state.endTurn(entry, row)
   state.nextTurn(entry, row, dueAt)
   state.hint({ kind: 'due', at: dueAt })

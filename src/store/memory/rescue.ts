@@ -1,6 +1,5 @@
-import { cascade } from '../../model/settings.ts'
 import { isNodeGone } from '../rules/node-gone.ts'
-import { recover } from '../rules/recover.ts'
+import { recoverMember } from '../rules/recover.ts'
 import { isExpired, notInTime } from '../rules/verdict.ts'
 import type { PassedOccurrence, RescueAnswer, RescueRequest } from '../store.ts'
 import { specOf, unended } from './claim.ts'
@@ -36,31 +35,18 @@ export function rescue(state: State, request: RescueRequest): RescueAnswer {
   return { rescued, removed, more, expired: expire(state), openHooks: handOutHooks(state, request) }
 }
 
-function recoverOne(state: State, entry: Entry, by: 'lost' | 'stale', { settings, mostRecoveries }: RescueRequest): Rescued {
-  const { id, job, turn, record, turns } = entry
-  const { now } = state
-  const node = state.nodeOf(entry)
+function recoverOne(state: State, entry: Entry, by: 'lost' | 'stale', request: RescueRequest): Rescued {
+  const { turn, record, turns, dueAt: wasDueAt, hasBegun, cancel } = entry
   const startedAt = entry.start?.turn === turn ? entry.start.startedAt : null
-  const spec = specOf(state, record)
-  const recovery = recover({
-    by,
-    startedAt,
-    cancel: entry.cancel?.reason ?? (entry.cancel ? null : undefined),
-    turns,
-    mostRecoveries,
-    settings: cascade(settings, spec?.defaults, spec?.settings, record.settings),
-    source: record.source,
-    delayMs: record.scheduledAt - record.createdAt,
-  })
-  const { end, reason, error, delayMs } = recovery
-  const row = entry.endRow(end, now, { node, startedAt, reason, error })
-  const dueAt = end === 'released' && !entry.hasBegun ? entry.dueAt : now + (delayMs ?? 0)
+  const member = { by, record, turn, turns, dueAt: wasDueAt, hasBegun, startedAt, cancel }
+  const rest = { node: state.nodeOf(entry), spec: specOf(state, record) }
+  const { answer, row, dueAt } = recoverMember({ ...member, ...rest }, request, state.now)
   state.endTurn(entry, row)
-  if (delayMs !== null) {
+  if (dueAt !== null) {
     state.nextTurn(entry, row, dueAt)
     state.hint({ kind: 'due', at: dueAt })
   } else if (record.isHooked) state.noteHook(entry)
-  return { id, job, turn, outcome: end }
+  return answer
 }
 
 /** Ends what has not started in time, whether or not a node could have run it. */

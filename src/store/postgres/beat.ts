@@ -1,5 +1,6 @@
 import type { TurnRecord } from '../../model/occurrence.ts'
-import { bareEnd, mayHaveBegun } from '../../model/turn.ts'
+import { bareEnd } from '../../model/turn.ts'
+import { nextTurnDue } from '../rules/settle.ts'
 import type { Beat, BeatAnswer, CancelNotice, Hint, NodeInfo } from '../store.ts'
 import { freeUnservedKeys, updateServedKinds } from './beat/served-kinds.ts'
 import { Changes } from './changes/changes.ts'
@@ -213,13 +214,13 @@ async function giveBack(context: Context, session: Session, claims: readonly str
 
 /** Ends the turn of running work in the place of its node, and puts it back for its next one. The claim is locked. */
 export function endInPlace(changes: Changes, member: RunningMember, now: number, more: Partial<TurnRecord> = {}): Hint[] {
-  const { node, turn, cancel, hasBegun } = member
+  const { node, turn, cancel } = member
   if (cancel) {
     changes.endIdle(member, { turn, ...bareEnd('canceled', now, { ...more, node, reason: cancel.reason }) })
     return []
   }
   const end = { turn, ...bareEnd('released', now, { ...more, node }) }
-  const dueAt = hasBegun || mayHaveBegun(end) ? now : member.dueAt
+  const dueAt = nextTurnDue({ end, delayMs: 0 }, member, now)
   changes.endTurn(member, end)
   changes.nextTurn(member, end, dueAt)
   return [{ kind: 'due', at: dueAt }]

@@ -1,6 +1,5 @@
-import { inDoorOrder } from '../../model/limit.ts'
 import { bareEnd } from '../../model/turn.ts'
-import { draftPlanned } from '../rules/draft.ts'
+import { draftPlanned, revivedRecord } from '../rules/draft.ts'
 import { isPlanned } from '../rules/verdict.ts'
 import type { Hint, JobPlan, PlanAnswer, PlannedOccurrence } from '../store.ts'
 import { Changes } from './changes/changes.ts'
@@ -179,8 +178,7 @@ async function decide(context: Context, session: Session, one: JobPlan, { now, c
     const revived = one.revive.find(({ at }) => at === scheduledAt)
     const dropped = one.drop.find(({ at }) => at === scheduledAt)
     if (revived) {
-      const limits = revived.limits && inDoorOrder(revived.limits)
-      const record = { ...idle.record, source: 'recovery' as const, limits, span: revived.span }
+      const record = revivedRecord(idle.record, revived)
       await updateRecord(context, session, idle.ref, record, true)
       changes.reschedule({ ...idle, record }, idle.dueAt, idle.isRetrying)
     } else if (dropped) {

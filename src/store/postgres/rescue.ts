@@ -1,9 +1,6 @@
-import { versionAt } from '../../model/job.ts'
-import { cascade } from '../../model/settings.ts'
-import { bareEnd } from '../../model/turn.ts'
 import { isNodeGone } from '../rules/node-gone.ts'
-import { recover } from '../rules/recover.ts'
-import { keepsVersion, notInTime } from '../rules/verdict.ts'
+import { recoverMember } from '../rules/recover.ts'
+import { notInTime, specFor } from '../rules/verdict.ts'
 import type { Hint, PassedOccurrence, RescueAnswer, RescueRequest } from '../store.ts'
 import { removeNode } from './beat.ts'
 import { Changes } from './changes/changes.ts'
@@ -27,20 +24,20 @@ const lateRows = (table: string, now: string, more = '') =>
 const isStale = (now: string) => `EXISTS (SELECT 1 FROM punctual.start WHERE deadline_at < ${now})`
 const isExpiring = (now: string) =>
   `(EXISTS ${lateRows('ready', now)} OR EXISTS ${lateRows('waiting', now, "AND p.reason <> 'stranded'")})`
-const isUnheard = (now: string) => `EXISTS (SELECT 1 FROM punctual.hook_note WHERE free_at <= ${now})`
+const hasFreeHook = (now: string) => `EXISTS (SELECT 1 FROM punctual.hook_note WHERE free_at <= ${now})`
 const isUnswept = (now: string) => `EXISTS (SELECT 1 FROM punctual.pause WHERE NOT swept AND to_at <= ${now})`
 
 /** Whether a rescue may find something although no node is gone. */
-export const isRescueDue = (now: string) => `(${[isStale, isExpiring, isUnheard, isUnswept].map((is) => is(now)).join(' OR ')})`
+export const isRescueDue = (now: string) => `(${[isStale, isExpiring, hasFreeHook, isUnswept].map((is) => is(now)).join(' OR ')})`
 
-const look = `SELECT t.now, ${isStale('t.now')} AS is_stale, ${isExpiring('t.now')} AS is_expiring, ${isUnheard('t.now')} AS is_unheard,
+const look = `SELECT t.now, ${isStale('t.now')} AS is_stale, ${isExpiring('t.now')} AS is_expiring, ${hasFreeHook('t.now')} AS has_free_hook,
   ${isUnswept('t.now')} AS is_unswept FROM (SELECT ${storeNow} AS now) t`
 
 interface Look {
   readonly now: number
   readonly is_stale: boolean
   readonly is_expiring: boolean
-  readonly is_unheard: boolean
+  readonly has_free_hook: boolean
   readonly is_unswept: boolean
 }
 
@@ -77,7 +74,7 @@ export async function rescue(
   const expired = seen.is_expiring || isMore ? await expire(context, now) : []
   if (expired.length > 0) hints.push({ kind: 'due', at: now })
   if (seen.is_unswept) await sweepPauses(db, now)
-  const openHooks = seen.is_unheard || isMore ? await handOutHooks(context, request) : []
+  const openHooks = seen.has_free_hook || isMore ? await handOutHooks(context, request) : []
   return { answer: { rescued, removed, more, expired, openHooks }, hints }
 }
 
@@ -165,36 +162,21 @@ async function recoverAll(
 }
 
 function recoverOne(
-  context: Context,
+  { versions }: Context,
   changes: Changes,
   hints: Hint[],
   member: RunningMember,
-  { by, now, mostRecoveries, settings }: Recovering,
+  recovering: Recovering,
 ): Rescued {
-  const { record, turn, turns, node, startedAt, cancel, hasBegun } = member
-  const spec = specOf(context, member, now)
-  const { end, reason, error, delayMs } = recover({
-    ...{ by, startedAt, turns, mostRecoveries },
-    cancel: cancel ? cancel.reason : undefined,
-    settings: cascade(settings, spec?.defaults, spec?.settings, record.settings),
-    source: record.source,
-    delayMs: record.scheduledAt - record.createdAt,
-  })
-  const row = { turn, ...bareEnd(end, now, { node, startedAt, reason, error }) }
-  const dueAt = end === 'released' && !hasBegun ? member.dueAt : now + (delayMs ?? 0)
+  const { by, now } = recovering
+  const spec = specFor(versions.of(member.series), member.record, now)
+  const { answer, row, dueAt } = recoverMember({ ...member, by, spec }, recovering, now)
   changes.endTurn(member, row)
-  if (delayMs !== null) {
+  if (dueAt !== null) {
     changes.nextTurn(member, row, dueAt)
     hints.push({ kind: 'due', at: dueAt })
   } else changes.note(member)
-  return { id: record.id, job: record.job, turn, outcome: end }
-}
-
-/** The job's spec for an occurrence: planned work keeps the version of its instant, enqueued work uses the one in force. */
-function specOf({ versions }: Context, { series, record: { source, version } }: RunningMember, now: number) {
-  const known = versions.of(series) ?? []
-  if (known.length === 0) return undefined
-  return (keepsVersion(source) ? known.find((one) => one.version === version) : versionAt(known, now))?.spec
+  return answer
 }
 
 const endLate = `WITH ended AS MATERIALIZED (SELECT unnest(punctual.end_idle_1($1::float8, ARRAY(

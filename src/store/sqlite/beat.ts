@@ -1,5 +1,5 @@
 import type { TurnRecord } from '../../model/occurrence.ts'
-import { mayHaveBegun } from '../../model/turn.ts'
+import { nextTurnDue } from '../rules/settle.ts'
 import { isStranded } from '../rules/verdict.ts'
 import type { Beat, BeatAnswer, CancelNotice, NodeInfo } from '../store.ts'
 import { noteStart } from './checkpoint.ts'
@@ -88,7 +88,7 @@ export function giveBack(tx: Transaction, entry: Entry, more: Pick<TurnRecord, '
   const end = entry.endRow(canceled ? 'canceled' : 'released', tx.now, { ...more, ...canceled })
   endTurn(tx, entry, end)
   if (canceled) noteHook(tx, entry)
-  else nextTurn(tx, entry, end, entry.hasBegun || mayHaveBegun(end) ? tx.now : entry.dueAt)
+  else nextTurn(tx, entry, end, nextTurnDue({ end, delayMs: 0 }, entry, tx.now))
 }
 
 function isRunning(tx: Transaction, { ref, turn }: { ref: number; turn: number }): boolean {

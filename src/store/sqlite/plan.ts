@@ -1,7 +1,6 @@
 import type { JobRecord } from '../../model/job.ts'
-import { inDoorOrder } from '../../model/limit.ts'
 import { covers } from '../../model/pause.ts'
-import { draftPlanned } from '../rules/draft.ts'
+import { draftPlanned, revivedRecord } from '../rules/draft.ts'
 import { rangeMessage } from '../rules/message.ts'
 import type { JobPlan, PlanAnswer, PlanCandidate, PlannedOccurrence, PlanWork } from '../store.ts'
 import type { Transaction } from './connection/transaction.ts'
@@ -99,8 +98,7 @@ function decide(tx: Transaction, { ref, at }: Stranded, { revive, drop }: JobPla
   const entry = readEntry(tx, ref) as Entry
   if (dropped) return endUnattended(tx, entry, dropped.state, dropped.reason)
   if (!revived) return
-  const { limits, span } = revived
-  const record = { ...entry.record, source: 'recovery' as const, limits: limits && inDoorOrder(limits), span }
+  const record = revivedRecord(entry.record, revived)
   updateOccurrence(tx, entry, record)
   reschedule(tx, entry, entry.dueAt, record)
 }

@@ -1,13 +1,12 @@
-import { cascade } from '../../model/settings.ts'
 import { isNodeGone } from '../rules/node-gone.ts'
-import { recover } from '../rules/recover.ts'
+import { recoverMember } from '../rules/recover.ts'
 import { type NodeRow, nodeRecord } from '../rules/sql/node-row.ts'
 import { isExpired, notInTime } from '../rules/verdict.ts'
 import type { PassedOccurrence, RescueAnswer, RescueRequest } from '../store.ts'
 import { claimsOf, deleteClaim, unended } from './claim/claim-row.ts'
 import type { Transaction } from './connection/transaction.ts'
 import { removeNode } from './nodes.ts'
-import { cancelOf, endTurn, endUnattended, nextTurn, noteHook } from './occurrence/ends.ts'
+import { cancelOf, endTurn, endUnattended, nextTurn, noteHook, startOf } from './occurrence/ends.ts'
 import { type Entry, readEntry, turnsOf } from './occurrence/entry.ts'
 import { JobSpecs } from './schema/job-specs.ts'
 
@@ -47,29 +46,16 @@ function endStale(tx: Transaction, request: RescueRequest): Rescued[] {
   })
 }
 
-function recoverOne(tx: Transaction, entry: Entry, by: 'lost' | 'stale', { settings, mostRecoveries }: RescueRequest): Rescued {
-  const { id, ref, series, turn, record, node } = entry
-  const { now } = tx
-  const cancel = cancelOf(tx, ref)
-  const start = 'SELECT started_at FROM punctual_start WHERE ref = ? AND turn = ?'
-  const startedAt = tx.one<{ started_at: number }>(start, ref, turn)?.started_at ?? null
+function recoverOne(tx: Transaction, entry: Entry, by: 'lost' | 'stale', request: RescueRequest): Rescued {
+  const { ref, series, turn, record, dueAt: wasDueAt, hasBegun, node } = entry
   const spec = new JobSpecs(tx).of(series, record)
-  const { end, reason, error, delayMs } = recover({
-    by,
-    startedAt,
-    cancel: cancel ? cancel.reason : undefined,
-    turns: turnsOf(tx, series, ref),
-    mostRecoveries,
-    settings: cascade(settings, spec?.defaults, spec?.settings, record.settings),
-    source: record.source,
-    delayMs: record.scheduledAt - record.createdAt,
-  })
-  const row = entry.endRow(end, now, { node, startedAt, reason, error })
-  const dueAt = end === 'released' && !entry.hasBegun ? entry.dueAt : now + (delayMs ?? 0)
+  const member = { by, record, turn, turns: turnsOf(tx, series, ref), dueAt: wasDueAt, hasBegun, node, spec }
+  const rest = { startedAt: startOf(tx, entry), cancel: cancelOf(tx, ref) }
+  const { answer, row, dueAt } = recoverMember({ ...member, ...rest }, request, tx.now)
   endTurn(tx, entry, row)
-  if (delayMs !== null) nextTurn(tx, entry, row, dueAt)
+  if (dueAt !== null) nextTurn(tx, entry, row, dueAt)
   else noteHook(tx, entry)
-  return { id, job: record.job, turn, outcome: end }
+  return answer
 }
 
 /** How many expiries one call looks at: the next goes on from there. */

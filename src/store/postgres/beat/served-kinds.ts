@@ -1,10 +1,9 @@
 // Which kinds some node serves. It changes only with the door locked, so the doorman can go by it.
 import type { Hint } from '../../store.ts'
-import { Changes } from '../changes/changes.ts'
 import { column } from '../connection/arrays.ts'
 import type { Session } from '../connection/session.ts'
 import type { Context } from '../context.ts'
-import { takeIdleWhere } from '../occurrence/take-idle.ts'
+import { takeGrantsBack } from '../occurrence/take-idle.ts'
 
 /** Brings the flags of kinds up to date with the nodes. */
 export async function updateServedKinds(session: Session): Promise<void> {
@@ -20,9 +19,7 @@ export async function freeUnservedKeys(context: Context, session: Session, now: 
   await updateServedKinds(session)
   const unserved = await session.rows<{ ref: number }>('SELECT ref FROM punctual.kind WHERE NOT served')
   if (unserved.length === 0) return []
-  const changes = new Changes(now)
   const where = 'p.granted > 0 AND p.kind = ANY($1::int[])'
-  for (const idle of await takeIdleWhere(context, session, where, [column(unserved.map(({ ref }) => ref))]))
-    changes.takeGrantBack(idle, idle.isRetrying)
-  return (await changes.write(session)) ? [{ kind: 'due', at: now }] : []
+  const isLine = await takeGrantsBack(context, session, now, where, [column(unserved.map(({ ref }) => ref))])
+  return isLine ? [{ kind: 'due', at: now }] : []
 }

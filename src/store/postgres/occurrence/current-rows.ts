@@ -10,9 +10,13 @@ export const currentRows = `${rowIn('ready')} r ON true ${rowIn('waiting')} w ON
     WHERE i.ref = o.ref ORDER BY i.turn DESC LIMIT 1
   ) t ON true`
 
-const lastEnds = turnEnds.filter((end) => isEnd(stateAfter[end])).map((end) => `'${end}'`)
+/** The ends that no turn follows, as a list of SQL. */
+export const lastEnds = turnEnds
+  .filter((end) => isEnd(stateAfter[end]))
+  .map((end) => `'${end}'`)
+  .join(', ')
 
 /** The state of an occurrence, by its `currentRows`. */
 export const currentState = `CASE WHEN r.retrying THEN 'retrying' WHEN r.ref IS NOT NULL THEN 'pending'
     WHEN w.ref IS NOT NULL THEN 'waiting' WHEN d.ref IS NOT NULL THEN 'dead'
-    WHEN t."end" IN (${lastEnds.join(', ')}) THEN t."end"::text ELSE 'running' END`
+    WHEN t."end" IN (${lastEnds}) THEN t."end"::text ELSE 'running' END`

@@ -2,7 +2,7 @@
 
 import type { OccurrenceRecord } from '../../../model/occurrence.ts'
 import type { OccurrenceRow } from '../../rules/sql/occurrence-row.ts'
-import type { Moving } from '../changes/changes.ts'
+import { Changes, type Moving } from '../changes/changes.ts'
 import { column } from '../connection/arrays.ts'
 import { each } from '../connection/by-key.ts'
 import type { Session } from '../connection/session.ts'
@@ -61,6 +61,18 @@ export async function takeIdleWhere(
 ): Promise<Idle[]> {
   const found = tables.map((table) => `SELECT p.series, p.ref FROM punctual.${table} p WHERE ${where}`).join(' UNION ALL ')
   return idleOf(context, session, await session.rows<IdleRow>(takeRows(found), values))
+}
+
+/** Takes back what such rows were granted: they come to the door again. Returns whether someone waits for one of the keys. */
+export async function takeGrantsBack(
+  context: Context,
+  session: Session,
+  now: number,
+  ...found: [where: string, values: readonly unknown[], tables?: Parameters<typeof takeIdleWhere>[4]]
+): Promise<boolean> {
+  const changes = new Changes(now)
+  for (const idle of await takeIdleWhere(context, session, ...found)) changes.takeGrantBack(idle, idle.isRetrying)
+  return changes.write(session)
 }
 
 async function idleOf({ names }: Context, session: Session, rows: readonly IdleRow[]): Promise<Idle[]> {

@@ -1,3 +1,4 @@
+import { isEnd, type OccurrenceState } from '../../../model/lifecycle.ts'
 import { bareEnd } from '../../../model/turn.ts'
 import { occurrenceAudit } from '../../rules/audit.ts'
 import type { PruneAnswer, PruneRequest, Which } from '../../store.ts'
@@ -8,8 +9,6 @@ import { type Context, readNow } from '../context.ts'
 import { findRef } from '../find.ts'
 import { takeDead } from '../move.ts'
 import { removeEnded } from './remove-ended.ts'
-
-const ends: readonly string[] = ['completed', 'failed', 'canceled', 'skipped', 'missed']
 
 /** Ends dead work, as canceled. */
 export async function endDead(context: Context, session: Session, ref: number): Promise<void> {
@@ -27,7 +26,7 @@ export async function pruneOnly(context: Context, which: Which, { keyRetentionMs
     const known = ref === null ? undefined : (await occurrencesOf(session, [ref])).get(ref)
     if (ref === null || !known) return { pruned: 0, more: false, outcome: 'unknown' }
     if (known.state === 'dead') await endDead(context, session, ref)
-    else if (!ends.includes(known.state)) return { pruned: 0, more: false, outcome: 'live' }
+    else if (!isEnd(known.state as OccurrenceState)) return { pruned: 0, more: false, outcome: 'live' }
     await appendAudit(session, context, [occurrenceAudit(audit, known, null)])
     const pruned = await removeEnded(session, context, [ref], keyRetentionMs)
     return { pruned, more: false, outcome: pruned > 0 ? 'deleted' : 'unknown' }

@@ -1,13 +1,11 @@
 // Functions on occurrences that do not run: their ends, and what a cancel does. Each statement of a function has a snapshot of its
 // own, so one that has waited for a lock reads afterwards what became of the row. Names carry the number of the schema, so nodes of
 // two releases can share a database.
-import { endStates, stateAfter, turnEnds } from '../../../model/lifecycle.ts'
+import { lastEnds } from '../occurrence/current-rows.ts'
 import { liveColumnsOf, liveRowOf, names } from './live-columns.ts'
 
 /** Settings of the functions that clients call. Plans are kept for as long as a connection: none may count on a table being small. */
 export const planned = `SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off`
-
-const lastEnds = turnEnds.filter((end) => endStates.includes(stateAfter[end])).map((end) => `'${end}'`)
 
 export const idleFunctions = (n: number): readonly string[] => [
   // Ends rows that have left their table, or sets them aside (state NULL) until wakes[i]. lines: the key whose line a row has left.
@@ -102,7 +100,7 @@ export const idleFunctions = (n: number): readonly string[] => [
       ELSE
         SELECT CASE WHEN e."end" = 'canceled' THEN 'canceled' ELSE 'ended' END INTO outcome
           FROM (SELECT "end" FROM punctual.turn WHERE ref = wanted ORDER BY turn DESC LIMIT 1) e
-          WHERE e."end" IN (${lastEnds.join(', ')})
+          WHERE e."end" IN (${lastEnds})
             OR EXISTS (SELECT 1 FROM punctual.dead d JOIN punctual.occurrence o ON o.series = d.series WHERE o.ref = wanted AND d.ref = wanted);
         IF FOUND OR NOT patient OR NOT EXISTS (SELECT 1 FROM punctual.occurrence WHERE ref = wanted) THEN RETURN; END IF;
       END IF;

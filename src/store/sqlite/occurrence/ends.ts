@@ -128,6 +128,12 @@ export function putLogs(tx: Transaction, ref: number, logs: readonly AttemptLog[
   }
 }
 
+/** When the handler of a running turn began, where that was recorded. */
+export function startOf(tx: Transaction, { ref, turn }: Entry): number | null {
+  const select = 'SELECT started_at FROM punctual_start WHERE ref = ? AND turn = ?'
+  return tx.one<{ started_at: number }>(select, ref, turn)?.started_at ?? null
+}
+
 export interface CancelReason {
   readonly reason: string | null
 }
