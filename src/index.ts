@@ -1,12 +1,13 @@
 import './node-version.ts'
 
-export type { By } from './client/act.ts'
+export type { By } from './client/audit-note.ts'
 export type { AuditFault, AuditVerification, VerifyAuditOptions } from './client/audit-verification.ts'
 export type { AuditFilter, AuditView } from './client/audits.ts'
 export type { BackfillMode, BackfillOptions, BackfillPreview, OperationResult } from './client/backfills.ts'
 export type { BulkFilter, BulkOptions, BulkResult, RetryAllOptions } from './client/bulk.ts'
 export type { CancelOptions, CancelOutcome, DeadRetryOptions, TriggerOptions } from './client/commands.ts'
 export type { DeadLetterFilter, DeadLetterGroup, DeadLetterGroups } from './client/dead-letters.ts'
+export type { When } from './client/due-time.ts'
 export type { ExplainTarget, Explanation } from './client/explain.ts'
 export type {
   GateFilter,
@@ -49,7 +50,6 @@ export type { Reason, ReasonCode } from './client/reason.ts'
 export type { PruneOptions } from './client/removals.ts'
 export type { ReplayAllOptions, ReplayOptions } from './client/replays.ts'
 export type { Tenant } from './client/tenant.ts'
-export type { When } from './client/when.ts'
 export type { DueSummary } from './engine/node/due-work.ts'
 export type { HandlerMap } from './engine/node/registry.ts'
 export { type ErrorCode, type ErrorDetails, errorCodes, PunctualError } from './errors.ts'

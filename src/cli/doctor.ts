@@ -1,7 +1,7 @@
 // Checks of a set-up. Each finds one thing, and says what to do about it.
 import type { WireOutput } from '../http/wire.ts'
 import { sqliteVersion } from '../store/sqlite/connection/sqlite-version.ts'
-import { type Door, type PlaceFlags, withDoor } from './door.ts'
+import { type Connection, type ConnectionFlags, withConnection } from './connection.ts'
 import { postgresOf, sqlitePathOf } from './store-url.ts'
 
 /** The result of one check. */
@@ -24,23 +24,23 @@ const warn = (subject: string, message: string, advice: string): Finding => ({ s
 const fail = (subject: string, message: string, advice: string): Finding => ({ state: 'fail', subject, message, advice })
 
 /** Checks a store, or what a server knows. A store that does not answer ends the checks. */
-export async function diagnose(place: PlaceFlags): Promise<readonly Finding[]> {
+export async function diagnose(place: ConnectionFlags): Promise<readonly Finding[]> {
   const before = await schemaFindings(place)
   if (before.some(({ state }) => state === 'fail')) return before
   try {
-    return [...before, ...(await withDoor(place, findings))]
+    return [...before, ...(await withConnection(place, findings))]
   } catch (error) {
     const { message } = error as Error
     return [...before, fail('store', message, 'Check the address, the network and the rights of the user')]
   }
 }
 
-async function findings(door: Door): Promise<readonly Finding[]> {
+async function findings(connection: Connection): Promise<readonly Finding[]> {
   const sent = Date.now()
-  const server = await door.call('server.get')
+  const server = await connection.call('server.get')
   const between = (sent + Date.now()) / 2
-  const nodes = await door.call('nodes.list')
-  const jobs = await door.call('jobs.list', { query: { limit: 1 } })
+  const nodes = await connection.call('nodes.list')
+  const jobs = await connection.call('jobs.list', { query: { limit: 1 } })
   return [
     storeFinding(server),
     clockFinding(Date.parse(server.now) - between),
@@ -52,7 +52,7 @@ async function findings(door: Door): Promise<readonly Finding[]> {
   ]
 }
 
-async function schemaFindings({ store }: PlaceFlags): Promise<readonly Finding[]> {
+async function schemaFindings({ store }: ConnectionFlags): Promise<readonly Finding[]> {
   if (store === undefined) return []
   try {
     const place = await postgresOf(store)
@@ -79,7 +79,7 @@ function sqliteFindings(path: string | null): readonly Finding[] {
 }
 
 async function poolFinding(url: string): Promise<Finding> {
-  const { countConnections } = await import('../store/postgres/connection-count.ts')
+  const { countConnections } = await import('../store/postgres/connection/connection-count.ts')
   const { most, used } = await countConnections(url)
   const text = `${used} of ${most} connections are used; a node opens at most ${connectionsPerNode}`
   return most - used >= connectionsPerNode

@@ -1,7 +1,7 @@
 // One line on standard error that is written over again and again: on a terminal only.
 import { setTimeout as wait } from 'node:timers/promises'
 import type { WireOperation } from '../http/wire.ts'
-import type { Door } from './door.ts'
+import type { Connection } from './connection.ts'
 
 interface ProgressLine {
   show(text: string): void
@@ -34,10 +34,10 @@ function bar(done: number, width = 30): string {
 const pollMs = 500
 
 /** Waits until an operation has ended, and shows how far it is. */
-export async function watchOperation(door: Door, id: string): Promise<WireOperation> {
+export async function watchOperation(connection: Connection, id: string): Promise<WireOperation> {
   const line = progressLine(process.stderr.isTTY)
   for (;;) {
-    const one = await door.call('operations.get', { params: { id } })
+    const one = await connection.call('operations.get', { params: { id } })
     if (one.endedAt !== null || one.state === 'dead') {
       line.end()
       return one

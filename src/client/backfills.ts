@@ -13,7 +13,7 @@ import { checkObject, checkOneOf, checkOptions, checkWhole } from '../model/limi
 import { decodePayload } from '../model/payload.ts'
 import type { CreatedRow, NewOccurrence } from '../store/store.ts'
 import { type InstantInput, parseInstant } from '../time/instant.ts'
-import { auditNote, type By, byNames } from './act.ts'
+import { auditNote, type By, byNames } from './audit-note.ts'
 import type { ClientEnv } from './client-env.ts'
 import type { Creations } from './creations.ts'
 import { type InstantRun, instantRuns } from './instant-runs.ts'

@@ -10,7 +10,7 @@ export type ClientEnv = Pick<
   | 'log'
   | 'registry'
   | 'time'
-  | 'rides'
+  | 'joinedClaims'
   | 'declared'
   | 'unopposedSince'
   | 'parts'

@@ -14,10 +14,12 @@ import type {
   MoveAnswer,
   MoveRequest,
 } from '../store/store.ts'
-import { auditNote, type By, byNames } from './act.ts'
+import { auditNote, type By, byNames } from './audit-note.ts'
+import { CallerCancels } from './caller-cancels.ts'
 import { checkJoin } from './caller-transaction.ts'
 import type { ClientEnv } from './client-env.ts'
 import type { Creations } from './creations.ts'
+import { parseWhen, type When } from './due-time.ts'
 import { type Job, nameOf } from './job-name.ts'
 import type { KeyOptions } from './keys.ts'
 import { acceptedPayload, newOccurrence, newOccurrences, type Request } from './new-occurrence.ts'
@@ -31,8 +33,6 @@ import {
   whichOf,
 } from './occurrence-target.ts'
 import { unknownJob } from './unknown-job.ts'
-import { UntoldEnds } from './untold-ends.ts'
-import { parseWhen, type When } from './when.ts'
 
 /** The options of `trigger`. */
 export interface TriggerOptions<Payload = unknown> extends KeyOptions, By {
@@ -65,12 +65,12 @@ export type CancelOutcome = 'canceled' | 'canceling' | 'ended' | 'unknown'
 export class Commands {
   readonly #env: ClientEnv
   readonly #creations: Creations
-  readonly #untold: UntoldEnds
+  readonly #callerCancels: CallerCancels
 
   constructor(env: ClientEnv, creations: Creations) {
     this.#env = env
     this.#creations = creations
-    this.#untold = new UntoldEnds(env)
+    this.#callerCancels = new CallerCancels(env)
   }
 
   async enqueue(request: Request, tx?: CallerTransaction): Promise<CreatedRow> {
@@ -149,7 +149,7 @@ export class Commands {
   async #announce(answers: readonly CancelAnswer[], tx: CallerTransaction | undefined): Promise<void> {
     const env = this.#env
     const canceled = answers.filter(({ outcome }) => outcome === 'canceled').map(({ id }) => id)
-    if (tx !== undefined) this.#untold.add(canceled)
+    if (tx !== undefined) this.#callerCancels.add(canceled)
     else if (isEndNoticed(env)) for (const id of canceled) await announceUnattendedEnd(env, { id }, { unlessRun: true })
     if (canceled.length > 0) env.events.emit('signal.ended', null)
   }
@@ -158,7 +158,7 @@ export class Commands {
   async wake(): Promise<void> {
     try {
       await this.#env.store.hints.wake()
-      await this.#untold.announce()
+      await this.#callerCancels.announce()
     } catch (error) {
       if (!isTransient(error)) throw error
     }

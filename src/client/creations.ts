@@ -90,16 +90,16 @@ export class Creations {
 
   /** Null when another transaction has blocked the store for too long. */
   async #tried(rows: readonly NewOccurrence[], audit?: AuditNote): Promise<readonly CreatedRow[] | null> {
-    const { store, rides } = this.#env
+    const { store, joinedClaims } = this.#env
     // Locks are taken in one order: the node of a claim before the claims of makers.
-    const ride = audit || rows.some(({ maker }) => maker) ? null : rides.rideWith(rows)
+    const joined = audit || rows.some(({ maker }) => maker) ? null : joinedClaims.claimWithCreate(rows)
     try {
-      const { rows: answers, claimed } = await store.create(rows, ride ? { claim: ride.request } : audit ? { audit } : {})
-      ride?.taken(claimed)
+      const { rows: answers, claimed } = await store.create(rows, joined ? { claim: joined.request } : audit ? { audit } : {})
+      joined?.taken(claimed)
       this.#announce(rows, answers)
       return answers
     } catch (error) {
-      ride?.failed(error)
+      joined?.failed(error)
       if (error instanceof PunctualError && error.details.isHeld === true) return null
       throw error
     }

@@ -1,7 +1,7 @@
 import { PunctualError } from '../errors.ts'
 import { checkKey, checkObject, checkOptions } from '../model/limits.ts'
 import type { NodeRecord } from '../store/store.ts'
-import { auditNote, type By, byNames } from './act.ts'
+import { auditNote, type By, byNames } from './audit-note.ts'
 import type { ClientEnv } from './client-env.ts'
 
 /** Marks the nodes of a name or boot id, and returns them. They learn of it at their next beat. */

@@ -9,7 +9,7 @@ import { isSealed, missingKey } from '../model/sealed-text.ts'
 import { type GateState, gateStates } from '../store/messages/gate.ts'
 import type { Page } from '../store/query.ts'
 import type { GateKey, GateRecord } from '../store/store.ts'
-import { auditNote, type By, byNames } from './act.ts'
+import { auditNote, type By, byNames } from './audit-note.ts'
 import type { ClientEnv } from './client-env.ts'
 import { tenantOf } from './occurrence-target.ts'
 

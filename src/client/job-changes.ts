@@ -1,7 +1,7 @@
 import { PunctualError, shown } from '../errors.ts'
 import { type AnyDefinition, Definition, type InputOf } from '../model/definition.ts'
 import type { Schedule } from '../schedule/schedule.ts'
-import type { By } from './act.ts'
+import type { By } from './audit-note.ts'
 import type { ClientEnv } from './client-env.ts'
 import type { ScheduleArguments } from './job-arguments.ts'
 import { JobCommands, type ScheduleResult, type UpdateOptions, type UpdateResult } from './job-commands.ts'

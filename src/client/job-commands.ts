@@ -26,7 +26,7 @@ import {
 } from '../model/update.ts'
 import { bind } from '../schedule/interval.ts'
 import { nextMs, type Schedule } from '../schedule/schedule.ts'
-import { auditNote, type By, byNames } from './act.ts'
+import { auditNote, type By, byNames } from './audit-note.ts'
 import type { ClientEnv } from './client-env.ts'
 import { type Job, nameOf } from './job-name.ts'
 import {

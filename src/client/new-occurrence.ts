@@ -23,11 +23,11 @@ import {
 } from '../model/settings.ts'
 import type { CallerTransaction, NewOccurrence, OnConflict } from '../store/store.ts'
 import type { ClientEnv } from './client-env.ts'
+import { parseWhen, type When } from './due-time.ts'
 import { type Job, nameOf } from './job-name.ts'
 import { type KeyOptions, storedKey } from './keys.ts'
 import { type PaceOptions, paceOf } from './pace.ts'
 import { storable } from './storable.ts'
-import { parseWhen, type When } from './when.ts'
 
 /** The options of `enqueue`. */
 export interface EnqueueOptions

@@ -3,7 +3,7 @@ import type { Bus } from '../engine/node/bus.ts'
 import { Registry } from '../engine/node/registry.ts'
 import { StoreTime } from '../engine/node/store-time.ts'
 import { Figures } from '../engine/record/figures.ts'
-import { Rides } from '../engine/record/rides.ts'
+import { JoinedClaims } from '../engine/record/joined-claims.ts'
 import { Timeouts } from '../engine/turn/timeouts.ts'
 import { PunctualError } from '../errors.ts'
 import type { Handler } from '../model/context.ts'
@@ -39,7 +39,7 @@ export function nodeEnv(given: PunctualOptions): Env {
     registry: registryOf(options),
     time: new StoreTime(clock, () => events.emit('signal.jump', null)),
     timeouts: new Timeouts(clock),
-    rides: new Rides(),
+    joinedClaims: new JoinedClaims(),
     figures: new Figures(),
     declared: new Map(),
     unopposedSince: new Map(),

@@ -9,16 +9,16 @@ import type { StoreCall } from '../store/observed.ts'
 import type { NodeRecord } from '../store/store.ts'
 import { type DurationInput, parseDuration } from '../time/duration.ts'
 import { type InstantInput, parseInstant } from '../time/instant.ts'
-import type { By } from './act.ts'
+import type { By } from './audit-note.ts'
 import { allowBuiltIns } from './built-in.ts'
 import type { ClientEnv } from './client-env.ts'
 import { Creations } from './creations.ts'
 import { drainNode } from './drain-node.ts'
-import { keepInside } from './inside.ts'
 import type { HandlerOf } from './job-arguments.ts'
 import { type Job, nameOf } from './job-name.ts'
 import { nodeEnv } from './node-env.ts'
 import type { PunctualOptions } from './options.ts'
+import { keepSchedulerEnv } from './scheduler-env.ts'
 import { Tenant } from './tenant.ts'
 import { WorkChanges } from './work-changes.ts'
 
@@ -42,7 +42,7 @@ export class Punctual extends WorkChanges implements AsyncDisposable {
     const creations = new Creations(env)
     super(env, creations)
     this.#env = env
-    keepInside(this, env)
+    keepSchedulerEnv(this, env)
     this.#engine = new Engine(env)
     allowBuiltIns(this, { env, creations, changed: () => env.events.emit('signal.registered', null) })
   }

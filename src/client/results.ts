@@ -90,7 +90,7 @@ export class Results {
   async #read(which: Which): Promise<OccurrenceHistory | null | undefined> {
     try {
       await this.#env.store.open()
-      this.#hear()
+      this.#subscribe()
       return await this.#env.store.get(which)
     } catch (error) {
       if (isTransient(error)) return undefined
@@ -110,7 +110,7 @@ export class Results {
   }
 
   /** Hints need an open store. */
-  #hear(): void {
+  #subscribe(): void {
     if (this.#unwatch.length !== endEvents.length || this.#waiting.size === 0) return
     const { store, clock } = this.#env
     const hinted = () => {

@@ -1,8 +1,8 @@
 // The records of the timer service, read without it: they are occurrences of two built-in jobs, and parts of the beats of nodes.
 import type { NodeRecord } from '../store/store.ts'
 import type { ClientEnv } from './client-env.ts'
-import { insideOf } from './inside.ts'
 import type { Punctual } from './punctual.ts'
+import { schedulerEnv } from './scheduler-env.ts'
 
 /** The name of the built-in job whose occurrences are the timers. */
 export const timerJob = 'punctual/timer'
@@ -55,7 +55,7 @@ export async function timersOverview(punctual: Punctual, options: { tenant?: str
     punctual.counts({ ...options, job: timerJob }),
     punctual.counts({ job: poisonJob }),
     punctual.list({ job: poisonJob, state: 'failed', limit: mostPoison }),
-    timersInstances(insideOf(punctual)),
+    timersInstances(schedulerEnv(punctual)),
   ])
   return {
     pending: counts.pending + counts.waiting + counts.retrying + counts.running,

@@ -9,7 +9,7 @@ import type { Bus } from './node/bus.ts'
 import type { Registry } from './node/registry.ts'
 import type { StoreTime } from './node/store-time.ts'
 import type { Figures } from './record/figures.ts'
-import type { Rides } from './record/rides.ts'
+import type { JoinedClaims } from './record/joined-claims.ts'
 import type { WorkPort } from './turn/children.ts'
 import type { Timeouts } from './turn/timeouts.ts'
 import type { TracePort } from './turn/trace-port.ts'
@@ -27,7 +27,7 @@ export interface Env {
   readonly registry: Registry
   readonly time: StoreTime
   readonly timeouts: Timeouts
-  readonly rides: Rides
+  readonly joinedClaims: JoinedClaims
   readonly figures: Figures
   /** The declarations of this process: a hash by job id. */
   readonly declared: Map<string, string>

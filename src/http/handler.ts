@@ -1,7 +1,7 @@
 import { Hono } from 'hono'
-import { insideOf } from '../client/inside.ts'
 import { stderrLogger } from '../client/logger.ts'
 import type { Punctual } from '../client/punctual.ts'
+import { schedulerEnv } from '../client/scheduler-env.ts'
 import { PunctualError } from '../errors.ts'
 import type { Logger } from '../model/context.ts'
 import { checkOneOf, checkOptions, checkWhole } from '../model/limits.ts'
@@ -46,7 +46,7 @@ export function createHandler(punctual: Punctual, options: HandlerOptions = {}):
   checkAccess(options)
   const basePath = checkBasePath(options.basePath ?? '')
   const log = options.log ?? stderrLogger
-  const env = insideOf(punctual)
+  const env = schedulerEnv(punctual)
   const desk: Desk = {
     punctual,
     env,

@@ -1,7 +1,7 @@
-import { insideOf } from '../client/inside.ts'
 import { stderrLogger } from '../client/logger.ts'
 import { type OperationName, operation } from '../client/operation.ts'
 import type { Punctual } from '../client/punctual.ts'
+import { schedulerEnv } from '../client/scheduler-env.ts'
 import { Access } from './access/access.ts'
 import type { Caller } from './access/identity.ts'
 import { Board } from './board/board.ts'
@@ -16,7 +16,7 @@ export class LocalCalls {
 
   /** `name` is the author of changes. */
   constructor(punctual: Punctual, name: string) {
-    const env = insideOf(punctual)
+    const env = schedulerEnv(punctual)
     const access = new Access(env, {}, { basePath: '', log: stderrLogger })
     this.#desk = { punctual, env, access, board: new Board(env), label: null, isReadOnly: false }
     this.#name = name

@@ -1,9 +1,9 @@
 import { type Attributes, type Meter, type ObservableGauge, metrics as otel } from '@opentelemetry/api'
-import { insideOf } from '../client/inside.ts'
 import { Levels } from '../client/metrics/levels.ts'
 import { measure } from '../client/metrics/measure.ts'
 import { boundsSeconds, type GaugeName, type MetricName, type MetricSink, metrics } from '../client/metrics/metric.ts'
 import type { Punctual } from '../client/punctual.ts'
+import { schedulerEnv } from '../client/scheduler-env.ts'
 import { version } from '../engine/node/version.ts'
 import { checkOptions } from '../model/limits.ts'
 
@@ -22,7 +22,7 @@ const leftToOthers: readonly MetricName[] = ['scheduler_event_loop_delay_seconds
  */
 export function measureWithMeter(punctual: Punctual, options: MeterOptions = {}): () => void {
   checkOptions(options, ['meter'], 'measureWithMeter')
-  const env = insideOf(punctual)
+  const env = schedulerEnv(punctual)
   const sink = new MeterSink(options.meter ?? otel.getMeter('punctual', version), new Levels(punctual, env))
   const endMeasuring = measure(env, sink)
   return () => {

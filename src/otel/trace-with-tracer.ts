@@ -11,8 +11,8 @@ import {
   type Tracer,
 } from '@opentelemetry/api'
 import type { ClientEnv } from '../client/client-env.ts'
-import { insideOf } from '../client/inside.ts'
 import type { Punctual } from '../client/punctual.ts'
+import { schedulerEnv } from '../client/scheduler-env.ts'
 import { version } from '../engine/node/version.ts'
 import type { TracedAttempt, TracePort } from '../engine/turn/trace-port.ts'
 import type { Refs } from '../model/context.ts'
@@ -35,7 +35,7 @@ export interface TracerOptions {
  */
 export function traceWithTracer(punctual: Punctual, options: TracerOptions = {}): () => void {
   checkOptions(options, ['tracer'], 'traceWithTracer')
-  const env = insideOf(punctual)
+  const env = schedulerEnv(punctual)
   const traces = new Traces(options.tracer ?? otel.getTracer('punctual', version), env.clock)
   env.trace.port = traces
   const stops = watch(env, traces)

@@ -59,7 +59,7 @@ const named: Readonly<Record<Exclude<StoreVerb, 'open' | 'close'>, true>> = {
   list: true,
   listRanges: true,
   counts: true,
-  dues: true,
+  listDue: true,
   figures: true,
   tokens: true,
   nodes: true,

@@ -33,7 +33,7 @@ import type {
   WriteAnswer,
 } from './messages/claim.ts'
 import type { CreateAnswer, CreateOptions, NewOccurrence } from './messages/create.ts'
-import type { DueLine, DueQuery, FigureAdd, FigureQuery, FigureRow } from './messages/figure.ts'
+import type { DueQuery, DueRow, FigureAdd, FigureQuery, FigureRow } from './messages/figure.ts'
 import type { GateAnswerTo, GateRequest } from './messages/gate.ts'
 import type { Hints } from './messages/hint.ts'
 import type { JobPut, JobPutAnswer, JobQuery, PauseAnswer, PauseRequest } from './messages/job.ts'
@@ -126,7 +126,7 @@ export interface Store {
   listRanges(query: { tenant?: string; job?: string; limit: number }): Promise<readonly RangeRecord[]>
   counts(query: CountsQuery): Promise<JobCounts>
   /** Live work that may be claimed, in the order in which it is due. Work that waits for a key, a pause or the planner is left out. */
-  dues(query: DueQuery): Promise<readonly DueLine[]>
+  listDue(query: DueQuery): Promise<readonly DueRow[]>
   /** Figures of a span, the newest first; several rows may cover the same span. Or adds what a node has counted, and returns none. */
   figures(request: FigureQuery | FigureAdd): Promise<readonly FigureRow[]>
   /** Stores, finds or deletes tokens of the HTTP interface. The answer: those that were found, stored or deleted. */

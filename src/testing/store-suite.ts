@@ -18,9 +18,9 @@ import { hintCases } from './store-suite/hints.ts'
 import { hookCases } from './store-suite/hooks.ts'
 import { jobRemovalCases } from './store-suite/job-removal.ts'
 import { jobCases } from './store-suite/jobs.ts'
+import { keyOrderCases } from './store-suite/key-order.ts'
 import { lifeCases } from './store-suite/life.ts'
 import { limitCases } from './store-suite/limits.ts'
-import { lineCases } from './store-suite/line.ts'
 import { messageCases } from './store-suite/messages.ts'
 import { modelCases } from './store-suite/model.ts'
 import { moveCases } from './store-suite/move.ts'
@@ -96,7 +96,7 @@ const drafts: readonly Draft[] = [
   hookCases,
   messageCases,
   repeatCases,
-  lineCases,
+  keyOrderCases,
   modelCases,
 ].flat()
 

@@ -9,7 +9,7 @@ import { createHandler, toNodeHandler } from 'punctual/http'
 import { sqlite } from 'punctual/sqlite'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { diagnose } from '../../src/cli/doctor.ts'
-import { insideOf } from '../../src/client/inside.ts'
+import { schedulerEnv } from '../../src/client/scheduler-env.ts'
 import { Tokens } from '../../src/http/access/tokens.ts'
 import { freshSchemaName, sharedPostgresUrl } from '../support/postgres-database.ts'
 import { punctual } from './punctual-process.ts'
@@ -53,7 +53,7 @@ describe('a server instead of a store', () => {
     const server = createServer(toNodeHandler(createHandler(node, { log: silent })))
     await new Promise<void>((done) => void server.listen(0, '127.0.0.1', done))
     const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
-    const tokens = new Tokens(insideOf(node))
+    const tokens = new Tokens(schedulerEnv(node))
     const tokenOf = async (role: 'viewer' | 'operator') =>
       (await tokens.create({ name: `a ${role}`, role, tenants: null, expiresInMs: null, createdBy: null })).secret
     const run = (token: string, ...args: string[]) => punctual([...args, '--server', url], { env: { PUNCTUAL_TOKEN: token } })

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { When } from '../../src/client/when.ts'
+import type { When } from '../../src/client/due-time.ts'
 import type { EnqueueRequest } from '../../src/index.ts'
 import { defineJob } from '../../src/model/definition.ts'
 import { keyedId } from '../../src/model/ids.ts'

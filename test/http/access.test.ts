@@ -3,9 +3,9 @@ import { createHandler, type HandlerOptions, type Identity } from 'punctual/http
 import { memory } from 'punctual/memory'
 import { manualClock } from 'punctual/testing'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { insideOf } from '../../src/client/inside.ts'
 import { type Role, roles } from '../../src/client/operation/server.ts'
 import { operation, operationNames } from '../../src/client/operation.ts'
+import { schedulerEnv } from '../../src/client/scheduler-env.ts'
 import { Throttle } from '../../src/http/access/throttle.ts'
 import { Tokens } from '../../src/http/access/tokens.ts'
 import { answerOf, asker, broken, echo, newPunctual, silent } from './asker.ts'
@@ -18,7 +18,7 @@ afterEach(() => punctual.close())
 const ask = asker(() => punctual)
 
 const tokenOf = async (role: Role, tenants: readonly string[] | null = null, expiresInMs: number | null = null) =>
-  (await new Tokens(insideOf(punctual)).create({ name: `a ${role}`, role, tenants, expiresInMs, createdBy: null })).secret
+  (await new Tokens(schedulerEnv(punctual)).create({ name: `a ${role}`, role, tenants, expiresInMs, createdBy: null })).secret
 
 /** A request for an operation, with something in place of each name in its path. */
 function requestFor(name: (typeof operationNames)[number], headers: Record<string, string> = {}): Request {
@@ -228,14 +228,14 @@ describe('tokens', () => {
 
   test('S28: only a hash of the secret is stored', async () => {
     const secret = await tokenOf('viewer')
-    const stored = JSON.stringify(await insideOf(punctual).store.tokens({ find: {} }))
+    const stored = JSON.stringify(await schedulerEnv(punctual).store.tokens({ find: {} }))
     expect(stored).not.toContain(secret.slice(-43))
   })
 
   test('an expired token is refused', async () => {
     const clock = manualClock()
     await using timed = createPunctual({ store: memory(), clock, log: silent })
-    const { secret } = await new Tokens(insideOf(timed)).create({
+    const { secret } = await new Tokens(schedulerEnv(timed)).create({
       ...{ name: 'short', role: 'viewer', tenants: null, expiresInMs: 60_000, createdBy: null },
     })
     const handle = createHandler(timed, { log: silent })

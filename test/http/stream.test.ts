@@ -1,7 +1,7 @@
 import type { Punctual } from 'punctual'
 import { createHandler } from 'punctual/http'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { insideOf } from '../../src/client/inside.ts'
+import { schedulerEnv } from '../../src/client/scheduler-env.ts'
 import { Access } from '../../src/http/access/access.ts'
 import { echo, newPunctual, silent } from './asker.ts'
 
@@ -72,7 +72,7 @@ test('an id of another process, or of a time when nobody listened, means: read e
 })
 
 test('S29: a token that is revoked ends its streams with the next message', async () => {
-  const { tokens } = new Access(insideOf(punctual), {}, { basePath: '', log: silent })
+  const { tokens } = new Access(schedulerEnv(punctual), {}, { basePath: '', log: silent })
   const { token, secret } = await tokens.create({ name: 'ci', role: 'viewer', tenants: null, expiresInMs: null, createdBy: null })
   const handle = createHandler(punctual, { log: silent })
   const stream = await listen(handle, { authorization: `Bearer ${secret}` })

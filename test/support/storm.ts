@@ -90,8 +90,8 @@ export class Storm {
   async forget(): Promise<void> {
     const [store] = this.#stores as [Store]
     const all = { endedBefore: Number.MAX_SAFE_INTEGER, keyRetentionMs: 0, limit: 1000 }
-    const { unheard } = await store.rescue({ gone: [], ...patient, kinds, limit: 100_000 })
-    await store.settle([], { heard: unheard.map(({ ref }) => ref) })
+    const { openHooks } = await store.rescue({ gone: [], ...patient, kinds, limit: 100_000 })
+    await store.settle([], { hooksDone: openHooks.map(({ ref }) => ref) })
     while ((await store.prune(all)).pruned > 0);
   }
 

@@ -186,7 +186,7 @@ describe('the store suite', () => {
       rescue: async (request) => ({ ...(await store.rescue(request)), expired: [] }),
     }),
     'forgets the hooks of what ends': (store) => ({
-      rescue: async (request) => ({ ...(await store.rescue(request)), unheard: [] }),
+      rescue: async (request) => ({ ...(await store.rescue(request)), openHooks: [] }),
     }),
     'claims nothing along with an end': (store) => ({
       settle: (items, { claim: _, ...options } = {}) => store.settle(items, options),
@@ -223,7 +223,7 @@ describe('the store suite', () => {
       vi.spyOn(State.prototype, 'release').mockImplementation(() => {})
     },
     'does not knock when one leaves a line': () => {
-      vi.spyOn(State.prototype, 'knock').mockImplementation(() => {})
+      vi.spyOn(State.prototype, 'revisitLine').mockImplementation(() => {})
     },
     'lets a line go by age alone': () => {
       vi.spyOn(MemoryDoor.prototype, 'line').mockImplementation(function (this: MemoryDoor, key) {
@@ -264,7 +264,7 @@ describe('the store suite', () => {
       })
     },
     'notes no end for its hook': () => {
-      vi.spyOn(State.prototype, 'noteEnd').mockImplementation(() => {})
+      vi.spyOn(State.prototype, 'noteHook').mockImplementation(() => {})
     },
   }
 

@@ -1,7 +1,7 @@
 import { Argument, type Command, Option } from 'commander'
 import { backfillModes } from '../../client/backfills.ts'
-import { startOperation } from '../many.ts'
 import { byOption, example, instantOption, jsonOption, placeOptions, tenantOption, whole, yesOption } from '../options.ts'
+import { startOperation } from '../start-operation.ts'
 
 export function addBackfill(root: Command): void {
   const command = root

@@ -1,10 +1,10 @@
 import { Argument, type Command, Option } from 'commander'
 import { confirm } from '../confirm.ts'
-import { withDoor } from '../door.ts'
-import { filterFlags, filterOptions, startOperation } from '../many.ts'
+import { withConnection } from '../connection.ts'
+import { connectionFlags } from '../connection-flags.ts'
 import { byOption, example, jsonOption, placeOptions, yesOption } from '../options.ts'
-import { placeOf } from '../place.ts'
 import { print, printJson } from '../print.ts'
+import { filterFlags, filterOptions, startOperation } from '../start-operation.ts'
 
 export function addCancel(root: Command): void {
   const command = root
@@ -44,10 +44,10 @@ export function addCancel(root: Command): void {
       if (dryRun) command.error('error: --dry-run goes with filters')
       if (entity !== undefined && !yes && process.stdin.isTTY) await confirm(`Cancel all work of ${job} about ${entity}.`, yes)
       const because = reason === undefined ? {} : { reason }
-      const { outcome } = await withDoor(placeOf(command), (door) =>
+      const { outcome } = await withConnection(connectionFlags(command), (connection) =>
         id !== undefined
-          ? door.call('occurrences.cancel', { params: { id }, body: because })
-          : door.call('jobs.cancel', {
+          ? connection.call('occurrences.cancel', { params: { id }, body: because })
+          : connection.call('jobs.cancel', {
               params: { job },
               query: { tenant },
               body: { key, idempotencyKey, entity, ...because },

@@ -1,7 +1,7 @@
 import { Argument, type Command, Option } from 'commander'
 import { confirm } from '../confirm.ts'
-import { withDoor } from '../door.ts'
-import { filterFlags, filterOptions, startOperation } from '../many.ts'
+import { withConnection } from '../connection.ts'
+import { connectionFlags } from '../connection-flags.ts'
 import { occurrenceColumns } from '../operation/form/occurrences.ts'
 import { itemTable } from '../operation/show.ts'
 import {
@@ -15,8 +15,8 @@ import {
   whole,
   yesOption,
 } from '../options.ts'
-import { placeOf } from '../place.ts'
 import { print, printJson } from '../print.ts'
+import { filterFlags, filterOptions, startOperation } from '../start-operation.ts'
 
 const store = '--store sqlite:./punctual.db'
 const anId = '01a1e133-38fc-71d6-a05c-514da9ff1aed'
@@ -50,7 +50,9 @@ function addList(dead: Command): void {
     .action(async () => {
       const { tenant, job, cause, limit, cursor: place, json, ndjson } = command.opts()
       const query = { tenant, job, cause, limit, cursor: place, state: ['dead' as const] }
-      const { items, cursor } = await withDoor(placeOf(command), (door) => door.call('occurrences.list', { query }))
+      const { items, cursor } = await withConnection(connectionFlags(command), (connection) =>
+        connection.call('occurrences.list', { query }),
+      )
       if (json) return printJson({ items, cursor })
       if (ndjson) return items.forEach((item) => void print(JSON.stringify(item)))
       if (items.length === 0) return print('Nothing is dead.')
@@ -102,7 +104,7 @@ function addRetry(dead: Command): void {
     if (spread !== undefined) command.error('error: --spread goes with filters')
     const when = { ...(delay !== undefined && { delay }), ...(runAt !== undefined && { runAt }) }
     const body = { ...when, ...because, ...(payload !== undefined && { payload }) }
-    await withDoor(placeOf(command), (door) => door.call('occurrences.retry', { params: { id }, body }))
+    await withConnection(connectionFlags(command), (connection) => connection.call('occurrences.retry', { params: { id }, body }))
     if (json) return printJson({ id, outcome: 'retrying' })
     print(`retrying ${id}`)
   })
@@ -123,10 +125,10 @@ function addDiscard(dead: Command): void {
       const filter = filterFlags(command)
       return startOperation(command, { kind: 'discard', filter, reason: reason ?? 'discarded by command' })
     }
-    const place = placeOf(command)
+    const place = connectionFlags(command)
     await confirm(`End ${id} as canceled.`, yes)
     const body = reason === undefined ? {} : { reason }
-    await withDoor(place, (door) => door.call('occurrences.discard', { params: { id }, body }))
+    await withConnection(place, (connection) => connection.call('occurrences.discard', { params: { id }, body }))
     if (json) return printJson({ id, outcome: 'canceled' })
     print(`discarded ${id}`)
   })

@@ -1,8 +1,8 @@
 import type { Command } from 'commander'
 import { PunctualError } from '../../errors.ts'
+import { connectionFlags } from '../connection-flags.ts'
 import { diagnose, type Finding } from '../doctor.ts'
 import { example, jsonOption, placeOptions } from '../options.ts'
-import { placeOf } from '../place.ts'
 import { print, printJson, styled, visible } from '../print.ts'
 
 const colours = { ok: 'green', warn: 'yellow', fail: 'red' } as const
@@ -16,7 +16,7 @@ export function addDoctor(root: Command): void {
     .addOption(jsonOption())
     .addHelpText('after', example('punctual doctor --store sqlite:./punctual.db'))
     .action(async ({ json }: { json?: true }) => {
-      const findings = await diagnose(placeOf(command))
+      const findings = await diagnose(connectionFlags(command))
       if (json) printJson({ items: findings })
       else for (const finding of findings) print(line(finding))
       const failed = findings.filter(({ state }) => state === 'fail').length

@@ -1,9 +1,9 @@
 import { Argument, type Command } from 'commander'
 import { PunctualError } from '../../errors.ts'
 import type { WireOutput } from '../../http/wire.ts'
-import { type Door, withDoor } from '../door.ts'
+import { type Connection, withConnection } from '../connection.ts'
+import { connectionFlags } from '../connection-flags.ts'
 import { example, jsonOption, keyOptions, placeOptions, tenantOption } from '../options.ts'
-import { placeOf } from '../place.ts'
 import { bold, facts, print, printJson } from '../print.ts'
 
 export function addExplain(root: Command): void {
@@ -24,7 +24,9 @@ export function addExplain(root: Command): void {
     .addHelpText('after', example('punctual explain report --store sqlite:./punctual.db'))
     .action(async (name: string) => {
       const { tenant, key, idempotencyKey, json } = command.opts()
-      const explanation = await withDoor(placeOf(command), (door) => explain(door, name, { tenant, key, idempotencyKey }))
+      const explanation = await withConnection(connectionFlags(command), (connection) =>
+        explain(connection, name, { tenant, key, idempotencyKey }),
+      )
       if (json) return printJson(explanation)
       const { subject, id, reasons } = explanation
       const title = subject === 'job' ? `job ${name}` : `${subject} ${id}`
@@ -34,16 +36,16 @@ export function addExplain(root: Command): void {
 
 /** A bare name may be that of a job or the id of an occurrence. */
 async function explain(
-  door: Door,
+  connection: Connection,
   name: string,
   flags: { tenant?: string; key?: string; idempotencyKey?: string },
 ): Promise<WireOutput<'explain.get'>> {
   try {
-    return await door.call('explain.get', { query: { job: name, ...flags } })
+    return await connection.call('explain.get', { query: { job: name, ...flags } })
   } catch (error) {
     if (!isUnknown(error) || Object.values(flags).some((value) => value !== undefined)) throw error
   }
-  return door.call('explain.get', { query: { id: name } }).catch((error: unknown) => {
+  return connection.call('explain.get', { query: { id: name } }).catch((error: unknown) => {
     if (!isUnknown(error)) throw error
     throw new PunctualError('job.unknown', `There is neither a job nor an occurrence ${JSON.stringify(name)}`, { given: name })
   })

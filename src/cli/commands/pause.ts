@@ -1,9 +1,9 @@
 import { Argument, type Command, Option } from 'commander'
 import { confirm } from '../confirm.ts'
-import { withDoor } from '../door.ts'
+import { withConnection } from '../connection.ts'
+import { connectionFlags } from '../connection-flags.ts'
 import { byOption, example, instantOption, jsonOption, placeOptions, yesOption } from '../options.ts'
 import { pauseTarget } from '../pause-target.ts'
-import { placeOf } from '../place.ts'
 import { print, printJson } from '../print.ts'
 
 export function addPause(root: Command): void {
@@ -26,12 +26,12 @@ export function addPause(root: Command): void {
       const { json, yes, reason, until, for: span, tenant, all } = command.opts()
       const what = pauseTarget(job, { tenant, all }, command)
       const body = { ...(reason && { reason }), ...(until && { until }), ...(span && { for: span }) }
-      const place = placeOf(command)
+      const place = connectionFlags(command)
       if (job === undefined) await confirm(`Pause ${what}.`, yes)
-      const { outcome } = await withDoor(place, (door) =>
+      const { outcome } = await withConnection(place, (connection) =>
         job === undefined
-          ? door.call('pauses.open', { body: { ...body, ...(tenant !== undefined && { tenant }) } })
-          : door.call('jobs.pause', { params: { job }, query: { tenant }, body }),
+          ? connection.call('pauses.open', { body: { ...body, ...(tenant !== undefined && { tenant }) } })
+          : connection.call('jobs.pause', { params: { job }, query: { tenant }, body }),
       )
       if (json) return printJson({ outcome })
       print(outcome === 'paused' ? `paused ${what}` : `unchanged: ${what} was paused like this before`)

@@ -1,9 +1,9 @@
 import { Argument, type Command, Option } from 'commander'
-import { withDoor } from '../door.ts'
-import { filterFlags, filterOptions, startOperation } from '../many.ts'
+import { withConnection } from '../connection.ts'
+import { connectionFlags } from '../connection-flags.ts'
 import { byOption, example, jsonOption, placeOptions, yesOption } from '../options.ts'
-import { placeOf } from '../place.ts'
 import { print, printJson } from '../print.ts'
+import { filterFlags, filterOptions, startOperation } from '../start-operation.ts'
 
 export function addReplay(root: Command): void {
   const command = root
@@ -38,7 +38,9 @@ export function addReplay(root: Command): void {
         command.error('error: --task and --request go with the id of one occurrence')
       if (id === undefined) return startOperation(command, { kind: 'replay', filter, reason })
       const body = { reason, ...(task && { tasks: task }), ...(request !== undefined && { request }) }
-      const result = await withDoor(placeOf(command), (door) => door.call('occurrences.replay', { params: { id }, body }))
+      const result = await withConnection(connectionFlags(command), (connection) =>
+        connection.call('occurrences.replay', { params: { id }, body }),
+      )
       if (json) return printJson(result)
       print(`${result.outcome} ${result.id}`)
     })

@@ -1,8 +1,8 @@
 import { Argument, type Command, Option } from 'commander'
-import { type Door, withDoor } from '../door.ts'
+import { type Connection, withConnection } from '../connection.ts'
+import { connectionFlags } from '../connection-flags.ts'
 import { byOption, example, jsonOption, placeOptions } from '../options.ts'
 import { pauseTarget } from '../pause-target.ts'
-import { placeOf } from '../place.ts'
 import { print, printJson, printNote } from '../print.ts'
 
 export function addResume(root: Command): void {
@@ -22,20 +22,20 @@ export function addResume(root: Command): void {
       const { json, tenant, all, reason } = command.opts()
       const what = pauseTarget(job, { tenant, all }, command)
       const because = reason === undefined ? {} : { reason }
-      await withDoor(placeOf(command), async (door) => {
+      await withConnection(connectionFlags(command), async (connection) => {
         const { outcome } =
           job === undefined
-            ? await door.call('pauses.close', { body: { ...because, ...(tenant !== undefined && { tenant }) } })
-            : await door.call('jobs.resume', { params: { job }, query: { tenant }, body: because })
+            ? await connection.call('pauses.close', { body: { ...because, ...(tenant !== undefined && { tenant }) } })
+            : await connection.call('jobs.resume', { params: { job }, query: { tenant }, body: because })
         if (json) return printJson({ outcome })
         print(outcome === 'resumed' ? `resumed ${what}` : `unchanged: ${what} was not paused by itself`)
-        if (job !== undefined) await noteWider(door, job, tenant)
+        if (job !== undefined) await noteWider(connection, job, tenant)
       })
     })
 }
 
-async function noteWider(door: Door, job: string, tenant: string | undefined): Promise<void> {
-  const { pauses } = await door.call('jobs.get', { params: { job }, query: { tenant } })
+async function noteWider(connection: Connection, job: string, tenant: string | undefined): Promise<void> {
+  const { pauses } = await connection.call('jobs.get', { params: { job }, query: { tenant } })
   const wider = pauses.find((pause) => pause.job === null)
   if (wider) printNote(`It is still paused, since ${wider.tenant === null ? 'everything' : `tenant ${wider.tenant}`} is.`)
 }

@@ -2,9 +2,9 @@
 import { Argument, Command, Option } from 'commander'
 import { type OperationName, operation, operationNames } from '../../client/operation.ts'
 import { confirm } from '../confirm.ts'
-import { type Door, withDoor } from '../door.ts'
+import { type Connection, withConnection } from '../connection.ts'
+import { connectionFlags } from '../connection-flags.ts'
 import { byOption, example, jsonOption, placeOptions, yesOption } from '../options.ts'
-import { placeOf } from '../place.ts'
 import { print, printJson } from '../print.ts'
 import { printExport } from './export.ts'
 import { argumentParser, type Field, fieldsOf, kebab, optionsOf } from './flags.ts'
@@ -165,14 +165,14 @@ async function runOperation(command: Command, name: OperationName, given: Readon
   const form = formOf(name)
   const refused = form.refuse?.(given)
   if (refused) command.error(`error: ${refused}`)
-  const place = placeOf(command)
+  const place = connectionFlags(command)
   const one = operation(name)
   if (one.dangerous) await confirm(`${one.summary}.`, yes)
   const parts = partsOf(name, given)
-  await withDoor(place, async (door) => {
-    if (name === 'occurrences.export') return printExport(await door.stream(name, parts))
-    if (ndjson) return printLines(door, name, parts, all)
-    const answer = await answerOf(door, name, parts, all)
+  await withConnection(place, async (connection) => {
+    if (name === 'occurrences.export') return printExport(await connection.stream(name, parts))
+    if (ndjson) return printLines(connection, name, parts, all)
+    const answer = await answerOf(connection, name, parts, all)
     if (json) return printJson(answer)
     print(shown(form, answer, given))
   })
@@ -181,24 +181,24 @@ async function runOperation(command: Command, name: OperationName, given: Readon
 type Parts = ReturnType<typeof partsOf>
 type Answer = Readonly<Record<string, unknown>> & { readonly items?: readonly object[]; readonly cursor?: string | null }
 
-async function answerOf(door: Door, name: OperationName, parts: Parts, all: true | undefined): Promise<Answer> {
-  if (!all || name === 'pauses.list') return (await door.call(name, parts)) as Answer
+async function answerOf(connection: Connection, name: OperationName, parts: Parts, all: true | undefined): Promise<Answer> {
+  if (!all || name === 'pauses.list') return (await connection.call(name, parts)) as Answer
   const items: object[] = []
-  for await (const page of pages(door, name, parts)) items.push(...(page.items ?? []))
+  for await (const page of pages(connection, name, parts)) items.push(...(page.items ?? []))
   return { items, cursor: null }
 }
 
-async function* pages(door: Door, name: OperationName, parts: Parts): AsyncGenerator<Answer> {
+async function* pages(connection: Connection, name: OperationName, parts: Parts): AsyncGenerator<Answer> {
   for (let cursor: string | null | undefined; cursor !== null; ) {
     const query = { ...parts.query, ...(cursor !== undefined && { cursor }) }
-    const page = (await door.call(name, { ...parts, query })) as Answer
+    const page = (await connection.call(name, { ...parts, query })) as Answer
     yield page
     cursor = page.cursor ?? null
   }
 }
 
-async function printLines(door: Door, name: OperationName, parts: Parts, all: true | undefined): Promise<void> {
-  for await (const { items = [] } of pages(door, name, parts)) {
+async function printLines(connection: Connection, name: OperationName, parts: Parts, all: true | undefined): Promise<void> {
+  for await (const { items = [] } of pages(connection, name, parts)) {
     for (const item of items) print(JSON.stringify(item))
     if (!all) return
   }

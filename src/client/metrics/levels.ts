@@ -58,7 +58,7 @@ export class Levels {
       store.nodes(),
       this.#pausedJobs(),
     ])
-    const [oldest] = await store.dues({ to: time.now(), limit: 1 })
+    const [oldest] = await store.listDue({ to: time.now(), limit: 1 })
     const queued = backlog.reduce((sum, { count }) => sum + count, states.waiting)
     return [
       ...liveStates.map((state) => ({ name: 'scheduler_occurrences' as const, labels: [state], value: states[state] })),

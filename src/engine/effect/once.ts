@@ -10,7 +10,7 @@ import type { Env } from '../env.ts'
 import { Aborted } from '../turn/aborted.ts'
 import { deadline } from './deadline.ts'
 import { busy, conflict, held, lostKey } from './gate-errors.ts'
-import { insist } from './insist.ts'
+import { retryWhileAway } from './retry-while-away.ts'
 
 const firstLookMs = 100
 const longestLookMs = 2000
@@ -126,7 +126,7 @@ async function reserve(
   for (let lookMs = firstLookMs; ; lookMs = Math.min(2 * lookMs, longestLookMs)) {
     signal.throwIfAborted()
     let sentAt = 0
-    const answer = await insist(env, signal, () => {
+    const answer = await retryWhileAway(env, signal, () => {
       sentAt = clock.mono()
       return store.gate({ act: 'reserve', ...key, fingerprint, occurrence, member, holdMs, keepMs, ...by })
     })
@@ -261,7 +261,7 @@ class Holding<Value> {
   async #settle(write: Settlement): Promise<GateAnswer['outcome']> {
     const { gate } = this.#request
     const request = { ...gate, holder: this.#holder, ...write } as GateWrite
-    return (await insist(this.#env, null, () => this.#env.store.gate(request))).outcome
+    return (await retryWhileAway(this.#env, null, () => this.#env.store.gate(request))).outcome
   }
 }
 

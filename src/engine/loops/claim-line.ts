@@ -1,5 +1,5 @@
 import type { ClaimAnswer } from '../../store/store.ts'
-import type { ClaimRide } from '../record/rides.ts'
+import type { JoinedClaim } from '../record/joined-claims.ts'
 import type { Claimed, Claimer } from './claimer.ts'
 
 /** Sends one claim at a time, by itself or with another write. */
@@ -34,9 +34,9 @@ export class ClaimLine {
   }
 
   /** A claim that another write carries; null while another is under way. `take` gets null when the claim was not made. */
-  ride(limit: number, take: (claimed: Claimed | null) => void): ClaimRide | null {
-    const ride = this.#asked === 0 ? this.#claimer.ride(limit) : null
-    if (!ride) return null
+  joined(limit: number, take: (claimed: Claimed | null) => void): JoinedClaim | null {
+    const joined = this.#asked === 0 ? this.#claimer.joined(limit) : null
+    if (!joined) return null
     const { promise, resolve } = Promise.withResolvers<void>()
     this.#asked += 1
     this.#last = promise
@@ -46,10 +46,10 @@ export class ClaimLine {
       take(claimed)
     }
     return {
-      request: ride.request,
+      request: joined.request,
       taken: (answer: ClaimAnswer | null) => {
-        if (!answer) this.#claimer.leftOut(ride.pending)
-        end(answer && this.#claimer.taken(ride.pending, answer))
+        if (!answer) this.#claimer.leftOut(joined.pending)
+        end(answer && this.#claimer.taken(joined.pending, answer))
       },
       failed: (error) => {
         this.#claimer.failed(error)

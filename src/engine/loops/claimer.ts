@@ -78,7 +78,7 @@ export class Claimer {
   }
 
   /** A claim for another write to carry; null while none may be sent, or only the backlog can tell what to pick. */
-  ride(wanted: number): { readonly pending: PendingClaim; readonly request: ClaimRequest } | null {
+  joined(wanted: number): { readonly pending: PendingClaim; readonly request: ClaimRequest } | null {
     const { pick } = this.#env.options
     const { beating, isJoined, isOverdue } = this.#session()
     if (beating || !isJoined || isOverdue || typeof pick === 'function') return null

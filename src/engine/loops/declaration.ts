@@ -100,16 +100,16 @@ async function withEdition(
   return edition === undefined ? declared : { ...declared, edition }
 }
 
-/** Jobs that code once declared and no live node does any more: told once, or retired where the process was asked to. */
-export async function handleOrphans(env: Env, told: Set<string>): Promise<void> {
+/** Jobs that code once declared and no live node does any more: reported once, or retired where the process was asked to. */
+export async function handleOrphans(env: Env, reported: Set<string>): Promise<void> {
   const { store, log, options } = env
   const { nodes } = await store.nodes()
   for await (const job of allJobs(store)) {
     if (!isOwnJob(job) || job.spec.isRetired || env.declared.has(job.id) || nodes.some(({ declares }) => job.id in declares))
       continue
     const { tenant, name, spec, declared, override, version } = job
-    if (!options.retireOrphans && told.has(job.id)) continue
-    told.add(job.id)
+    if (!options.retireOrphans && reported.has(job.id)) continue
+    reported.add(job.id)
     if (!options.retireOrphans)
       log.warn('A job is no longer declared by any node; retire it, or create the scheduler with retireOrphans: true', {
         tenant,

@@ -4,8 +4,8 @@ import type { NewOccurrence, SettleItem } from '../../store/store.ts'
 import { tick } from '../../time/clock.ts'
 import type { Env } from '../env.ts'
 import type { Session } from '../node/session.ts'
+import type { JoinedClaim, JoinedClaimSource } from '../record/joined-claims.ts'
 import type { Recorder } from '../record/recorder.ts'
-import type { ClaimRide, RideSource } from '../record/rides.ts'
 import { type Batch, Turn, type TurnHost, type TurnResult } from '../turn/turn.ts'
 import { TurnSettingsLookup } from '../turn/turn-settings.ts'
 import { ClaimLine } from './claim-line.ts'
@@ -20,7 +20,7 @@ import { isSuspect, TurnQueue } from './turn-queue.ts'
 const suspectRestMs = 10_000
 
 /** Claims due occurrences for the free slots of this node and starts them. */
-export class Dispatcher implements TurnHost, RideSource {
+export class Dispatcher implements TurnHost, JoinedClaimSource {
   readonly env: Env
   readonly recorder: Recorder
   readonly #session: () => Session
@@ -50,7 +50,7 @@ export class Dispatcher implements TurnHost, RideSource {
     this.#size = new ClaimSize(env)
     this.#watch = new QueueWatch(env.clock, this.#queue, (late) => this.#giveBack(late))
     this.#settings = new TurnSettingsLookup(env.registry, env.options.settings)
-    env.rides.source = this
+    env.joinedClaims.source = this
   }
 
   /** How many run, and how many claimed ones wait for a slot. */
@@ -123,33 +123,33 @@ export class Dispatcher implements TurnHost, RideSource {
   }
 
   /** A claim that travels with the ends of turns, when there is room and work may be left, or an end may let work pass. */
-  rideAfter(ended: readonly SettleItem[]): ClaimRide | null {
+  claimAfterSettle(ended: readonly SettleItem[]): JoinedClaim | null {
     const frees = ended.some(({ member, end }) => end.end !== 'released' && member.record.limits !== null)
     const mayBeMore = this.#mayBeMore || frees || !this.#size.mayBeAhead
     if (!mayBeMore || this.#queue.ready > this.#size.ahead || ended.every(({ end }) => end.end === 'released')) return null
     const room = this.#room()
-    const ride = this.#size.isFull && !frees ? null : this.#ride(room)
-    if (!ride && room > 0) this.#signalRoom()
-    return ride
+    const joined = this.#size.isFull && !frees ? null : this.#joined(room)
+    if (!joined && room > 0) this.#signalRoom()
+    return joined
   }
 
   /** A claim that travels with the creation of work that this node can run at once. */
-  rideWith(created: readonly NewOccurrence[]): ClaimRide | null {
+  claimWithCreate(created: readonly NewOccurrence[]): JoinedClaim | null {
     const { options, registry, time } = this.env
     const free = options.concurrency - this.#running - this.#queue.size
     if (!this.#isRiding || free <= 0) return null
     const now = time.now()
     const isDue = ({ due }: NewOccurrence) => (typeof due === 'number' ? due <= now : due.in === 0)
     const canRun = created.some((row) => isDue(row) && registry.runnable(row.definition))
-    return canRun ? this.#ride(Math.min(free, this.#size.most)) : null
+    return canRun ? this.#joined(Math.min(free, this.#size.most)) : null
   }
 
-  #ride(limit: number): ClaimRide | null {
+  #joined(limit: number): JoinedClaim | null {
     if (!this.#isRiding || !this.#mayClaim || limit <= 0 || this.env.registry.claimableKinds().length === 0) return null
-    return this.#claims.ride(limit, (claimed) => this.#takeRide(claimed))
+    return this.#claims.joined(limit, (claimed) => this.#takeJoined(claimed))
   }
 
-  #takeRide(claimed: Claimed | null): void {
+  #takeJoined(claimed: Claimed | null): void {
     const { clock, events, time } = this.env
     if (!claimed) return this.#signalRoom()
     this.#enqueue(claimed, true)

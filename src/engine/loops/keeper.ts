@@ -271,7 +271,7 @@ export class Keeper {
     // The work of one node may take several calls: the event comes with the last of them.
     let count = { rescued: 0, dead: 0 }
     for (;;) {
-      const { rescued, removed, more, expired, unheard } = await store.rescue({
+      const { rescued, removed, more, expired, openHooks } = await store.rescue({
         gone,
         settings: options.settings,
         mostRecoveries: options.mostRecoveries,
@@ -285,7 +285,7 @@ export class Keeper {
       if (removed.length > 0) count = { rescued: 0, dead: 0 }
       for (const passed of expired) notePassed(this.#env, passed)
       for (const { id, outcome } of rescued) if (ends.includes(outcome)) await this.#announce(id)
-      if (unheard.length > 0) events.emit('signal.unheard', unheard)
+      if (openHooks.length > 0) events.emit('signal.openHooks', openHooks)
       if (!more) return
     }
   }

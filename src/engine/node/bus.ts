@@ -26,7 +26,7 @@ export interface Signals {
   /** A slot has become free, and more work may be due. */
   'signal.slot': null
   /** Ended work whose `onComplete` this node must run. */
-  'signal.unheard': RescueAnswer['unheard']
+  'signal.openHooks': RescueAnswer['openHooks']
   /** So many ms from now a claim is worth a try. */
   'signal.due': number
   'signal.turn': { readonly claimId: string; readonly result: TurnResult }

@@ -7,8 +7,8 @@ import { Declarer } from '../loops/declarer.ts'
 import { Dispatcher } from '../loops/dispatcher.ts'
 import { Keeper } from '../loops/keeper.ts'
 import { type Loop, noLaterThan, type Wait } from '../loops/loop.ts'
+import { OpenHooks } from '../loops/open-hooks.ts'
 import { Planner } from '../loops/planner.ts'
-import { UnheardEnds } from '../loops/unheard-ends.ts'
 import { Recorder } from '../record/recorder.ts'
 import { type DueSummary, runDue, whenIdle } from './due-work.ts'
 import { logFinalFailures } from './failure-log.ts'
@@ -25,7 +25,7 @@ export class Engine {
   readonly #dispatcher: Dispatcher
   readonly #planner: Planner
   readonly #keeper: Keeper
-  readonly #unheard: UnheardEnds
+  readonly #openHooks: OpenHooks
   readonly #loops: {
     readonly opener: Loop
     readonly planner: Loop
@@ -51,7 +51,7 @@ export class Engine {
     this.#dispatcher = new Dispatcher(env, this.#recorder, session, (reason) => this.#fence(reason))
     this.#planner = new Planner(env)
     this.#keeper = new Keeper(env, this.#dispatcher, session, (reason) => this.#fence(reason))
-    this.#unheard = new UnheardEnds(env, this.#recorder)
+    this.#openHooks = new OpenHooks(env, this.#recorder)
     this.#declarer = new Declarer(env, () => this.#beatOnce())
     this.#book = new HealthBook(env)
     this.#loops = {
@@ -85,7 +85,7 @@ export class Engine {
     events.watch('signal.kinds', () => dispatcher.wake())
     events.watch('signal.slot', () => dispatcher.wake())
     events.watch('signal.due', (ms) => dispatcher.wakeIn(ms))
-    events.watch('signal.unheard', (ends) => this.#unheard.hear(ends))
+    events.watch('signal.openHooks', (ends) => this.#openHooks.add(ends))
     events.watch('signal.nodes', (nodes) => {
       this.#planner.observe(nodes)
       if (this.#declarer.observe(nodes)) planner.wake()
@@ -138,7 +138,7 @@ export class Engine {
     await Promise.all([planner.stop(), dispatcher.stop(), prune.stop()])
     const grace = new AbortController()
     this.#dispatcher.drain()
-    const idle = Promise.all([this.#dispatcher.idle(), this.#unheard.idle()])
+    const idle = Promise.all([this.#dispatcher.idle(), this.#openHooks.idle()])
     const { clock } = this.#env
     await Promise.race([idle, sleep(clock, graceMs, grace.signal), ...(clock.stalled ? [clock.stalled(grace.signal)] : [])])
     grace.abort()
@@ -200,7 +200,7 @@ export class Engine {
     await this.open()
     if (!this.#session.isJoined) await this.#beatOnce()
     this.#unsubscribe()
-    this.#unsubscribe = this.#env.store.hints.subscribe((hint) => this.#hear(hint))
+    this.#unsubscribe = this.#env.store.hints.subscribe((hint) => this.#onHint(hint))
     this.#dispatcher.resume(true)
     const { planner, dispatcher, beat, watch, prune } = this.#loops
     for (const loop of [beat, planner, dispatcher, watch, prune]) loop.start()
@@ -239,7 +239,7 @@ export class Engine {
     return wait
   }
 
-  #hear(hint: Hint): void {
+  #onHint(hint: Hint): void {
     if (hint.kind === 'due') this.#loops.dispatcher.wakeIn(this.#env.time.until(hint.at))
     else if (hint.kind === 'cancel') {
       if (hint.node === this.#session.boot) this.#loops.beat.wake()
@@ -274,7 +274,7 @@ export class Engine {
     const hasLeft = this.#env.store.isOpen && isJoined && (await this.#tried(() => this.#keeper.beatOnce('leave')))
     this.#renewSession()
     this.#dispatcher.abandon(() => true)
-    this.#unheard.abandon()
+    this.#openHooks.abandon()
     if (hasLeft && claims.size > 0) await this.#tried(() => this.#keeper.rescueLeft(boot))
   }
 

@@ -12,7 +12,7 @@ const mostUnsureMs = 10
 
 /** The store's time at a moment of this node's monotonic clock, exact to half of the round trip. */
 interface Sample {
-  readonly told: number
+  readonly time: number
   readonly at: number
   readonly roundTripMs: number
 }
@@ -28,15 +28,15 @@ export class StoreTime {
   constructor(clock: Clock, onJump: () => void = () => {}) {
     this.#clock = clock
     this.#onJump = onJump
-    this.#best = { told: clock.wall(), at: clock.mono(), roundTripMs: Number.POSITIVE_INFINITY }
+    this.#best = { time: clock.wall(), at: clock.mono(), roundTripMs: Number.POSITIVE_INFINITY }
   }
 
-  /** Takes note of a time that the store has told in answer to a call that was sent at `sentAt` by the monotonic clock. */
+  /** Takes note of a time that the store has returned in answer to a call that was sent at `sentAt` by the monotonic clock. */
   observe(now: number, sentAt: number): void {
     const receivedAt = this.#clock.mono()
     const roundTripMs = Math.max(0, receivedAt - sentAt)
-    const sample = { told: now, at: receivedAt - roundTripMs / 2, roundTripMs }
-    const offMs = now - (this.#best.told + sample.at - this.#best.at)
+    const sample = { time: now, at: receivedAt - roundTripMs / 2, roundTripMs }
+    const offMs = now - (this.#best.time + sample.at - this.#best.at)
     const isJump = Math.abs(offMs) > jumpMs + roundTripMs / 2
     const kept = isJump ? [] : this.#samples.filter(({ at }) => receivedAt - at <= longestKeptMs)
     this.#samples = [...kept.slice(1 - samplesKept), sample]
@@ -46,7 +46,7 @@ export class StoreTime {
 
   /** How long until the store's clock shows an instant; 0 when it may do so already, as far as this node can know. */
   until(instant: number): number {
-    const ms = instant - (this.#best.told + this.#clock.mono() - this.#best.at)
+    const ms = instant - (this.#best.time + this.#clock.mono() - this.#best.at)
     return ms <= Math.min(this.#best.roundTripMs / 2, mostUnsureMs) + 1 ? 0 : ms
   }
 
@@ -56,6 +56,6 @@ export class StoreTime {
 
   /** The store's time at a moment of the monotonic clock. */
   at(mono: number): number {
-    return Math.floor(this.#best.told + mono - this.#best.at)
+    return Math.floor(this.#best.time + mono - this.#best.at)
   }
 }

@@ -48,7 +48,7 @@ export class FigureSender {
     const { store, time, figures } = this.#env
     const now = time.now()
     const { states } = await store.counts({})
-    const [oldest] = await store.dues({ to: now, limit: 1 })
+    const [oldest] = await store.listDue({ to: now, limit: 1 })
     const { pending, waiting, running, retrying, dead } = states
     const gauge = { pending, waiting, running, retrying, dead, oldestDueMs: oldest ? now - oldest.dueAt : 0 }
     const text = JSON.stringify(gauge)

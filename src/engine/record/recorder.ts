@@ -31,8 +31,8 @@ export class Recorder {
   }
 
   /** Removes the note of an end whose `onComplete` has run. */
-  async heard(ref: number): Promise<void> {
-    await this.#current().heard.add(ref)
+  async hookDone(ref: number): Promise<void> {
+    await this.#current().hooksDone.add(ref)
   }
 
   /** Writes one item by itself, since what is done within its commit must not be repeated for the sake of others. */
@@ -54,7 +54,7 @@ class SessionWriter {
   readonly session: Session
   readonly settlements: Batcher<SettleItem, WriteAnswer>
   readonly checkpoints: Batcher<CheckpointItem, WriteAnswer>
-  readonly heard: Batcher<number, WriteAnswer>
+  readonly hooksDone: Batcher<number, WriteAnswer>
 
   constructor(env: Env, session: Session) {
     this.#env = env
@@ -62,7 +62,7 @@ class SessionWriter {
     const limit = () => env.store.batchLimit
     this.settlements = new Batcher(env.clock, limit, (items) => this.#settle(items))
     this.checkpoints = new Batcher(env.clock, limit, (items) => this.checkpoint(items))
-    this.heard = new Batcher(env.clock, limit, (refs) => this.#hear(refs))
+    this.hooksDone = new Batcher(env.clock, limit, (refs) => this.#writeHooksDone(refs))
   }
 
   async checkpoint(items: readonly CheckpointItem[]): Promise<readonly WriteAnswer[]> {
@@ -71,22 +71,22 @@ class SessionWriter {
 
   /** Writes ends, and lets the next claim travel with them. */
   async #settle(items: readonly SettleItem[]): Promise<readonly WriteAnswer[]> {
-    const { store, rides } = this.#env
-    const ride = rides.rideAfter(items)
-    const options = { done: this.session.lastOf(items), ...(ride && { claim: ride.request }) }
+    const { store, joinedClaims } = this.#env
+    const joined = joinedClaims.claimAfterSettle(items)
+    const options = { done: this.session.lastOf(items), ...(joined && { claim: joined.request }) }
     try {
       const answer = await this.#insist(() => store.settle(items, options))
       for (const { claim } of items) this.session.drop(claim.id)
-      ride?.taken(answer?.claimed ?? null)
+      joined?.taken(answer?.claimed ?? null)
       return answer?.items ?? items.map(() => 'lost')
     } catch (error) {
-      ride?.failed(error)
+      joined?.failed(error)
       throw error
     }
   }
 
-  async #hear(refs: readonly number[]): Promise<readonly WriteAnswer[]> {
-    await this.#insist(() => this.#env.store.settle([], { heard: refs }))
+  async #writeHooksDone(refs: readonly number[]): Promise<readonly WriteAnswer[]> {
+    await this.#insist(() => this.#env.store.settle([], { hooksDone: refs }))
     return refs.map(() => 'ok')
   }
 

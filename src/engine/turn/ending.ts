@@ -92,7 +92,7 @@ async function concludeWithSequel(turn: Turn, result: TurnResult): Promise<void>
 async function complete(turn: Turn, result: TurnEnd): Promise<void> {
   const { onComplete } = turn.shared.runnable.definition.options
   const hook = onComplete && runTurnHook(turn, 'onComplete', () => onComplete(reportOf(turn, result)))
-  if ((await hook) !== 'lost' && turn.record.isHooked) await turn.host.recorder.heard(turn.member.ref)
+  if ((await hook) !== 'lost' && turn.record.isHooked) await turn.host.recorder.hookDone(turn.member.ref)
 }
 
 function isHooked({ record, shared }: Turn, result: TurnResult): result is TurnEnd {

@@ -1,8 +1,8 @@
 // The tasks of a turn: what may start is started, what has ended is taken in, until all have finished or none can go on.
 import type { AuditEvent } from '../../store/store.ts'
+import { applyAttempt } from './apply-attempt.ts'
 import { Attempt } from './attempt.ts'
 import { finish, refuse } from './ending.ts'
-import { judge } from './judge.ts'
 import { taskEvent } from './report.ts'
 import type { TaskRun } from './task-run.ts'
 import type { Turn } from './turn.ts'
@@ -89,7 +89,7 @@ export function takeIn(turn: Turn, attempt: Attempt): void {
   const mono = clock.mono()
   attempt.endedAt = time.at(mono)
   run.durationMs += attempt.endedAt - attempt.startedAt
-  const state = judge(turn, attempt)
+  const state = applyAttempt(turn, attempt)
   if (state === null) return giveBack(turn, run, mono)
   attempt.state = state
   const isOnlyTask = turn.runs.length === 1

@@ -29,7 +29,7 @@ export async function announceUnattendedEnd(env: EndEnv, which: Which, { unlessR
 }
 
 /** Runs `onComplete` of ended work, and announces the end where no node has completed it. */
-export async function hearEnd(env: Env, id: string, until: AbortSignal): Promise<'done' | 'lost'> {
+export async function runEndHook(env: Env, id: string, until: AbortSignal): Promise<'done' | 'lost'> {
   const history = await env.store.get({ id })
   const end = history?.turns.at(-1)
   if (!history || !end || !isEnded(history)) return 'done'

@@ -1,5 +1,5 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
-import { auditNote } from '../../client/act.ts'
+import { auditNote } from '../../client/audit-note.ts'
 import type { ClientEnv } from '../../client/client-env.ts'
 import type { Role } from '../../client/operation/server.ts'
 import { systemActor } from '../../model/audit.ts'

@@ -6,7 +6,7 @@ import { builtInPrefix } from '../../engine/node/registry.ts'
 import { defaultTenant, isOwnJob, type JobRecord, type VersionRecord } from '../../model/job.ts'
 import { occurrenceStates } from '../../model/lifecycle.ts'
 import { covers, type PauseRecord } from '../../model/pause.ts'
-import type { DueLine, NodeRecord, StateCounts } from '../../store/store.ts'
+import type { DueRow, NodeRecord, StateCounts } from '../../store/store.ts'
 import { graceMs } from './line.ts'
 
 /** Jobs that are looked at one by one. */
@@ -30,7 +30,7 @@ export interface Facts {
   readonly nodes: readonly NodeRecord[]
   readonly unserved: readonly string[]
   /** The oldest late work of each job. */
-  readonly late: ReadonlyMap<string, DueLine>
+  readonly late: ReadonlyMap<string, DueRow>
   /** Jobs that have failed since their last success. */
   readonly failing: ReadonlySet<string>
   /** The newest missed instant of each job, within the last day. */
@@ -100,11 +100,11 @@ export class Board {
     const scope = tenant === undefined ? {} : { tenant }
     const [pauses, late, { failing }, missed] = await Promise.all([
       store.readPauses({ since: now + 1 }),
-      store.dues({ ...scope, to: now - graceMs, limit: mostLate }),
+      store.listDue({ ...scope, to: now - graceMs, limit: mostLate }),
       store.counts({ ...scope, failing: mostFailing }),
       store.list({ ...scope, states: ['missed'], limit: mostMissed }),
     ])
-    const oldest = new Map<string, DueLine>()
+    const oldest = new Map<string, DueRow>()
     for (const line of late)
       for (const key of keysOf(line)) if (!line.job.startsWith(builtInPrefix) && !oldest.has(key)) oldest.set(key, line)
     const passed = new Map<string, { id: string; at: number; count: number }>()

@@ -4,7 +4,7 @@ import { sumFigures } from '../../model/figure.ts'
 import type { JobRecord } from '../../model/job.ts'
 import type { OccurrenceHistory, TurnRecord } from '../../model/occurrence.ts'
 import { covers } from '../../model/pause.ts'
-import type { DueLine } from '../../store/store.ts'
+import type { DueRow } from '../../store/store.ts'
 import type { WireAttention, WireJobMark, WireOverview } from '../wire.ts'
 import { type Board, type Facts, jobKey, within } from './board.ts'
 import { deadCauses } from './dead-causes.ts'
@@ -134,7 +134,7 @@ function missedWords({ record: { scheduledAt }, turns }: OccurrenceHistory): str
 async function coming(board: Board, tenant: string | undefined, { now, pauses }: Facts): Promise<WireOverview['next']> {
   const { store } = board.env
   const scope = tenant === undefined ? {} : { tenant }
-  const [dues, { jobs }] = await Promise.all([store.dues({ ...scope, from: now, limit: shownNext }), board.jobs(tenant)])
+  const [dues, { jobs }] = await Promise.all([store.listDue({ ...scope, from: now, limit: shownNext }), board.jobs(tenant)])
   const soonest = jobs
     .filter(({ nextAt, spec }) => nextAt !== null && spec.isEnabled)
     .filter(
@@ -177,7 +177,7 @@ const none = {
 
 function attention(
   facts: Facts,
-  lines: readonly DueLine[],
+  lines: readonly DueRow[],
   reasons: ReadonlyMap<string, string>,
   causes: Awaited<ReturnType<typeof deadCauses>>,
   orphans: readonly { readonly tenant: string; readonly name: string }[],

@@ -78,7 +78,7 @@ async function lane(board: Board, record: JobRecord, facts: Facts, { from, to }:
   const [past, open, dues, coming, next, { states }] = await Promise.all([
     from < now ? pastOf(board, own, { from, to: until }, stepMs) : { items: [], bins: null },
     store.list({ ...own, states: ['running', 'waiting'], limit: 20 }),
-    to > now ? store.dues({ ...own, to, limit: mostMarks + 1 }) : [],
+    to > now ? store.listDue({ ...own, to, limit: mostMarks + 1 }) : [],
     to > now
       ? comingInstants(board, record, { from: Math.max(now, from), to, most: mostInstants, pauses: facts.pauses })
       : { instants: [], isCut: false },

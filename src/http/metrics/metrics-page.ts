@@ -1,10 +1,10 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { ClientEnv } from '../../client/client-env.ts'
-import { insideOf } from '../../client/inside.ts'
 import { type Level, Levels } from '../../client/metrics/levels.ts'
 import { measure } from '../../client/metrics/measure.ts'
 import type { Punctual } from '../../client/punctual.ts'
+import { schedulerEnv } from '../../client/scheduler-env.ts'
 import { Exposition } from './exposition.ts'
 
 /** A scrape does not wait longer for the store. */
@@ -15,7 +15,7 @@ const pages = new WeakMap<ClientEnv, MetricsPage>()
 
 /** The page of a scheduler: one, however many handlers serve it. It counts from the first call on. */
 export function metricsPage(punctual: Punctual): MetricsPage {
-  const env = insideOf(punctual)
+  const env = schedulerEnv(punctual)
   const page = pages.get(env) ?? new MetricsPage(punctual, env)
   pages.set(env, page)
   return page

@@ -1,5 +1,5 @@
 import type { TurnRecord } from '../../model/occurrence.ts'
-import { mayHaveBegun } from '../../model/turn.ts'
+import { nextTurnDue } from '../rules/settle.ts'
 import { isStranded } from '../rules/verdict.ts'
 import type { Beat, BeatAnswer, CancelNotice, NodeRecord } from '../store.ts'
 import { unended } from './claim.ts'
@@ -61,11 +61,11 @@ export function giveBack(state: State, entry: Entry, end: Pick<TurnRecord, 'node
   const { now } = state
   if (entry.cancel) {
     state.endTurn(entry, entry.endRow('canceled', now, { ...end, reason: entry.cancel.reason }))
-    if (entry.record.isHooked) state.noteEnd(entry)
+    if (entry.record.isHooked) state.noteHook(entry)
     return
   }
   const row = entry.endRow('released', now, end)
-  const dueAt = entry.hasBegun || mayHaveBegun(row) ? now : entry.dueAt
+  const dueAt = nextTurnDue({ end: row, delayMs: 0 }, entry, now)
   state.endTurn(entry, row)
   state.nextTurn(entry, row, dueAt)
   state.hint({ kind: 'due', at: dueAt })

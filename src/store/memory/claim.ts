@@ -1,10 +1,10 @@
 import { PunctualError } from '../../errors.ts'
-import { type JobSpec, versionAt } from '../../model/job.ts'
+import type { JobSpec } from '../../model/job.ts'
 import type { OccurrenceRecord } from '../../model/occurrence.ts'
 import { recoveries } from '../../model/turn.ts'
 import { admit } from '../rules/door.ts'
 import { picked } from '../rules/pick.ts'
-import { keepsVersion } from '../rules/verdict.ts'
+import { specFor } from '../rules/verdict.ts'
 import type { ClaimAnswer, ClaimMember, ClaimPick, ClaimRequest, PassedOccurrence } from '../store.ts'
 import { MemoryDoor } from './claim/door.ts'
 import type { Entry } from './entry.ts'
@@ -119,9 +119,6 @@ function member(state: State, entry: Entry): ClaimMember {
   }
 }
 
-/** The job's spec for an occurrence: planned work keeps the version of its instant, enqueued work uses the one in force. */
-export function specOf(state: State, { tenant, job, version, source }: OccurrenceRecord): JobSpec | undefined {
-  const versions = state.versions.get(jobKey(tenant, job))
-  if (!versions) return undefined
-  return (keepsVersion(source) ? versions.find((one) => one.version === version) : versionAt(versions, state.now))?.spec
+export function specOf(state: State, record: OccurrenceRecord): JobSpec | undefined {
+  return specFor(state.versions.get(jobKey(record.tenant, record.job)), record, state.now)
 }

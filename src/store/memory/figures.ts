@@ -1,5 +1,5 @@
 import { addedFor, figureLevels, figuresPast, foldedFigures } from '../rules/figures.ts'
-import type { DueLine, DueQuery, FigureAdd, FigureQuery, FigureRow } from '../store.ts'
+import type { DueQuery, DueRow, FigureAdd, FigureQuery, FigureRow } from '../store.ts'
 import { isAsked } from './counts.ts'
 import type { State } from './state.ts'
 
@@ -39,10 +39,10 @@ export function foldFigures(state: State): void {
   }
 }
 
-export function dues(
+export function listDue(
   state: State,
   { from = Number.NEGATIVE_INFINITY, to = Number.POSITIVE_INFINITY, limit, ...asked }: DueQuery,
-): readonly DueLine[] {
+): readonly DueRow[] {
   return [...state.entries.values()]
     .filter(({ place, dueAt, record }) => place === 'ready' && dueAt >= from && dueAt < to && isAsked(asked, record))
     .sort((a, b) => a.dueAt - b.dueAt || a.ref - b.ref)
@@ -54,6 +54,6 @@ export function dues(
       key,
       source,
       dueAt,
-      state: now as DueLine['state'],
+      state: now as DueRow['state'],
     }))
 }

@@ -10,9 +10,9 @@ import type { State } from './state.ts'
 export function putJob(state: State, put: JobPut): JobPutAnswer {
   const key = jobKey(put.tenant, put.name)
   const known = state.jobs.get(key) ?? null
-  const { outcome, job, version } = putJobRule(known, put, state.now, state.lastVersions.get(key))
+  const { outcome, job, version, isWritten } = putJobRule(known, put, state.now, state.lastVersions.get(key))
   appendAudit(state, putAudit(known, put, { outcome, job }))
-  if (job && outcome !== 'conflict') state.jobs.set(key, job)
+  if (job && isWritten) state.jobs.set(key, job)
   if (version) {
     state.versions.set(key, [...(state.versions.get(key) ?? []), version])
     withdraw(state, put, version.effectiveAt)

@@ -8,7 +8,7 @@ import { checkpoint } from './checkpoint.ts'
 import { claim } from './claim.ts'
 import { counts } from './counts.ts'
 import { create } from './create.ts'
-import { dues, figures } from './figures.ts'
+import { figures, listDue } from './figures.ts'
 import { gate } from './gate.ts'
 import { get } from './get.ts'
 import { putJob, readJobs, readVersions } from './jobs.ts'
@@ -65,7 +65,7 @@ export class MemoryStore implements Store {
   readonly list = this.#verb(list)
   readonly listRanges = this.#verb(listRanges)
   readonly counts = this.#verb(counts)
-  readonly dues = this.#verb(dues)
+  readonly listDue = this.#verb(listDue)
   readonly figures = this.#verb(figures)
   readonly tokens = this.#verb(tokens)
   readonly nodes = this.#verb(nodes)

@@ -1,5 +1,5 @@
 import { occurrenceAudit } from '../rules/audit.ts'
-import { movedRecord } from '../rules/moved.ts'
+import { movedRecord } from '../rules/moved-record.ts'
 import type { MoveAnswer, MoveRequest } from '../store.ts'
 import { appendAudit } from './audit.ts'
 import { giveBack } from './beat.ts'

@@ -19,7 +19,7 @@ export function pause(state: State, request: PauseRequest): PauseAnswer {
   else state.pauses.push(changed)
   const { tenant, job } = changed
   const spec = tenant === null || job === null ? undefined : state.jobs.get(jobKey(tenant, job))?.spec
-  state.tell(pauseMessage(spec?.publish, answer.outcome, changed, now))
+  state.addMessage(pauseMessage(spec?.publish, answer.outcome, changed, now))
   state.pauseRevision += 1
   for (const entry of [...state.aside]) if (entry.wait?.reason === 'pause') state.makeReady(entry, entry.dueAt)
   if (answer.outcome === 'paused') freeKeys(state, changed)

@@ -1,7 +1,6 @@
 import { type JobRecord, versionAt } from '../../model/job.ts'
-import { inDoorOrder } from '../../model/limit.ts'
 import { covers } from '../../model/pause.ts'
-import { draftPlanned } from '../rules/draft.ts'
+import { draftPlanned, revivedRecord } from '../rules/draft.ts'
 import { rangeMessage } from '../rules/message.ts'
 import type { JobPlan, PlanAnswer, PlanCandidate, PlannedOccurrence, PlanWork } from '../store.ts'
 import type { Entry } from './entry.ts'
@@ -46,7 +45,7 @@ function planJob(state: State, plan: JobPlan): PlanAnswer {
   const recordedAt = state.now
   for (const range of plan.ranges) {
     state.ranges.push({ ...range, tenant: job.tenant, job: job.name, version: plan.version, recordedAt })
-    state.tell(rangeMessage(job.spec.publish, job, range, recordedAt))
+    state.addMessage(rangeMessage(job.spec.publish, job, range, recordedAt))
   }
   for (const entry of stranded(state, job.tenant, job.name)) decide(state, entry, plan)
   // Instants that the plan does not know of must not wait for the next one.
@@ -70,10 +69,7 @@ function addPlanned(state: State, job: JobRecord, row: PlannedOccurrence): boole
 function decide(state: State, entry: Entry, { revive, drop }: JobPlan): void {
   const { scheduledAt } = entry.record
   const revived = revive.find(({ at }) => at === scheduledAt)
-  if (revived) {
-    const limits = revived.limits && inDoorOrder(revived.limits)
-    return state.reschedule(entry, entry.dueAt, { ...entry.record, source: 'recovery', limits, span: revived.span })
-  }
+  if (revived) return state.reschedule(entry, entry.dueAt, revivedRecord(entry.record, revived))
   const dropped = drop.find(({ at }) => at === scheduledAt)
   if (dropped) state.endUnattended(entry, dropped.state, dropped.reason)
 }

@@ -49,7 +49,7 @@ export function prune(state: State, request: PruneRequest): PruneAnswer {
     const rank = (newer.get(`${job} ${entry.state}`) ?? 0) + 1
     newer.set(`${job} ${entry.state}`, rank)
     const rule = ends ? ends[entry.state] : { endedBefore, count: null }
-    if (rule && isPast(rule, last.endedAt, rank) && !state.unheard.has(entry.ref)) past.push(entry)
+    if (rule && isPast(rule, last.endedAt, rank) && !state.hookNotes.has(entry.ref)) past.push(entry)
   }
   const pruned = past.reverse().slice(0, limit)
   for (const entry of pruned) remove(state, entry, keyRetentionMs)

@@ -1,6 +1,5 @@
-import { cascade } from '../../model/settings.ts'
-import { isGone } from '../rules/gone.ts'
-import { recover } from '../rules/recover.ts'
+import { isNodeGone } from '../rules/node-gone.ts'
+import { recoverMember } from '../rules/recover.ts'
 import { isExpired, notInTime } from '../rules/verdict.ts'
 import type { PassedOccurrence, RescueAnswer, RescueRequest } from '../store.ts'
 import { specOf, unended } from './claim.ts'
@@ -16,7 +15,7 @@ export function rescue(state: State, request: RescueRequest): RescueAnswer {
   let more = false
   for (const { boot, beats } of request.gone) {
     const node = state.nodes.get(boot)
-    if (!node || !isGone(node, beats, state.now)) continue
+    if (!node || !isNodeGone(node, beats, state.now)) continue
     const claims = [...state.claims.values()].filter((claim) => claim.node === boot)
     for (const claim of claims.slice(0, left)) {
       for (const entry of unended(state, claim)) rescued.push(recoverOne(state, entry, 'lost', request))
@@ -33,34 +32,21 @@ export function rescue(state: State, request: RescueRequest): RescueAnswer {
     const isStale = entry.place === 'claimed' && entry.start?.turn === entry.turn && entry.start.deadlineAt < state.now
     if (isStale) rescued.push(recoverOne(state, entry, 'stale', request))
   }
-  return { rescued, removed, more, expired: expire(state), unheard: handOutHooks(state, request) }
+  return { rescued, removed, more, expired: expire(state), openHooks: handOutHooks(state, request) }
 }
 
-function recoverOne(state: State, entry: Entry, by: 'lost' | 'stale', { settings, mostRecoveries }: RescueRequest): Rescued {
-  const { id, job, turn, record, turns } = entry
-  const { now } = state
-  const node = state.nodeOf(entry)
+function recoverOne(state: State, entry: Entry, by: 'lost' | 'stale', request: RescueRequest): Rescued {
+  const { turn, record, turns, dueAt: wasDueAt, hasBegun, cancel } = entry
   const startedAt = entry.start?.turn === turn ? entry.start.startedAt : null
-  const spec = specOf(state, record)
-  const recovery = recover({
-    by,
-    startedAt,
-    cancel: entry.cancel?.reason ?? (entry.cancel ? null : undefined),
-    turns,
-    mostRecoveries,
-    settings: cascade(settings, spec?.defaults, spec?.settings, record.settings),
-    source: record.source,
-    delayMs: record.scheduledAt - record.createdAt,
-  })
-  const { end, reason, error, delayMs } = recovery
-  const row = entry.endRow(end, now, { node, startedAt, reason, error })
-  const dueAt = end === 'released' && !entry.hasBegun ? entry.dueAt : now + (delayMs ?? 0)
+  const member = { by, record, turn, turns, dueAt: wasDueAt, hasBegun, startedAt, cancel }
+  const rest = { node: state.nodeOf(entry), spec: specOf(state, record) }
+  const { answer, row, dueAt } = recoverMember({ ...member, ...rest }, request, state.now)
   state.endTurn(entry, row)
-  if (delayMs !== null) {
+  if (dueAt !== null) {
     state.nextTurn(entry, row, dueAt)
     state.hint({ kind: 'due', at: dueAt })
-  } else if (record.isHooked) state.noteEnd(entry)
-  return { id, job, turn, outcome: end }
+  } else if (record.isHooked) state.noteHook(entry)
+  return answer
 }
 
 /** Ends what has not started in time, whether or not a node could have run it. */
@@ -79,13 +65,13 @@ function expire(state: State): PassedOccurrence[] {
 }
 
 /** Gives hooks that have not run to the rescuer, and keeps other nodes from them for a while. */
-function handOutHooks(state: State, { kinds, hookMs, limit }: RescueRequest): RescueAnswer['unheard'] {
+function handOutHooks(state: State, { kinds, hookMs, limit }: RescueRequest): RescueAnswer['openHooks'] {
   const { now } = state
-  const free = [...state.unheard].filter(
+  const free = [...state.hookNotes].filter(
     ([ref, { freeAt }]) => freeAt <= now && kinds.includes(state.entries.get(ref)?.kind as string),
   )
   return free.slice(0, limit).map(([ref]) => {
-    state.unheard.set(ref, { node: null, freeAt: now + hookMs })
+    state.hookNotes.set(ref, { node: null, freeAt: now + hookMs })
     return { ref, id: (state.entries.get(ref) as Entry).id }
   })
 }

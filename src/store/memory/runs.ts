@@ -20,7 +20,7 @@ export class Runs {
   readonly #lastRuns = new Map<string, number>()
   readonly #failures = new Map<string, number>()
 
-  noteEnd({ tenant, job }: JobName, { end }: TurnRecord): void {
+  noteHook({ tenant, job }: JobName, { end }: TurnRecord): void {
     const key = jobKey(tenant, job)
     if (end === 'completed') this.#failures.delete(key)
     else if (end === 'failed' || end === 'dead') this.#failures.set(key, (this.#failures.get(key) ?? 0) + 1)

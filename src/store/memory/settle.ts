@@ -9,13 +9,13 @@ export function settle(state: State, items: readonly SettleItem[], options: Sett
   return { items: answers, claimed }
 }
 
-function end(state: State, items: readonly SettleItem[], { done = [], heard = [] }: SettleOptions): readonly WriteAnswer[] {
+function end(state: State, items: readonly SettleItem[], { done = [], hooksDone = [] }: SettleOptions): readonly WriteAnswer[] {
   const answers = items.map((item) => settleOne(state, item))
   for (const { id, token } of done) {
     const standing = state.claims.get(id)
     if (standing?.token === token && unended(state, standing).length === 0) state.claims.delete(id)
   }
-  for (const ref of heard) state.unheard.delete(ref)
+  for (const ref of hooksDone) state.hookNotes.delete(ref)
   return answers
 }
 
@@ -37,7 +37,7 @@ function settleOne(state: State, item: SettleItem): WriteAnswer {
   }
   // A cancel that came in between is for any node to report: this one does not know of it.
   const isOwn = said.end === item.end.end
-  if (entry.record.isHooked) state.noteEnd(entry, isOwn && item.hookMs ? { node, freeAt: now + item.hookMs } : undefined)
+  if (entry.record.isHooked) state.noteHook(entry, isOwn && item.hookMs ? { node, freeAt: now + item.hookMs } : undefined)
   return 'ok'
 }
 

@@ -64,7 +64,7 @@ export class State {
   readonly ranges: RangeRecord[] = []
   readonly runs = new Runs()
   /** Ends whose `onComplete` has not run: for whom it is kept, and from when on others may run it. */
-  readonly unheard = new Map<number, { readonly node: string | null; readonly freeAt: number }>()
+  readonly hookNotes = new Map<number, { readonly node: string | null; readonly freeAt: number }>()
 
   figures: FigureRow[] = []
   /** Those that nodes have added lately, by id. */
@@ -106,12 +106,12 @@ export class State {
   }
 
   remove(entry: Entry): void {
-    this.knock(entry)
+    this.revisitLine(entry)
     this.#leave(entry)
     this.giveUpKeys(entry)
     this.entries.delete(entry.ref)
     this.byId.delete(entry.id)
-    this.unheard.delete(entry.ref)
+    this.hookNotes.delete(entry.ref)
     if (entry.record.key === null) return
     const key = keyOf(entry.record)
     const left = (this.byKey.get(key) ?? []).filter((other) => other !== entry)
@@ -155,7 +155,7 @@ export class State {
 
   /** Moves an entry that does not run to another time: one that has not begun gives up its place with its time. */
   reschedule(entry: Entry, dueAt: number, record: OccurrenceRecord = entry.record): void {
-    this.knock(entry)
+    this.revisitLine(entry)
     if (!entry.hasBegun) this.giveUpKeys(entry)
     this.#leave(entry)
     entry.record = record
@@ -168,7 +168,7 @@ export class State {
     const isOver = isEnd(state) || state === 'dead'
     const isClaimed = entry.place === 'claimed'
     entry.turns.push(end)
-    this.knock(entry)
+    this.revisitLine(entry)
     this.#leave(entry)
     entry.place = 'ended'
     if (state === 'dead') entry.cause = causeOf(end.error)
@@ -176,18 +176,18 @@ export class State {
       this.isClusterFull = false
       this.hint({ kind: 'due', at: this.now })
     }
-    this.runs.noteEnd(entry.record, end)
+    this.runs.noteHook(entry.record, end)
     if (!isOver) return
     this.giveUpKeys(entry, isClaimed)
     // A turn that another follows is no run yet: an occurrence must not see itself as the run before it.
     if (end.startedAt !== null) this.runs.noteRun(entry.record, end.startedAt)
     entry.hasBegun ||= mayHaveBegun(end)
     if (entry.record.key !== null && this.liveKeys.get(keyOf(entry.record)) === entry) this.liveKeys.delete(keyOf(entry.record))
-    this.tell(endMessage(entry.record, end, this.now))
+    this.addMessage(endMessage(entry.record, end, this.now))
   }
 
   /** Stores a message about an event, where there is one. */
-  tell(message: OccurrenceRecord | null): void {
+  addMessage(message: OccurrenceRecord | null): void {
     if (!message || this.byId.has(message.id)) return
     this.add(message, message.scheduledAt)
     this.hint({ kind: 'due', at: message.scheduledAt })
@@ -207,12 +207,12 @@ export class State {
   /** Ends an occurrence that does not run: no executor will report it. */
   endUnattended(entry: Entry, end: 'canceled' | 'missed' | 'skipped', reason: string | null): void {
     this.endTurn(entry, entry.endRow(end, this.now, { reason }))
-    if (end === 'canceled' && entry.record.isHooked) this.noteEnd(entry)
+    if (end === 'canceled' && entry.record.isHooked) this.noteHook(entry)
   }
 
   /** Notes an end until `onComplete` has run for it. Without `kept`, any node may run it at once. */
-  noteEnd({ ref }: Entry, kept: { node: string | null; freeAt: number } = { node: null, freeAt: this.now }): void {
-    this.unheard.set(ref, kept)
+  noteHook({ ref }: Entry, kept: { node: string | null; freeAt: number } = { node: null, freeAt: this.now }): void {
+    this.hookNotes.set(ref, kept)
   }
 
   /** The node that runs the entry. */
@@ -229,7 +229,7 @@ export class State {
 
   /** Takes back what an entry was granted that does not run: it comes to the door again. */
   takeGrantBack(entry: Entry): void {
-    this.knock(entry)
+    this.revisitLine(entry)
     this.giveUpKeys(entry)
     this.makeReady(entry, entry.dueAt)
   }
@@ -243,7 +243,7 @@ export class State {
   removeNode(boot: string): void {
     this.nodes.delete(boot)
     this.#noteServed()
-    for (const [ref, { node }] of this.unheard) if (node === boot) this.unheard.set(ref, { node: null, freeAt: this.now })
+    for (const [ref, { node }] of this.hookNotes) if (node === boot) this.hookNotes.set(ref, { node: null, freeAt: this.now })
     for (const entry of this.entries.values()) {
       const isIdle = entry.place === 'ready' || entry.place === 'waiting'
       if (isIdle && entry.granted > 0 && !this.served.has(entry.kind)) this.takeGrantBack(entry)
@@ -255,7 +255,7 @@ export class State {
   }
 
   /** An entry that leaves a line may let the next come first. */
-  knock({ wait, place }: Entry): void {
+  revisitLine({ wait, place }: Entry): void {
     if (place === 'waiting' && wait?.key != null) this.release(wait.key, 0)
   }
 

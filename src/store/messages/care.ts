@@ -110,8 +110,8 @@ export interface RescueAnswer {
   readonly more: boolean
   /** Work that was not started in time, on any node. */
   readonly expired: readonly PassedOccurrence[]
-  /** Ended work of `kinds` whose `onComplete` has not run. The rescuer runs it and reports it as `heard` to `settle`. */
-  readonly unheard: readonly { readonly ref: number; readonly id: string }[]
+  /** Ended work of `kinds` whose `onComplete` has not run. The rescuer runs it, and sends `settle` its ref in `hooksDone`. */
+  readonly openHooks: readonly { readonly ref: number; readonly id: string }[]
 }
 
 /** When ended occurrences of one job go: by the instant before which they ended, and by the count of the newest that stay. */

@@ -133,7 +133,7 @@ export interface SettleOptions {
   /** Claims without members left. One that still has some is kept. */
   readonly done?: readonly ClaimRef[]
   /** Ends whose `onComplete` has run on this node: their notes are removed. */
-  readonly heard?: readonly number[]
+  readonly hooksDone?: readonly number[]
   /** Takes due work in the same commit, as `claim` does. */
   readonly claim?: ClaimRequest
 }

@@ -36,7 +36,7 @@ export interface DueQuery {
 }
 
 /** Work that could be claimed when it is due. */
-export interface DueLine {
+export interface DueRow {
   readonly id: string
   readonly tenant: string
   readonly job: string

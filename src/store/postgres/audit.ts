@@ -7,7 +7,7 @@ import { each } from './connection/by-key.ts'
 import type { Session } from './connection/session.ts'
 import { tryLock } from './connection/try-lock.ts'
 import { type Context, readNow, storeNow } from './context.ts'
-import { standing, stateOfStanding } from './occurrence/standing.ts'
+import { currentRows, currentState } from './occurrence/current-rows.ts'
 
 const fields = [
   'act',
@@ -69,10 +69,10 @@ interface OccurrenceRow {
   readonly asked: boolean
 }
 
-const describe = `SELECT o.ref, o.id, s.tenant, s.job, ${stateOfStanding} AS state, coalesce(r.due_at, w.due_at, 0)::float8 AS due_at,
+const describe = `SELECT o.ref, o.id, s.tenant, s.job, ${currentState} AS state, coalesce(r.due_at, w.due_at, 0)::float8 AS due_at,
     (SELECT true FROM punctual.cancel_request q WHERE q.ref = o.ref) IS NOT NULL AS asked
   FROM unnest($1::bigint[]) k (ref) CROSS JOIN ${each('occurrence e', 'e.ref = k.ref')} o
-  CROSS JOIN ${each('series e', 'e.ref = o.series')} s ${standing} ORDER BY k.ref`
+  CROSS JOIN ${each('series e', 'e.ref = o.series')} s ${currentRows} ORDER BY k.ref`
 
 /** A cancel of running work is a request: it shows as `canceling`. */
 export async function occurrencesOf(session: Session, refs: readonly number[]): Promise<Map<number, AuditedOccurrence>> {

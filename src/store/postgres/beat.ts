@@ -1,7 +1,8 @@
 import type { TurnRecord } from '../../model/occurrence.ts'
-import { bareEnd, mayHaveBegun } from '../../model/turn.ts'
+import { bareEnd } from '../../model/turn.ts'
+import { nextTurnDue } from '../rules/settle.ts'
 import type { Beat, BeatAnswer, CancelNotice, Hint, NodeInfo } from '../store.ts'
-import { loseServers, noteServed } from './beat/served.ts'
+import { freeUnservedKeys, updateServedKinds } from './beat/served-kinds.ts'
 import { Changes } from './changes/changes.ts'
 import { putStarts } from './checkpoint.ts'
 import { lockDoor } from './claim/door.ts'
@@ -9,8 +10,8 @@ import { column } from './connection/arrays.ts'
 import { each, endOf, lacks } from './connection/by-key.ts'
 import type { Session } from './connection/session.ts'
 import { type Context, storeNow } from './context.ts'
-import { type RunningMember, readRunning } from './occurrence/claimed.ts'
-import { takeIdleWhere } from './occurrence/idle.ts'
+import { type RunningMember, readRunning } from './occurrence/running-members.ts'
+import { takeIdleWhere } from './occurrence/take-idle.ts'
 
 interface Beaten {
   readonly answer: BeatAnswer
@@ -51,7 +52,7 @@ async function addPickIndex({ db }: Context): Promise<void> {
 interface AloneRow {
   readonly now: number
   readonly alive_since: number
-  readonly standing: string[] | null
+  readonly own_claims: string[] | null
   readonly cancels: readonly CancelNotice[] | null
   readonly draining: boolean
   readonly over: BeatAnswer['over'] | null
@@ -60,23 +61,23 @@ interface AloneRow {
 const changed = `name = $2, pid = $3, concurrency = $4, kinds = $5, version = $6, tz = $7, ttl_ms = $8, release = $9, declares = $10,
   picks = $11`
 
-// standing: the node's claims. member: what it runs. One row means that all of it was written.
+// own_claims: the node's claims. member: what it runs. One row means that all of it was written.
 const updateAlone = `WITH t AS MATERIALIZED (SELECT coalesce($12::float8, punctual.now_ms()) AS now),
-  standing AS MATERIALIZED (SELECT id, refs, turns FROM punctual.claim WHERE node = $1),
+  own_claims AS MATERIALIZED (SELECT id, refs, turns FROM punctual.claim WHERE node = $1),
   member AS MATERIALIZED (
-    SELECT m.ref, m.turn FROM standing s CROSS JOIN LATERAL unnest(s.refs, s.turns) m (ref, turn) WHERE ${lacks('turn', endOf('m'))}),
+    SELECT m.ref, m.turn FROM own_claims s CROSS JOIN LATERAL unnest(s.refs, s.turns) m (ref, turn) WHERE ${lacks('turn', endOf('m'))}),
   beaten AS (
     UPDATE punctual.node n SET ${changed}, beat_at = t.now, beats = n.beats + 1, running = (SELECT count(*) FROM member),
       draining = n.draining OR $18::boolean, parts = $19
     FROM t WHERE n.boot = $1 AND n.kinds = $5 AND EXISTS (SELECT 1 FROM punctual.node o WHERE o.beat_at + o.ttl_ms >= t.now)
-      AND NOT EXISTS (SELECT 1 FROM standing WHERE NOT id = ANY($13::text[])) RETURNING n.boot, n.draining),
+      AND NOT EXISTS (SELECT 1 FROM own_claims WHERE NOT id = ANY($13::text[])) RETURNING n.boot, n.draining),
   alive AS (UPDATE punctual.life SET last_alive_at = t.now FROM t, beaten RETURNING life.alive_since),
   long AS (
     INSERT INTO punctual.start (ref, turn, started_at, deadline_at)
     SELECT l.ref, l.turn, l.started_at, l.deadline_at FROM beaten, unnest($14::bigint[], $15::int[], $16::float8[], $17::float8[])
       l (ref, turn, started_at, deadline_at) WHERE EXISTS (SELECT 1 FROM member m WHERE m.ref = l.ref AND m.turn = l.turn)
     ON CONFLICT (ref) DO UPDATE SET turn = excluded.turn, started_at = excluded.started_at, deadline_at = excluded.deadline_at)
-  SELECT t.now, a.alive_since, (SELECT array_agg(id) FROM standing) AS standing,
+  SELECT t.now, a.alive_since, (SELECT array_agg(id) FROM own_claims) AS own_claims,
     (SELECT json_agg(json_build_object('ref', q.ref, 'turn', q.turn, 'reason', q.reason)) FROM member m
       CROSS JOIN ${each('cancel_request', endOf('m'))} q) AS cancels, (SELECT draining FROM beaten) AS draining,
     (SELECT json_agg(json_build_object('ref', l.ref, 'turn', l.turn)) FROM unnest($14::bigint[], $15::int[]) l (ref, turn)
@@ -95,7 +96,7 @@ async function beatAlone(context: Context, { node, claims, inFlight, long }: Bea
   if (!row) return null
   const { now } = row
   context.noteNow(now)
-  const held = new Set(row.standing ?? [])
+  const held = new Set(row.own_claims ?? [])
   const lost = claims.filter((id) => !held.has(id))
   return {
     now,
@@ -160,20 +161,20 @@ async function beatWithCare(session: Session, context: Context, one: Beat): Prom
     }
   const hints: Hint[] = []
   if (isBreak) await noteBreak(context, session, seen.last_alive_at, now)
-  const standing = await claimsOf(session, node.boot)
+  const ownClaims = await claimsOf(session, node.boot)
   const known = new Set([...claims, ...inFlight])
-  const stray = standing.filter((id) => !known.has(id))
+  const stray = ownClaims.filter((id) => !known.has(id))
   if (stray.length > 0) hints.push(...(await giveBack(context, session, stray, now)))
   const held = await runningOf(session, node.boot)
   const over = await writeLong(session, held, one)
-  const isGone = phase === 'leave' && held.length === 0
-  if (isGone) hints.push(...(await removeNode(context, session, node.boot, now)))
-  const isDraining = isGone ? node.isDraining : await putNode(context, session, node, now, held.length)
+  const isNodeGone = phase === 'leave' && held.length === 0
+  if (isNodeGone) hints.push(...(await removeNode(context, session, node.boot, now)))
+  const isDraining = isNodeGone ? node.isDraining : await putNode(context, session, node, now, held.length)
   await session.rows(
     'UPDATE punctual.life SET last_alive_at = $1, alive_since = CASE WHEN $2::boolean THEN $1 ELSE alive_since END',
     [now, isBreak],
   )
-  const left = new Set(standing)
+  const left = new Set(ownClaims)
   const lost = claims.filter((id) => !left.has(id))
   const cancels = await cancelsOf(session, held)
   return { answer: { now, aliveSince: isBreak ? now : before, known: true, lost, cancels, isDraining, over }, hints }
@@ -213,13 +214,13 @@ async function giveBack(context: Context, session: Session, claims: readonly str
 
 /** Ends the turn of running work in the place of its node, and puts it back for its next one. The claim is locked. */
 export function endInPlace(changes: Changes, member: RunningMember, now: number, more: Partial<TurnRecord> = {}): Hint[] {
-  const { node, turn, cancel, hasBegun } = member
+  const { node, turn, cancel } = member
   if (cancel) {
     changes.endIdle(member, { turn, ...bareEnd('canceled', now, { ...more, node, reason: cancel.reason }) })
     return []
   }
   const end = { turn, ...bareEnd('released', now, { ...more, node }) }
-  const dueAt = hasBegun || mayHaveBegun(end) ? now : member.dueAt
+  const dueAt = nextTurnDue({ end, delayMs: 0 }, member, now)
   changes.endTurn(member, end)
   changes.nextTurn(member, end, dueAt)
   return [{ kind: 'due', at: dueAt }]
@@ -268,7 +269,7 @@ async function putNode(context: Context, session: Session, node: NodeInfo, now: 
         draining = node.draining OR $15, parts = $16 RETURNING draining`,
     [node.boot, ...nodeValues(node), node.picks, now, running, kinds, node.isDraining, JSON.stringify(node.parts)],
   )
-  await noteServed(session)
+  await updateServedKinds(session)
   return row?.draining ?? node.isDraining
 }
 
@@ -277,5 +278,5 @@ export async function removeNode(context: Context, session: Session, boot: strin
   await session.rows('DELETE FROM punctual.claim WHERE node = $1', [boot])
   await session.rows('DELETE FROM punctual.node WHERE boot = $1', [boot])
   await session.rows('UPDATE punctual.hook_note SET node = NULL, free_at = $2 WHERE node = $1', [boot, now])
-  return loseServers(context, session, now)
+  return freeUnservedKeys(context, session, now)
 }

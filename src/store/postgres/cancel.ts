@@ -9,7 +9,7 @@ import type { Session } from './connection/session.ts'
 import { type Context, storeNow } from './context.ts'
 import { readState } from './create/conflicts.ts'
 import { findOfEntity, findRef, withDescendants } from './find.ts'
-import { takeIdle } from './occurrence/idle.ts'
+import { takeIdle } from './occurrence/take-idle.ts'
 
 interface CancelRow extends CancelAnswer {
   readonly node: string | null

@@ -1,13 +1,13 @@
 import type { CheckpointItem, WriteAnswer } from '../store.ts'
 import { appendAudit } from './audit.ts'
 import { cancel } from './cancel.ts'
+import { attemptColumns, type Columns, logColumns, replaceLog } from './changes/change-statement.ts'
 import { attemptValues } from './changes/changes.ts'
-import { attemptColumns, type Columns, logColumns, replaceLog } from './changes/parts.ts'
 import { fencesOf, shareClaims } from './claim/fence.ts'
 import { column } from './connection/arrays.ts'
 import type { WorkMeans } from './connection/database.ts'
 import { isAborted } from './connection/failure.ts'
-import { lend, workError } from './connection/lend.ts'
+import { handlerClient, workError } from './connection/handler-client.ts'
 import type { Session } from './connection/session.ts'
 import type { Context } from './context.ts'
 import { create } from './create.ts'
@@ -129,8 +129,8 @@ async function workWithin(
   within: Within,
 ): Promise<{ readonly answer: WriteAnswer; readonly isKept: boolean }> {
   const { session } = means
-  const [standing] = await fencesOf(session, [item])
-  if (!standing?.is_owned) return { answer: 'lost', isKept: false }
+  const [existing] = await fencesOf(session, [item])
+  if (!existing?.is_owned) return { answer: 'lost', isKept: false }
   const before = await recordedOf(session, item)
   if (before) {
     item.recorded?.(before.result)
@@ -175,12 +175,12 @@ async function recordedOf(
 /** The transaction stays ours to end, and the client is the handler's only until its work is done. */
 export async function runWithin({ session, client, cut, onCall }: WorkMeans, within: Within): Promise<string | null> {
   await session.rows('SAVEPOINT punctual_work')
-  const lent = lend(client, onCall)
+  const lent = handlerClient(client, onCall)
   let result: string | null
   try {
     result = await Promise.race([within(lent.client), cut])
   } finally {
-    lent.takeBack()
+    lent.revoke()
   }
   try {
     await session.rows('RELEASE SAVEPOINT punctual_work')

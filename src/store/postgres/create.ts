@@ -11,7 +11,7 @@ import type { Claiming } from './create/claiming.ts'
 import { type Conflict, resolveConflicts } from './create/conflicts.ts'
 import { insertNew, JobsChanged, longestWait, type Manner, namesOf, seriesOf } from './create/insert.ts'
 import { answerThrottled } from './create/throttle.ts'
-import type { Notification } from './hints/hints.ts'
+import type { Notification } from './hints/notifier.ts'
 import { NamesNeeded } from './names/names.ts'
 
 export interface Created {
@@ -19,7 +19,7 @@ export interface Created {
   readonly hints: readonly Hint[]
   readonly claimed?: ClaimAnswer | null
   /** Other processes were notified. */
-  readonly isTold?: boolean
+  readonly isSent?: boolean
 }
 
 interface Options {
@@ -145,7 +145,7 @@ async function createIn(
       const { claimed = null } = inserted
       // Work that runs already needs no hint.
       const hints = claimed ? [] : dueHints(rows, now)
-      return { rows: rows.map(madeAnswer), hints, claimed, isTold: Boolean(manner.along) }
+      return { rows: rows.map(madeAnswer), hints, claimed, isSent: Boolean(manner.along) }
     }
     if (tries === 1) for (const [i, ref] of inserted.refs.entries()) refs.set((left[i] as Conflict).at, ref)
     const made = left.filter(({ row }) => created === 'all' || created.delete(row.id))

@@ -1,10 +1,9 @@
 // Finds the numbers of occurrences. Nothing here needs names that were learned, so it also works in a caller's transaction.
-import { isEnd, stateAfter, turnEnds } from '../../model/lifecycle.ts'
 import type { Which } from '../store.ts'
 import { column } from './connection/arrays.ts'
 import { each, lacks } from './connection/by-key.ts'
 import type { Session } from './connection/session.ts'
-import { standing, stateOfStanding } from './occurrence/standing.ts'
+import { currentRows, currentState, lastEnds } from './occurrence/current-rows.ts'
 
 /** In a caller's transaction the library decides what a number looks like. */
 interface RefRow {
@@ -21,8 +20,8 @@ const byKey = `SELECT o.ref FROM (
     SELECT i.ref, i.series FROM punctual.occurrence i JOIN punctual.form f ON f.ref = i.form
     WHERE i.series = (SELECT s.ref FROM punctual.series s WHERE s.tenant = $1 AND s.job = $2) AND i.key = $3
       AND ($4::text IS NULL OR f.uniqueness = $4::text::punctual.uniqueness)
-    ORDER BY i.ref DESC LIMIT ${mostOfKey}) o ${standing}
-  ORDER BY ${stateOfStanding} IN ('pending', 'retrying', 'waiting', 'running') DESC, o.ref DESC LIMIT 1`
+    ORDER BY i.ref DESC LIMIT ${mostOfKey}) o ${currentRows}
+  ORDER BY ${currentState} IN ('pending', 'retrying', 'waiting', 'running') DESC, o.ref DESC LIMIT 1`
 
 /** One occurrence. Of several with the same key: the live one, or else the newest. */
 export async function findRef(session: Session, which: Which): Promise<number | null> {
@@ -34,13 +33,12 @@ export async function findRef(session: Session, which: Which): Promise<number | 
   return row ? Number(row.ref) : null
 }
 
-// No turn follows such an end.
-const lastEnds = turnEnds.filter((end) => isEnd(stateAfter[end]))
+/** Whether an occurrence `o` has not ended. */
+const isUnended = `${lacks('dead', 'series = o.series AND ref = o.ref')} AND ${lacks('turn', `ref = o.ref AND "end" IN (${lastEnds})`)}`
 
 const ofEntity = `SELECT o.ref FROM punctual.series s CROSS JOIN ${each('occurrence e', 'e.entity = $3 AND e.series = s.ref')} o
   WHERE s.tenant = $1 AND s.job = $2
-    AND ${lacks('dead', 'series = o.series AND ref = o.ref')}
-    AND ${lacks('turn', `ref = o.ref AND "end" IN (${lastEnds.map((end) => `'${end}'`).join(', ')})`)}
+    AND ${isUnended}
   ORDER BY o.ref`
 
 /** All that have not ended and are about an entity, the oldest first. */
@@ -56,7 +54,7 @@ const descendants = `WITH RECURSIVE tree (ref, series, id, is_root) AS (
     SELECT ref, series, id, true FROM punctual.occurrence WHERE ref = ANY($1::bigint[])
     UNION SELECT o.ref, o.series, o.id, false FROM tree t
       CROSS JOIN LATERAL (SELECT ref, series, id FROM punctual.occurrence WHERE parent = t.id OFFSET 0) o)
-  SELECT o.ref FROM tree o WHERE o.is_root OR ${lacks('dead', 'series = o.series AND ref = o.ref')} AND ${lacks('turn', `ref = o.ref AND "end" IN (${lastEnds.map((end) => `'${end}'`).join(', ')})`)}
+  SELECT o.ref FROM tree o WHERE o.is_root OR ${isUnended}
   GROUP BY o.ref ORDER BY o.ref`
 
 /** These, and all below them that have not ended, in the order of their creation. */

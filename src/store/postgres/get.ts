@@ -6,9 +6,9 @@ import { each, endOf, lacks } from './connection/by-key.ts'
 import type { Session } from './connection/session.ts'
 import type { Context } from './context.ts'
 import { findRef } from './find.ts'
+import { currentRows, currentState } from './occurrence/current-rows.ts'
 import { noHistory, readHistories } from './occurrence/history.ts'
 import { occurrenceColumns, occurrenceRecord } from './occurrence/record.ts'
-import { standing, stateOfStanding } from './occurrence/standing.ts'
 
 interface Row extends OccurrenceRow {
   readonly scheduled_at: number
@@ -20,10 +20,10 @@ interface Row extends OccurrenceRow {
 }
 
 // A rate says when its next slot is free.
-const selectOne = `SELECT ${occurrenceColumns}, ${stateOfStanding} AS state, coalesce(r.due_at, w.due_at, t.due_at) AS due_at,
+const selectOne = `SELECT ${occurrenceColumns}, ${currentState} AS state, coalesce(r.due_at, w.due_at, t.due_at) AS due_at,
     w.reason::text, w.key AS wait_key,
     CASE WHEN w.reason = 'rate' THEN (SELECT min(l.free_at) FROM punctual.release l WHERE l.key = w.key) ELSE w.wake_at END AS wake_at
-  FROM punctual.occurrence o ${standing} WHERE o.ref = $1`
+  FROM punctual.occurrence o ${currentRows} WHERE o.ref = $1`
 
 export async function get(context: Context, which: Which): Promise<OccurrenceHistory | null> {
   const { db, names } = context

@@ -10,7 +10,7 @@ import { Changes } from './changes/changes.ts'
 import type { Session } from './connection/session.ts'
 import { type Context, readNow } from './context.ts'
 import { askedSeries } from './names/series-filter.ts'
-import { takeIdleWhere } from './occurrence/idle.ts'
+import { takeIdleWhere } from './occurrence/take-idle.ts'
 
 export async function putJob(
   context: Context,
@@ -27,14 +27,14 @@ export async function putJob(
     const now = await readNow(session, context)
     const [row] = await session.rows<JobRow>(`${selectJob} WHERE s.ref = $1 FOR UPDATE OF j`, [series])
     const known = row ? jobRecord(row) : null
-    const { outcome, job, version } = putJobRule(known, put, now, locked?.last_version ?? 0)
-    if (job && outcome !== 'conflict' && !isSame(known, job)) await writeJob(session, series, job)
+    const { outcome, job, version, isWritten } = putJobRule(known, put, now, locked?.last_version ?? 0)
+    if (job && isWritten) await writeJob(session, series, job)
     await appendAudit(session, context, [putAudit(known, put, { outcome, job })])
     if (!version) return { answer: { outcome, job }, hints: [], isNew: false }
     await addVersion(session, series, version)
     const isLine = await withdraw(context, session, series, version.effectiveAt, now)
-    const told: Hint[] = [{ kind: 'job' }, ...(isLine ? [{ kind: 'due' as const, at: now }] : [])]
-    return { answer: { outcome, job }, hints: told, isNew: true }
+    const hints: Hint[] = [{ kind: 'job' }, ...(isLine ? [{ kind: 'due' as const, at: now }] : [])]
+    return { answer: { outcome, job }, hints, isNew: true }
   })
   // A job that was just put is used next. After an error it is read then.
   if (isNew) await versions.refresh(db, [series]).catch(() => {})
@@ -51,16 +51,6 @@ async function withdraw(context: Context, session: Session, series: number, effe
     else changes.putBack(idle, idle.isRetrying, idle.wait)
   }
   return changes.write(session)
-}
-
-/** Declaring the same again writes nothing. */
-function isSame(before: JobRecord | null, after: JobRecord): boolean {
-  return (
-    before !== null &&
-    before.version === after.version &&
-    toJson(before.declared) === toJson(after.declared) &&
-    toJson(before.override) === toJson(after.override)
-  )
 }
 
 async function writeJob(session: Session, series: number, job: JobRecord): Promise<void> {

@@ -12,7 +12,7 @@ import { onSnapshot, reading } from './list/snapshot.ts'
 import { readSummaries } from './list/summary.ts'
 import { allOfJob, allWithin, endOf, windowOf } from './list/window.ts'
 import { type Asked, askedSeries } from './names/series-filter.ts'
-import { standing, stateOfStanding } from './occurrence/standing.ts'
+import { currentRows, currentState } from './occurrence/current-rows.ts'
 
 export async function list(context: Context, filter: OccurrenceFilter): Promise<Page<OccurrenceSummary>> {
   const below = filter.cursor === undefined ? Number.MAX_SAFE_INTEGER : decodeCursor(filter.cursor)
@@ -77,9 +77,9 @@ async function inStates(
   { states, cause, limit }: OccurrenceFilter,
 ): Promise<number[]> {
   if (refs.length === 0) return []
-  const isWanted = cause === undefined ? `${stateOfStanding} = ANY($2::text[])` : 'd.cause = $2::text'
+  const isWanted = cause === undefined ? `${currentState} = ANY($2::text[])` : 'd.cause = $2::text'
   const rows = await session.rows<{ ref: number }>(
-    `SELECT o.ref FROM punctual.occurrence o ${standing}
+    `SELECT o.ref FROM punctual.occurrence o ${currentRows}
       WHERE o.ref = ANY($1::bigint[]) AND ${isWanted} ORDER BY o.ref DESC LIMIT $3`,
     [column(refs), cause ?? column(states ?? []), limit + 1],
   )

@@ -1,5 +1,5 @@
 import { bareEnd, mayHaveBegun } from '../../model/turn.ts'
-import { movedRecord } from '../rules/moved.ts'
+import { movedRecord } from '../rules/moved-record.ts'
 import type { OccurrenceRow } from '../rules/sql/occurrence-row.ts'
 import type { Due, Hint, MoveAnswer, MoveRequest } from '../store.ts'
 import { auditedOccurrences } from './audit.ts'
@@ -9,11 +9,11 @@ import { each } from './connection/by-key.ts'
 import type { Session } from './connection/session.ts'
 import { type Context, readNow } from './context.ts'
 import { findRef } from './find.ts'
-import { readRunning } from './occurrence/claimed.ts'
+import { currentRows, currentState } from './occurrence/current-rows.ts'
 import { readHistories } from './occurrence/history.ts'
-import { takeIdle } from './occurrence/idle.ts'
 import { occurrenceColumns, occurrenceRecord } from './occurrence/record.ts'
-import { standing, stateOfStanding } from './occurrence/standing.ts'
+import { readRunning } from './occurrence/running-members.ts'
+import { takeIdle } from './occurrence/take-idle.ts'
 
 interface Moved {
   readonly answer: MoveAnswer
@@ -89,7 +89,7 @@ const lasting: readonly string[] = ['pending', 'retrying', 'waiting', 'running']
 
 async function stateOf(session: Session, ref: number): Promise<string> {
   const [row] = await session.rows<{ state: string }>(
-    `SELECT ${stateOfStanding} AS state FROM punctual.occurrence o ${standing} WHERE o.ref = $1`,
+    `SELECT ${currentState} AS state FROM punctual.occurrence o ${currentRows} WHERE o.ref = $1`,
     [ref],
   )
   return row?.state ?? 'ended'

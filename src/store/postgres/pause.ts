@@ -5,11 +5,10 @@ import { isOpen, pauseRule } from '../rules/pause.ts'
 import { type PauseRow, pauseRecord } from '../rules/sql/pause-row.ts'
 import type { Hint, PauseAnswer, PauseRequest } from '../store.ts'
 import { appendAudit } from './audit.ts'
-import { Changes } from './changes/changes.ts'
 import { lockDoor } from './claim/door.ts'
 import type { Session } from './connection/session.ts'
 import { type Context, readNow } from './context.ts'
-import { takeIdleWhere } from './occurrence/idle.ts'
+import { takeGrantsBack } from './occurrence/take-idle.ts'
 import { covers } from './pause/covers.ts'
 
 export async function pause(
@@ -30,9 +29,12 @@ export async function pause(
     if (answer.outcome === 'unchanged' || !answer.pause) return { answer, hints: [] }
     await write(session, answer.pause)
     await appendAudit(session, context, [pauseAudit(current, request, answer)])
-    await tell(session, answer.outcome, answer.pause, now)
-    await wakeAll(context, session, now)
-    if (answer.outcome === 'paused') await freeKeys(context, session, answer.pause, now)
+    await publish(session, answer.outcome, answer.pause, now)
+    // All that waits for the end of a pause is looked at again.
+    await takeGrantsBack(context, session, now, "p.reason = 'pause'", [], ['waiting'])
+    // Work that a pause holds back holds no key that other jobs may need.
+    const { tenant, job } = answer.pause
+    if (answer.outcome === 'paused') await takeGrantsBack(context, session, now, isHolding, [tenant, job])
     return { answer, hints: [{ kind: 'job' }, { kind: 'due', at: now }] }
   })
 }
@@ -47,11 +49,11 @@ async function write(session: Session, { id, tenant, job, from, to, reason, by }
 }
 
 /** Publishes the change, where the paused job asks for it. */
-async function tell(session: Session, outcome: 'paused' | 'resumed', paused: PauseRecord, now: number): Promise<void> {
+async function publish(session: Session, outcome: 'paused' | 'resumed', paused: PauseRecord, now: number): Promise<void> {
   const { tenant, job, from, to, reason, by } = paused
   if (tenant === null || job === null) return
   await session.rows(
-    `SELECT punctual.tell_1($1::float8, s.tenant, s.slot, (v.spec::jsonb ->> 'publish')::jsonb, $4, jsonb_build_object('job', s.job, 'reason', $5::text,
+    `SELECT punctual.publish_1($1::float8, s.tenant, s.slot, (v.spec::jsonb ->> 'publish')::jsonb, $4, jsonb_build_object('job', s.job, 'reason', $5::text,
         'by', $6::text, 'from', punctual.iso_1($7::float8), 'until', punctual.iso_1($8::float8))) IS NULL
       FROM punctual.series s JOIN punctual.job j ON j.series = s.ref
       JOIN punctual.job_version v ON v.series = s.ref AND v.version = j.version WHERE s.tenant = $2 AND s.job = $3`,
@@ -59,22 +61,8 @@ async function tell(session: Session, outcome: 'paused' | 'resumed', paused: Pau
   )
 }
 
-/** All that waits for the end of a pause is looked at again. */
-async function wakeAll(context: Context, session: Session, now: number): Promise<void> {
-  const changes = new Changes(now)
-  for (const idle of await takeIdleWhere(context, session, "p.reason = 'pause'", [], ['waiting']))
-    changes.takeGrantBack(idle, idle.isRetrying)
-  await changes.write(session)
-}
-
-/** Work that a pause holds back holds no key that other jobs may need. */
-async function freeKeys(context: Context, session: Session, { tenant, job }: PauseRecord, now: number): Promise<void> {
-  const changes = new Changes(now)
-  const where = `p.granted > 0 AND EXISTS (SELECT 1 FROM punctual.series s WHERE s.ref = p.series
+const isHolding = `p.granted > 0 AND EXISTS (SELECT 1 FROM punctual.series s WHERE s.ref = p.series
     AND ($1::text IS NULL OR s.tenant = $1) AND ($2::text IS NULL OR s.job = $2))`
-  for (const idle of await takeIdleWhere(context, session, where, [tenant, job])) changes.takeGrantBack(idle, idle.isRetrying)
-  await changes.write(session)
-}
 
 /** Pauses in force at or after `since`, or all. */
 export async function readPauses(

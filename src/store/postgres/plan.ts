@@ -1,6 +1,5 @@
-import { inDoorOrder } from '../../model/limit.ts'
 import { bareEnd } from '../../model/turn.ts'
-import { draftPlanned } from '../rules/draft.ts'
+import { draftPlanned, revivedRecord } from '../rules/draft.ts'
 import { isPlanned } from '../rules/verdict.ts'
 import type { Hint, JobPlan, PlanAnswer, PlannedOccurrence } from '../store.ts'
 import { Changes } from './changes/changes.ts'
@@ -11,8 +10,8 @@ import type { Session } from './connection/session.ts'
 import type { Context } from './context.ts'
 import { updateRecord } from './create/conflicts.ts'
 import { NamesNeeded } from './names/names.ts'
-import { takeIdleWhere } from './occurrence/idle.ts'
 import { extraOf, formOf, isGated } from './occurrence/record.ts'
+import { takeIdleWhere } from './occurrence/take-idle.ts'
 import { covers } from './pause/covers.ts'
 
 export { jobsToPlan } from './plan/jobs-to-plan.ts'
@@ -93,7 +92,7 @@ const insertPlans = `WITH t AS MATERIALIZED (SELECT coalesce($1::float8, punctua
     INSERT INTO punctual.ready (kind, priority, due_at, ref, series, turn, begun, retrying, planned, recovery, gate, granted, expires_at, limits)
     SELECT kind, priority, due_at, ref, series, 1, false, false, planned, recovery, limits IS NOT NULL, 0, expires_at, limits FROM n WHERE state IS NULL),
   e AS (
-    INSERT INTO punctual.turn (ref, turn, series, due_at, "end", ended_at, reason, told)
+    INSERT INTO punctual.turn (ref, turn, series, due_at, "end", ended_at, reason, is_published)
     SELECT n.ref, 1, n.series, n.due_at, n.state::punctual.turn_end, t.now, n.reason,
       (SELECT f.publish IS NOT NULL FROM punctual.form f WHERE f.ref = n.form) FROM n, t WHERE n.state IS NOT NULL),
   g AS (
@@ -179,8 +178,7 @@ async function decide(context: Context, session: Session, one: JobPlan, { now, c
     const revived = one.revive.find(({ at }) => at === scheduledAt)
     const dropped = one.drop.find(({ at }) => at === scheduledAt)
     if (revived) {
-      const limits = revived.limits && inDoorOrder(revived.limits)
-      const record = { ...idle.record, source: 'recovery' as const, limits, span: revived.span }
+      const record = revivedRecord(idle.record, revived)
       await updateRecord(context, session, idle.ref, record, true)
       changes.reschedule({ ...idle, record }, idle.dueAt, idle.isRetrying)
     } else if (dropped) {

@@ -30,28 +30,28 @@ import { checkpoint } from './checkpoint.ts'
 import { claim } from './claim.ts'
 import type { Source } from './connection/database.ts'
 import { ConflictError, storeFailure } from './connection/failure.ts'
-import { connect, listen, type Opened } from './connection/opened.ts'
+import { connect, listen, type OpenStore } from './connection/open-store.ts'
 import type { Session } from './connection/session.ts'
 import { warmUp } from './connection/warm-up.ts'
 import type { Context } from './context.ts'
 import { counts } from './counts.ts'
 import { create, firstDue } from './create.ts'
-import { dues } from './dues.ts'
 import { figures } from './figures.ts'
 import { gate } from './gate.ts'
 import { get } from './get.ts'
 import { putJob, readJobs, readVersions } from './jobs.ts'
 import { refreshBlocks } from './list/refresh-blocks.ts'
 import { list, listRanges } from './list.ts'
+import { listDue } from './list-due.ts'
 import { move } from './move.ts'
 import { nodes } from './nodes.ts'
 import { checkPostgresOptions, checkSource, type PostgresOptions } from './options.ts'
 import { pause, readPauses } from './pause.ts'
 import { backlog, peek } from './peek.ts'
 import { jobsToPlan, plan } from './plan.ts'
+import { pruneJob } from './prune/job.ts'
+import { pruneOnly } from './prune/one.ts'
 import { prune } from './prune.ts'
-import { pruneJob } from './prune-job.ts'
-import { pruneOnly } from './prune-only.ts'
 import { rescue } from './rescue.ts'
 import { bringUp } from './schema/migrate.ts'
 import { settle } from './settle.ts'
@@ -61,7 +61,7 @@ interface Acted<Answer> {
   readonly answer: Answer
   readonly hints: readonly Hint[]
   /** Other processes were notified. */
-  readonly isTold?: boolean | undefined
+  readonly isSent?: boolean | undefined
 }
 
 export class PostgresStore implements Store {
@@ -76,14 +76,14 @@ export class PostgresStore implements Store {
   readonly #listeners = new Map<(hint: Hint) => void, () => void>()
   /** The engines that have opened the store: it closes with the last of them. */
   readonly #users = new Set<StoreEnv>()
-  #opened: Opened | null = null
+  #opened: OpenStore | null = null
 
   constructor(source: Source, options: PostgresOptions) {
     this.#options = checkPostgresOptions(options)
     this.#source = checkSource(source)
     const module = new URL(`index${extname(import.meta.url)}`, import.meta.url).href
     if (typeof source === 'string') this.reopen = { module, factory: 'postgres', given: [source, options] }
-    const isLive = () => this.#opened?.line.isLive ?? false
+    const isLive = () => this.#opened?.notifier.isLive ?? false
     this.hints = {
       subscribe: (listener) => this.#subscribe(listener),
       wake: () => this.#wake(),
@@ -103,7 +103,7 @@ export class PostgresStore implements Store {
     }
     this.#opened = opened
     this.#users.add(env)
-    opened.line.start(opened.clock)
+    opened.notifier.start(opened.clock)
   }
 
   async close() {
@@ -112,7 +112,7 @@ export class PostgresStore implements Store {
     const opened = this.#opened
     if (this.#users.size > 0 || !opened) return
     this.#opened = null
-    await opened.line.stop()
+    await opened.notifier.stop()
     await opened.context.db.close()
   }
 
@@ -131,38 +131,38 @@ export class PostgresStore implements Store {
       })
       return { rows: joined, claimed: null }
     }
-    return this.#act(async ({ context, clock, line, floors }) => {
+    return this.#act(async ({ context, clock, notifier, laneStarts }) => {
       const sentAt = clock.mono()
       // The server's clock shows whole milliseconds, and what it has told is never ahead of it.
-      const along = request ? null : line.along(firstDue(rows, Math.floor(context.guessNow())))
+      const along = request ? null : notifier.along(firstDue(rows, Math.floor(context.guessNow())))
       if (request) await context.names.addKinds(request.kinds)
-      const created = await create(context, rows, { along, claiming: request ? { request, floors } : null, audit })
-      if (created.isTold) line.wentAlong(clock.mono() - sentAt)
-      return { answer: { rows: created.rows, claimed: created.claimed ?? null }, hints: created.hints, isTold: created.isTold }
+      const created = await create(context, rows, { along, claiming: request ? { request, laneStarts } : null, audit })
+      if (created.isSent) notifier.wentAlong(clock.mono() - sentAt)
+      return { answer: { rows: created.rows, claimed: created.claimed ?? null }, hints: created.hints, isSent: created.isSent }
     })
   }
   async peek(query: { kinds: readonly string[] }) {
-    return this.#read(async ({ context, floors }) => {
+    return this.#read(async ({ context, laneStarts }) => {
       const found = await peek(context, query)
       // It was read from the beginning: the claim that follows must not begin behind it.
-      if (found.nextDue !== null) floors.lower(found.nextDue)
+      if (found.nextDue !== null) laneStarts.lower(found.nextDue)
       return found
     })
   }
   readonly backlog = this.#reads(backlog)
   async claim(request: ClaimRequest) {
-    return this.#act(({ context, floors }) => claim(context, floors, request))
+    return this.#act(({ context, laneStarts }) => claim(context, laneStarts, request))
   }
   async checkpoint(items: readonly CheckpointItem[]) {
     if (items.every(({ within }) => within === undefined)) return this.#read(({ context }) => checkpoint(context, items))
-    const { context, line, unannounced } = this.#isOpen()
+    const { context, notifier, callerWrites } = this.#isOpen()
     const answers = await checkpoint(context, items)
     // The work may have created more, in the transaction that was just committed.
-    if (unannounced.isAny) line.announce(unannounced.hints(context.guessNow()))
+    if (callerWrites.isAny) notifier.announce(callerWrites.hints(context.guessNow()))
     return answers
   }
   async settle(items: readonly SettleItem[], options: SettleOptions = {}) {
-    return this.#act(({ context, floors }) => settle(context, floors, items, options))
+    return this.#act(({ context, laneStarts }) => settle(context, laneStarts, items, options))
   }
   async cancel(request: CancelRequest, tx?: unknown) {
     if (tx) return this.#join(tx as Queryable, (session, context) => cancel(session, context, request))
@@ -172,21 +172,21 @@ export class PostgresStore implements Store {
   }
   readonly move = this.#acts(move)
   async gate<Request extends GateRequest>(request: Request) {
-    const { context, line, unannounced, clock } = this.#isOpen()
+    const { context, notifier, callerWrites, clock } = this.#isOpen()
     if (request.act !== 'reserve' || !request.within)
       return this.#underWay(clock, () => gate(context, request) as Promise<GateAnswerTo<Request>>)
     const answer = (await gate(context, request)) as GateAnswerTo<Request>
     // The effect may have created work, in the transaction that was just committed.
-    if (unannounced.isAny) line.announce(unannounced.hints(context.guessNow()))
+    if (callerWrites.isAny) notifier.announce(callerWrites.hints(context.guessNow()))
     return answer
   }
   async listAudit<Query extends AuditQuery>(query: Query) {
     return (await this.#read(({ context }) => listAudit(context, query))) as AuditAnswerTo<Query>
   }
   async beat(one: Beat) {
-    return this.#act(async ({ context, clock, line }) => {
+    return this.#act(async ({ context, clock, notifier }) => {
       const isWarming = one.phase === 'join' && clock === systemClock
-      const [beaten] = await Promise.all([beat(context, one), isWarming ? warmUp(context, line.channel) : null])
+      const [beaten] = await Promise.all([beat(context, one), isWarming ? warmUp(context, notifier.channel) : null])
       return beaten
     })
   }
@@ -208,16 +208,16 @@ export class PostgresStore implements Store {
   readonly list = this.#reads(list)
   readonly listRanges = this.#reads(listRanges)
   readonly counts = this.#reads(counts)
-  readonly dues = this.#reads(dues)
+  readonly listDue = this.#reads(listDue)
   readonly figures = this.#reads(figures)
   readonly tokens = this.#reads(tokens)
   readonly nodes = this.#acts(nodes)
 
   async #wake(): Promise<void> {
-    const { context, line, unannounced, floors } = this.#isOpen()
-    const hints = unannounced.hints(context.guessNow())
-    for (const hint of hints) if (hint.kind === 'due') floors.lower(hint.at)
-    await line.announceNow(hints)
+    const { context, notifier, callerWrites, laneStarts } = this.#isOpen()
+    const hints = callerWrites.hints(context.guessNow())
+    for (const hint of hints) if (hint.kind === 'due') laneStarts.lower(hint.at)
+    await notifier.announceNow(hints)
   }
 
   #subscribe(listener: (hint: Hint) => void): () => void {
@@ -243,12 +243,12 @@ export class PostgresStore implements Store {
   }
 
   /** A verb that may have news for others. */
-  async #act<Answer>(act: (opened: Opened) => Promise<Acted<Answer>>): Promise<Answer> {
+  async #act<Answer>(act: (opened: OpenStore) => Promise<Acted<Answer>>): Promise<Answer> {
     const opened = this.#isOpen()
-    const { answer, hints, isTold = false } = await this.#underWay(opened.clock, () => act(opened))
-    for (const hint of hints) if (hint.kind === 'due') opened.floors.lower(hint.at)
-    opened.line.tell(hints)
-    if (!isTold) opened.line.tellOthers(hints)
+    const { answer, hints, isSent = false } = await this.#underWay(opened.clock, () => act(opened))
+    for (const hint of hints) if (hint.kind === 'due') opened.laneStarts.lower(hint.at)
+    opened.notifier.send(hints)
+    if (!isSent) opened.notifier.sendToOthers(hints)
     return answer
   }
 
@@ -257,17 +257,17 @@ export class PostgresStore implements Store {
     tx: Queryable,
     act: (session: Session, context: Context) => Promise<{ answer: Answer; hints: readonly Hint[] }>,
   ): Promise<Answer> {
-    const { context, clock, unannounced } = this.#isOpen()
+    const { context, clock, callerWrites } = this.#isOpen()
     try {
       const { answer, hints } = await this.#underWay(clock, () => act(context.db.joined(tx), context))
-      unannounced.note(hints)
+      callerWrites.note(hints)
       return answer
     } catch (error) {
       throw error instanceof ConflictError ? storeFailure(error) : error
     }
   }
 
-  async #read<Answer>(act: (opened: Opened) => Promise<Answer>): Promise<Answer> {
+  async #read<Answer>(act: (opened: OpenStore) => Promise<Answer>): Promise<Answer> {
     const opened = this.#isOpen()
     return this.#underWay(opened.clock, () => act(opened))
   }
@@ -279,12 +279,12 @@ export class PostgresStore implements Store {
     return call
   }
 
-  #isOpen(): Opened {
+  #isOpen(): OpenStore {
     if (this.#opened) return this.#opened
     throw new PunctualError('store.closed', 'The PostgreSQL store is not open; open it first')
   }
 
-  #connect(env: StoreEnv): Opened {
+  #connect(env: StoreEnv): OpenStore {
     const opened = connect(this.#source, this.#options, env)
     for (const listener of this.#listeners.keys()) this.#listeners.set(listener, listen(opened, listener))
     return opened

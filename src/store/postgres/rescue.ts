@@ -1,9 +1,6 @@
-import { versionAt } from '../../model/job.ts'
-import { cascade } from '../../model/settings.ts'
-import { bareEnd } from '../../model/turn.ts'
-import { isGone } from '../rules/gone.ts'
-import { recover } from '../rules/recover.ts'
-import { keepsVersion, notInTime } from '../rules/verdict.ts'
+import { isNodeGone } from '../rules/node-gone.ts'
+import { recoverMember } from '../rules/recover.ts'
+import { notInTime, specFor } from '../rules/verdict.ts'
 import type { Hint, PassedOccurrence, RescueAnswer, RescueRequest } from '../store.ts'
 import { removeNode } from './beat.ts'
 import { Changes } from './changes/changes.ts'
@@ -13,7 +10,7 @@ import { column } from './connection/arrays.ts'
 import { each, endOf, lacks } from './connection/by-key.ts'
 import type { Session } from './connection/session.ts'
 import { type Context, storeNow } from './context.ts'
-import { type RunningMember, readRunning } from './occurrence/claimed.ts'
+import { type RunningMember, readRunning } from './occurrence/running-members.ts'
 import { sweepPauses } from './pause.ts'
 
 type Rescued = RescueAnswer['rescued'][number]
@@ -27,20 +24,20 @@ const lateRows = (table: string, now: string, more = '') =>
 const isStale = (now: string) => `EXISTS (SELECT 1 FROM punctual.start WHERE deadline_at < ${now})`
 const isExpiring = (now: string) =>
   `(EXISTS ${lateRows('ready', now)} OR EXISTS ${lateRows('waiting', now, "AND p.reason <> 'stranded'")})`
-const isUnheard = (now: string) => `EXISTS (SELECT 1 FROM punctual.hook_note WHERE free_at <= ${now})`
+const hasFreeHook = (now: string) => `EXISTS (SELECT 1 FROM punctual.hook_note WHERE free_at <= ${now})`
 const isUnswept = (now: string) => `EXISTS (SELECT 1 FROM punctual.pause WHERE NOT swept AND to_at <= ${now})`
 
 /** Whether a rescue may find something although no node is gone. */
-export const isRescueDue = (now: string) => `(${[isStale, isExpiring, isUnheard, isUnswept].map((is) => is(now)).join(' OR ')})`
+export const isRescueDue = (now: string) => `(${[isStale, isExpiring, hasFreeHook, isUnswept].map((is) => is(now)).join(' OR ')})`
 
-const look = `SELECT t.now, ${isStale('t.now')} AS is_stale, ${isExpiring('t.now')} AS is_expiring, ${isUnheard('t.now')} AS is_unheard,
+const look = `SELECT t.now, ${isStale('t.now')} AS is_stale, ${isExpiring('t.now')} AS is_expiring, ${hasFreeHook('t.now')} AS has_free_hook,
   ${isUnswept('t.now')} AS is_unswept FROM (SELECT ${storeNow} AS now) t`
 
 interface Look {
   readonly now: number
   readonly is_stale: boolean
   readonly is_expiring: boolean
-  readonly is_unheard: boolean
+  readonly has_free_hook: boolean
   readonly is_unswept: boolean
 }
 
@@ -72,13 +69,13 @@ export async function rescue(
     rescued.push(...done.rescued)
     hints.push(...done.hints)
   }
-  // Work that was just put back or ended may be late or unheard as well.
+  // Work that was just put back or ended may be late, or have a hook to run, as well.
   const isMore = rescued.length + removed.length > 0
   const expired = seen.is_expiring || isMore ? await expire(context, now) : []
   if (expired.length > 0) hints.push({ kind: 'due', at: now })
   if (seen.is_unswept) await sweepPauses(db, now)
-  const unheard = seen.is_unheard || isMore ? await handOutHooks(context, request) : []
-  return { answer: { rescued, removed, more, expired, unheard }, hints }
+  const openHooks = seen.has_free_hook || isMore ? await handOutHooks(context, request) : []
+  return { answer: { rescued, removed, more, expired, openHooks }, hints }
 }
 
 interface Done {
@@ -100,9 +97,9 @@ async function rescueNode(
   )
   if (!node) return null
   const { now } = node
-  if (!isGone({ beats: node.beats, beatAt: node.beat_at, ttlMs: node.ttl_ms }, beats, now)) return null
-  const standing = await session.rows<{ id: string }>('SELECT id FROM punctual.claim WHERE node = $1 ORDER BY seq', [boot])
-  const ids = standing.slice(0, left).map(({ id }) => id)
+  if (!isNodeGone({ beats: node.beats, beatAt: node.beat_at, ttlMs: node.ttl_ms }, beats, now)) return null
+  const existing = await session.rows<{ id: string }>('SELECT id FROM punctual.claim WHERE node = $1 ORDER BY seq', [boot])
+  const ids = existing.slice(0, left).map(({ id }) => id)
   await lockClaims(session, ids, 'UPDATE')
   const done = await recoverAll(context, session, await readRunning(context, session, ids), {
     ...request,
@@ -110,7 +107,7 @@ async function rescueNode(
     now,
     drop: ids,
   })
-  const isRemoved = ids.length === standing.length
+  const isRemoved = ids.length === existing.length
   const freed = isRemoved ? await removeNode(context, session, boot, now) : []
   return { rescued: done.rescued, hints: [...done.hints, ...freed], claims: ids.length, isRemoved }
 }
@@ -165,36 +162,21 @@ async function recoverAll(
 }
 
 function recoverOne(
-  context: Context,
+  { versions }: Context,
   changes: Changes,
   hints: Hint[],
   member: RunningMember,
-  { by, now, mostRecoveries, settings }: Recovering,
+  recovering: Recovering,
 ): Rescued {
-  const { record, turn, turns, node, startedAt, cancel, hasBegun } = member
-  const spec = specOf(context, member, now)
-  const { end, reason, error, delayMs } = recover({
-    ...{ by, startedAt, turns, mostRecoveries },
-    cancel: cancel ? cancel.reason : undefined,
-    settings: cascade(settings, spec?.defaults, spec?.settings, record.settings),
-    source: record.source,
-    delayMs: record.scheduledAt - record.createdAt,
-  })
-  const row = { turn, ...bareEnd(end, now, { node, startedAt, reason, error }) }
-  const dueAt = end === 'released' && !hasBegun ? member.dueAt : now + (delayMs ?? 0)
+  const { by, now } = recovering
+  const spec = specFor(versions.of(member.series), member.record, now)
+  const { answer, row, dueAt } = recoverMember({ ...member, by, spec }, recovering, now)
   changes.endTurn(member, row)
-  if (delayMs !== null) {
+  if (dueAt !== null) {
     changes.nextTurn(member, row, dueAt)
     hints.push({ kind: 'due', at: dueAt })
   } else changes.note(member)
-  return { id: record.id, job: record.job, turn, outcome: end }
-}
-
-/** The job's spec for an occurrence: planned work keeps the version of its instant, enqueued work uses the one in force. */
-function specOf({ versions }: Context, { series, record: { source, version } }: RunningMember, now: number) {
-  const known = versions.of(series) ?? []
-  if (known.length === 0) return undefined
-  return (keepsVersion(source) ? known.find((one) => one.version === version) : versionAt(known, now))?.spec
+  return answer
 }
 
 const endLate = `WITH ended AS MATERIALIZED (SELECT unnest(punctual.end_idle_1($1::float8, ARRAY(
@@ -213,7 +195,7 @@ const handOut = `UPDATE punctual.hook_note h SET node = NULL, free_at = ${storeN
     LIMIT $4::int FOR UPDATE SKIP LOCKED)) RETURNING h.ref, (SELECT o.id FROM punctual.occurrence o WHERE o.ref = h.ref) AS id`
 
 /** Gives hooks that have not run to the rescuer, and keeps other nodes from them for a while. */
-async function handOutHooks(context: Context, { kinds, hookMs, limit }: RescueRequest): Promise<RescueAnswer['unheard']> {
+async function handOutHooks(context: Context, { kinds, hookMs, limit }: RescueRequest): Promise<RescueAnswer['openHooks']> {
   const { db, names } = context
   await names.findKinds(db, kinds)
   return db.rows(handOut, [context.now(), hookMs, column(names.kindRefs(kinds)), limit])

@@ -4,7 +4,7 @@ import type { ClaimRequest, Hint, SettleAnswer, SettleItem, SettleOptions, Write
 import { Changes, hasLine } from './changes/changes.ts'
 import { answerClaim, type Claimed, type ClaimRow } from './claim/answer.ts'
 import { doorClaim, lockDoor } from './claim/door.ts'
-import type { Floors } from './claim/floors.ts'
+import type { LaneStarts } from './claim/lane-starts.ts'
 import { type Batch, type EndingMember, ending, over } from './claim/members.ts'
 import { checkClaim } from './claim/reclaim.ts'
 import { claim, claimPlain } from './claim.ts'
@@ -13,7 +13,7 @@ import { isDuplicate, isUnmet } from './connection/failure.ts'
 import type { Statement } from './connection/session.ts'
 import type { Context } from './context.ts'
 import { dueAt, endTurn } from './settle/end-turn.ts'
-import { settleWithCare } from './settle/with-care.ts'
+import { settleOneByOne } from './settle/one-by-one.ts'
 
 export interface Settled {
   readonly answer: SettleAnswer
@@ -23,17 +23,17 @@ export interface Settled {
 /** Ends turns by one statement; where a claim was lost or a cancel stands against another turn, item by item with locks. */
 export async function settle(
   context: Context,
-  floors: Floors,
+  laneStarts: LaneStarts,
   items: readonly SettleItem[],
   options: SettleOptions,
 ): Promise<Settled> {
   // Within one commit a refused claim undoes the ends.
   if (options.claim && (items.length === 0 || options.claim.pick)) await checkClaim(context.db, options.claim)
-  const settled = items.length > 0 ? await settleAtOnce(context, floors, items, options) : null
+  const settled = items.length > 0 ? await settleAtOnce(context, laneStarts, items, options) : null
   const { answers, hints, claimed } = settled ?? (await settleSlowly(context, items, options))
   for (const { member } of items) over(member)
   if (!options.claim) return { answer: { items: answers, claimed: null }, hints }
-  const next = claimed ?? (await claim(context, floors, options.claim))
+  const next = claimed ?? (await claim(context, laneStarts, options.claim))
   return { answer: { items: answers, claimed: next.answer }, hints: [...hints, ...next.hints] }
 }
 
@@ -46,7 +46,7 @@ interface Outcome {
 
 async function settleSlowly(context: Context, items: readonly SettleItem[], options: SettleOptions): Promise<Outcome> {
   if (options.claim) await checkClaim(context.db, options.claim)
-  const { answers, hints, now, isFull } = await settleWithCare(context, items, options)
+  const { answers, hints, now, isFull } = await settleOneByOne(context, items, options)
   const isNews = isFull && answers.includes('ok')
   return { answers, hints: isNews ? [...hints, ...(await tellOfRoom(context, now))] : hints, claimed: null }
 }
@@ -61,9 +61,9 @@ interface SettledRow {
 /** Null: some item needs care, and nothing was written. */
 async function settleAtOnce(
   context: Context,
-  floors: Floors,
+  laneStarts: LaneStarts,
   items: readonly SettleItem[],
-  { done = [], heard = [], claim: next }: SettleOptions,
+  { done = [], hooksDone = [], claim: next }: SettleOptions,
 ): Promise<Outcome | null> {
   const moving = items.flatMap((item) => ending(item) ?? [])
   if (moving.length < items.length) return null
@@ -72,7 +72,7 @@ async function settleAtOnce(
     const { moving: one, batch } = moving[at] as EndingMember
     return endTurn(changes, item, { moving: one, node: batch.node })
   })
-  changes.heard(heard)
+  changes.hooksDone(hooksDone)
   const ended = new Map<string, { readonly batch: Batch; count: number }>()
   for (const { batch } of moving) {
     const one = ended.get(batch.id)
@@ -90,7 +90,7 @@ async function settleAtOnce(
   const statement = statementOf(items, changes, ride !== null)
   try {
     const { row, claimed } = ride
-      ? await settleAndClaim(context, floors, statement, ride, freedKeys)
+      ? await settleAndClaim(context, laneStarts, statement, ride, freedKeys)
       : await alone(context, statement)
     const { now } = row
     context.noteNow(now)
@@ -143,7 +143,7 @@ async function alone({ db }: Context, { sql, values }: Statement): Promise<{ row
 /** Takes the next work in the same commit. The door is locked first, where it is needed: before any claim. */
 async function settleAndClaim(
   context: Context,
-  floors: Floors,
+  laneStarts: LaneStarts,
   { sql, values }: Statement,
   request: ClaimRequest,
   freedKeys: readonly string[] | null,
@@ -153,7 +153,7 @@ async function settleAndClaim(
     return db.transaction(async (session) => {
       const [[row], claimed] = await Promise.all([
         session.rows<SettledRow>(sql, values),
-        claimPlain(context, session, floors, request),
+        claimPlain(context, session, laneStarts, request),
       ])
       return { row: row as SettledRow, claimed }
     })
@@ -161,7 +161,7 @@ async function settleAndClaim(
   const [, [row], rows] = await db.batch((session) =>
     Promise.all([session.rows(lockDoor), session.rows<SettledRow>(sql, values), session.rows<ClaimRow>(next.sql, next.values)]),
   )
-  return { row: row as SettledRow, claimed: await answerClaim(context, db, floors, request, rows) }
+  return { row: row as SettledRow, claimed: await answerClaim(context, db, laneStarts, request, rows) }
 }
 
 /** A claim found the cluster's limit reached: this end is news. */

@@ -3,7 +3,7 @@ import { defaultTenant, type JobSpec, kindOf, type VersionRecord, versionAt } fr
 import { declaredLimits, inDoorOrder } from '../../model/limit.ts'
 import type { OccurrenceRecord } from '../../model/occurrence.ts'
 import type { NewOccurrence } from '../messages/create.ts'
-import type { PlannedOccurrence } from '../messages/plan.ts'
+import type { JobPlan, PlannedOccurrence } from '../messages/plan.ts'
 
 /** The version that a new row belongs to: the given one, else the one in force; 0 for an unknown job. */
 export function versionFor(row: NewOccurrence, versions: readonly VersionRecord[] | undefined, now: number): number {
@@ -72,4 +72,9 @@ export function draftPlanned(
     scheduledAt: at,
     createdAt: now,
   }
+}
+
+/** The record of a stranded instant that runs after all. */
+export function revivedRecord(record: OccurrenceRecord, { limits, span }: JobPlan['revive'][number]): OccurrenceRecord {
+  return { ...record, source: 'recovery', limits: limits && inDoorOrder(limits), span }
 }

@@ -6,6 +6,8 @@ import type { JobPut, JobPutAnswer } from '../messages/job.ts'
 export interface PutResult extends JobPutAnswer {
   /** The version to add; null when the job is only told where its spec comes from, or nothing changes. */
   readonly version: VersionRecord | null
+  /** Whether the job is not as it was. Declaring the same again writes nothing. */
+  readonly isWritten: boolean
 }
 
 /**
@@ -15,9 +17,9 @@ export interface PutResult extends JobPutAnswer {
 export function putJobRule(known: JobRecord | null, put: JobPut, now: number, lastVersion = 0): PutResult {
   const { tenant, name, spec, declared, override, expectedVersion } = put
   if (known && specText(known.spec) === specText(spec))
-    return { outcome: 'unchanged', job: { ...known, declared, override }, version: null }
+    return { outcome: 'unchanged', job: { ...known, declared, override }, version: null, isWritten: !isSameOrigin(known, put) }
   if (expectedVersion !== undefined && expectedVersion !== (known?.version ?? 0))
-    return { outcome: 'conflict', job: known, version: null }
+    return { outcome: 'conflict', job: known, version: null, isWritten: false }
   const effectiveAt = Math.max(put.effectiveAt ?? now, now)
   // From then on the newest version plans; what older ones yield before it stays theirs. Nothing is before the creation.
   const cursor = known ? Math.max(known.createdAt, Math.min(known.cursor, effectiveAt - 1)) : now
@@ -36,7 +38,14 @@ export function putJobRule(known: JobRecord | null, put: JobPut, now: number, la
     cursor,
     nextAt: isPlannable(spec) || (known && known.nextAt !== null) ? Math.min(cursor, now) : null,
   }
-  return { outcome: known ? 'updated' : 'created', job, version: { version, spec, effectiveAt, createdAt: now, by: put.by } }
+  const added = { version, spec, effectiveAt, createdAt: now, by: put.by }
+  return { outcome: known ? 'updated' : 'created', job, version: added, isWritten: true }
+}
+
+type Origin = Pick<JobPut, 'declared' | 'override'>
+
+function isSameOrigin(a: Origin, b: Origin): boolean {
+  return JSON.stringify([a.declared, a.override]) === JSON.stringify([b.declared, b.override])
 }
 
 /** Whether a new version takes back an unclaimed row: a scheduled instant of an older one that has not begun. Its id can be planned again. */

@@ -1,10 +1,12 @@
 // The end of a turn whose node is gone, or which is past its deadline.
 import { goesToDeadLetters } from '../../model/dead-letter.ts'
+import type { JobSpec } from '../../model/job.ts'
 import type { Source, TurnEnd } from '../../model/lifecycle.ts'
-import type { TurnRecord } from '../../model/occurrence.ts'
+import type { OccurrenceRecord, TurnRecord } from '../../model/occurrence.ts'
 import { retryDelay } from '../../model/retry.ts'
-import type { Settings } from '../../model/settings.ts'
-import { recoveries } from '../../model/turn.ts'
+import { cascade, type Settings } from '../../model/settings.ts'
+import { bareEnd, recoveries } from '../../model/turn.ts'
+import type { RescueAnswer, RescueRequest } from '../messages/care.ts'
 
 export interface InterruptedTurn {
   /** `lost` with its node, or `stale`: past its deadline. */
@@ -28,6 +30,47 @@ export interface Recovery {
   readonly error: { readonly message: string; readonly code: string } | null
   /** The wait before the next turn; null when there is none. */
   readonly delayMs: number | null
+}
+
+/** A running occurrence, as a rescue finds it. */
+export interface InterruptedMember extends Pick<InterruptedTurn, 'by' | 'startedAt' | 'turns'> {
+  readonly record: OccurrenceRecord
+  readonly turn: number
+  readonly dueAt: number
+  readonly hasBegun: boolean
+  readonly node: string | null
+  /** A cancel that was asked for in this turn. */
+  readonly cancel: { readonly reason: string | null } | null
+  readonly spec: JobSpec | undefined
+}
+
+export interface RecoveredMember {
+  readonly answer: RescueAnswer['rescued'][number]
+  /** The end row of its turn. */
+  readonly row: TurnRecord
+  /** When its next turn is due; null when there is none. */
+  readonly dueAt: number | null
+}
+
+export function recoverMember(
+  member: InterruptedMember,
+  { settings, mostRecoveries }: RescueRequest,
+  now: number,
+): RecoveredMember {
+  const { by, record, turn, turns, node, startedAt, cancel, spec, hasBegun } = member
+  const { end, reason, error, delayMs } = recover({
+    ...{ by, startedAt, turns, mostRecoveries },
+    cancel: cancel ? cancel.reason : undefined,
+    settings: cascade(settings, spec?.defaults, spec?.settings, record.settings),
+    source: record.source,
+    delayMs: record.scheduledAt - record.createdAt,
+  })
+  const nextDue = end === 'released' && !hasBegun ? member.dueAt : now + (delayMs ?? 0)
+  return {
+    answer: { id: record.id, job: record.job, turn, outcome: end },
+    row: { turn, ...bareEnd(end, now, { node, startedAt, reason, error }) },
+    dueAt: delayMs === null ? null : nextDue,
+  }
 }
 
 export function recover(turn: InterruptedTurn): Recovery {

@@ -28,7 +28,7 @@ export function isSameEnd(standing: Pick<TurnRecord, 'end' | 'endedAt'>, said: E
 
 /** When the next turn is due. Work given back before its first start keeps its due time, and so its place in every line. */
 export function nextTurnDue(
-  { end, delayMs }: SettleItem,
+  { end, delayMs }: Pick<SettleItem, 'end' | 'delayMs'>,
   { hasBegun, dueAt }: { hasBegun: boolean; dueAt: number },
   now: number,
 ): number {

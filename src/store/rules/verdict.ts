@@ -1,4 +1,5 @@
 // Rules on due work that come before any limit: deadlines, pauses, downtime.
+import { type JobSpec, type VersionRecord, versionAt } from '../../model/job.ts'
 import type { Source } from '../../model/lifecycle.ts'
 import { isPausedAt, type PauseRecord } from '../../model/pause.ts'
 import type { Verdict } from './door.ts'
@@ -41,6 +42,16 @@ export function isPlanned(source: Source): boolean {
 /** Whether work keeps the version of its instant; other work runs by the version in force. */
 export function keepsVersion(source: Source): boolean {
   return isPlanned(source) || source === 'backfill'
+}
+
+/** The job's spec for an occurrence, by all versions of the job. */
+export function specFor(
+  versions: readonly VersionRecord[] | undefined,
+  { source, version }: { readonly source: Source; readonly version: number },
+  now: number,
+): JobSpec | undefined {
+  if (!versions || versions.length === 0) return undefined
+  return (keepsVersion(source) ? versions.find((one) => one.version === version) : versionAt(versions, now))?.spec
 }
 
 /** Whether planned work waits for the planner: it came due while no node was alive, after `lastAliveAt` and up to `now`. */

@@ -1,5 +1,5 @@
 import type { TurnRecord } from '../../model/occurrence.ts'
-import { mayHaveBegun } from '../../model/turn.ts'
+import { nextTurnDue } from '../rules/settle.ts'
 import { isStranded } from '../rules/verdict.ts'
 import type { Beat, BeatAnswer, CancelNotice, NodeInfo } from '../store.ts'
 import { noteStart } from './checkpoint.ts'
@@ -7,9 +7,9 @@ import { type ClaimRow, claimsOf, deleteClaim, type StoredMember, unended } from
 import { layPickIndex } from './claim/pick.ts'
 import type { Transaction } from './connection/transaction.ts'
 import { removeNode } from './nodes.ts'
-import { cancelOf, endTurn, nextTurn, noteEnd } from './occurrence/ends.ts'
+import { cancelOf, endTurn, nextTurn, noteHook } from './occurrence/ends.ts'
 import { type Entry, readEntry } from './occurrence/entry.ts'
-import { setAside } from './occurrence/places.ts'
+import { setAside } from './occurrence/live-tables.ts'
 import { planSoon } from './plan.ts'
 
 export function beat(tx: Transaction, { node, claims, inFlight, long, phase }: Beat): BeatAnswer {
@@ -43,7 +43,7 @@ export function beat(tx: Transaction, { node, claims, inFlight, long, phase }: B
 
 function putNode(tx: Transaction, node: NodeInfo, running: number): void {
   const { boot, name, pid, concurrency, kinds, version, tz, ttlMs, release, declares, picks, isDraining, parts } = node
-  tx.known.served = null
+  tx.cache.served = null
   const info = [boot, name, pid, concurrency, JSON.stringify(kinds), version, tz, ttlMs, release, JSON.stringify(declares)]
   tx.run(
     `INSERT INTO punctual_node (boot, name, pid, concurrency, kinds, version, tz, ttl_ms, release, declares, picks, started_at, beat_at,
@@ -87,8 +87,8 @@ export function giveBack(tx: Transaction, entry: Entry, more: Pick<TurnRecord, '
   const canceled = cancelOf(tx, entry.ref)
   const end = entry.endRow(canceled ? 'canceled' : 'released', tx.now, { ...more, ...canceled })
   endTurn(tx, entry, end)
-  if (canceled) noteEnd(tx, entry)
-  else nextTurn(tx, entry, end, entry.hasBegun || mayHaveBegun(end) ? tx.now : entry.dueAt)
+  if (canceled) noteHook(tx, entry)
+  else nextTurn(tx, entry, end, nextTurnDue({ end, delayMs: 0 }, entry, tx.now))
 }
 
 function isRunning(tx: Transaction, { ref, turn }: { ref: number; turn: number }): boolean {

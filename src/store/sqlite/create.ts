@@ -23,7 +23,7 @@ import { newestOf } from './find.ts'
 import { cancelOf } from './occurrence/ends.ts'
 import { type Entry, readEntry } from './occurrence/entry.ts'
 import { findTombstone, insertOccurrence, updateOccurrence } from './occurrence/insert.ts'
-import { reschedule } from './occurrence/places.ts'
+import { reschedule } from './occurrence/live-tables.ts'
 import { JobSpecs } from './schema/job-specs.ts'
 
 export function create(tx: Transaction, rows: readonly NewOccurrence[], options: CreateOptions = {}): CreateAnswer {

@@ -3,6 +3,7 @@ import type { Which } from '../store.ts'
 import { running } from './claim/claim-row.ts'
 import type { Transaction } from './connection/transaction.ts'
 import { find } from './find.ts'
+import { startOf } from './occurrence/ends.ts'
 import { attemptsOf, type Entry, readEntry, turnsOf } from './occurrence/entry.ts'
 import { grantedEntries } from './occurrence/granted.ts'
 
@@ -23,11 +24,6 @@ export function get(tx: Transaction, which: Which): OccurrenceHistory | null {
     wait: waitOf(tx, entry),
     blockers: blockers(tx, entry),
   }
-}
-
-function startOf(tx: Transaction, { ref, turn }: Entry): number | null {
-  const started = 'SELECT started_at FROM punctual_start WHERE ref = ? AND turn = ?'
-  return tx.one<{ started_at: number }>(started, ref, turn)?.started_at ?? null
 }
 
 function progressOf(tx: Transaction, ref: number): Progress | null {

@@ -14,12 +14,11 @@ import { versionsOf } from './schema/job-specs.ts'
 
 export function putJob(tx: Transaction, put: JobPut): JobPutAnswer {
   const known = findJob(tx, put.tenant, put.name)
-  const { outcome, job, version } = putJobRule(known, put, tx.now, known ? 0 : lastVersion(tx, put))
+  const { outcome, job, version, isWritten } = putJobRule(known, put, tx.now, known ? 0 : lastVersion(tx, put))
   if (!job || outcome === 'conflict') return { outcome, job }
   appendAudit(tx, putAudit(known, put, { outcome, job }))
   const series = tx.names.series(put.tenant, put.name).ref
-  // Declaring the same again writes nothing.
-  if (version || !known || !isSameOrigin(known, job)) writeJob(tx, series, job)
+  if (isWritten) writeJob(tx, series, job)
   if (version) {
     addVersion(tx, series, version)
     if (known) withdraw(tx, series, version.effectiveAt)
@@ -32,10 +31,6 @@ export function putJob(tx: Transaction, put: JobPut): JobPutAnswer {
 function lastVersion(tx: Transaction, { tenant, name }: JobPut): number {
   const select = 'SELECT last_version AS version FROM punctual_series WHERE tenant = ? AND job = ?'
   return tx.one<{ version: number }>(select, tenant, name)?.version ?? 0
-}
-
-function isSameOrigin(a: JobRecord, b: JobRecord): boolean {
-  return toJson(a.declared) === toJson(b.declared) && toJson(a.override) === toJson(b.override)
 }
 
 function writeJob(tx: Transaction, series: number, job: JobRecord): void {
@@ -58,7 +53,7 @@ function writeJob(tx: Transaction, series: number, job: JobRecord): void {
 function addVersion(tx: Transaction, series: number, { version, spec, effectiveAt, createdAt, by }: VersionRecord): void {
   const insert =
     'INSERT INTO punctual_job_version (series, version, spec, effective_at, created_at, by_whom) VALUES (?, ?, ?, ?, ?, ?)'
-  tx.known.versions.delete(series)
+  tx.cache.versions.delete(series)
   tx.run(insert, series, version, specText(spec), effectiveAt, createdAt, by)
 }
 

@@ -1,15 +1,15 @@
 import { occurrenceAudit } from '../rules/audit.ts'
-import { movedRecord } from '../rules/moved.ts'
+import { movedRecord } from '../rules/moved-record.ts'
 import type { MoveAnswer, MoveRequest } from '../store.ts'
 import { appendAudit } from './audit.ts'
 import { giveBack } from './beat.ts'
 import type { Transaction } from './connection/transaction.ts'
 import { find } from './find.ts'
 import { audited } from './occurrence/audited.ts'
-import { endUnattended } from './occurrence/ends.ts'
+import { endUnattended, startOf } from './occurrence/ends.ts'
 import { type Entry, readEntry } from './occurrence/entry.ts'
 import { addLiveKey, updateOccurrence } from './occurrence/insert.ts'
-import { makeReady, reschedule } from './occurrence/places.ts'
+import { makeReady, reschedule } from './occurrence/live-tables.ts'
 
 export function move(tx: Transaction, { which, to, audit }: MoveRequest): MoveAnswer {
   const entry = find(tx, which)
@@ -63,12 +63,10 @@ function revive(tx: Transaction, entry: Entry, dueAt: number): void {
 }
 
 function release(tx: Transaction, entry: Entry, reason: string | null): MoveAnswer {
-  const { ref, turn, node, place } = entry
+  const { node, place } = entry
   if (place !== 'claimed') return place === 'ended' ? 'ended' : 'not-running'
-  const start = 'SELECT started_at FROM punctual_start WHERE ref = ? AND turn = ?'
   // The handler may have begun without a note of it.
-  const startedAt = tx.one<{ started_at: number }>(start, ref, turn)?.started_at ?? tx.now
-  giveBack(tx, entry, { node, startedAt, reason })
+  giveBack(tx, entry, { node, startedAt: startOf(tx, entry) ?? tx.now, reason })
   if (node !== null) tx.hints.push({ kind: 'cancel', node })
   return 'moved'
 }

@@ -2,11 +2,11 @@ import { drainAudit } from '../rules/audit.ts'
 import { type NodeRow, nodeRecord } from '../rules/sql/node-row.ts'
 import type { NodesAnswer, NodesRequest } from '../store.ts'
 import { appendAudit } from './audit.ts'
-import { heads } from './claim/due.ts'
-import { servedKinds } from './claim/served.ts'
+import { heads } from './claim/due-entries.ts'
+import { servedKinds } from './claim/served-kinds.ts'
 import type { Transaction } from './connection/transaction.ts'
 import { grantedEntries } from './occurrence/granted.ts'
-import { takeGrantBack } from './occurrence/places.ts'
+import { takeGrantBack } from './occurrence/live-tables.ts'
 
 export function nodes(tx: Transaction, { drain }: NodesRequest): NodesAnswer {
   if (drain) markDraining(tx, drain)
@@ -28,7 +28,7 @@ function markDraining(tx: Transaction, { node, audit }: NonNullable<NodesRequest
 function isRescueDue(tx: Transaction): boolean {
   const row = tx.one<{ due: number }>(
     `SELECT EXISTS (SELECT 1 FROM punctual_start WHERE deadline_at < ?1) OR EXISTS (SELECT 1 FROM punctual_expiry WHERE expires_at < ?1)
-      OR EXISTS (SELECT 1 FROM punctual_unheard WHERE free_at <= ?1) AS due`,
+      OR EXISTS (SELECT 1 FROM punctual_hook_note WHERE free_at <= ?1) AS due`,
     tx.now,
   )
   return row?.due === 1
@@ -51,8 +51,8 @@ function isDue(tx: Transaction, kind: string): boolean {
 /** Hooks that a node has left behind are free for others, and so are the keys of work that no node serves any more. */
 export function removeNode(tx: Transaction, boot: string): void {
   tx.run('DELETE FROM punctual_node WHERE boot = ?', boot)
-  tx.known.served = null
-  tx.run('UPDATE punctual_unheard SET node = NULL, free_at = ? WHERE node = ?', tx.now, boot)
+  tx.cache.served = null
+  tx.run('UPDATE punctual_hook_note SET node = NULL, free_at = ? WHERE node = ?', tx.now, boot)
   const served = servedKinds(tx)
   for (const entry of grantedEntries(tx)) if (!served.has(entry.kind)) takeGrantBack(tx, entry)
 }

@@ -9,8 +9,8 @@ import type { Transaction } from './connection/transaction.ts'
 import { findJob } from './jobs.ts'
 import { type Entry, readEntry } from './occurrence/entry.ts'
 import { grantedEntries } from './occurrence/granted.ts'
-import { tell } from './occurrence/insert.ts'
-import { makeReady, takeGrantBack } from './occurrence/places.ts'
+import { addMessage } from './occurrence/insert.ts'
+import { makeReady, takeGrantBack } from './occurrence/live-tables.ts'
 
 const select = 'SELECT id, tenant, job, from_at, to_at, reason, by_whom FROM punctual_pause'
 
@@ -31,9 +31,9 @@ export function pause(tx: Transaction, request: PauseRequest): PauseAnswer {
   const changed = answer.pause as PauseRecord
   write(tx, changed)
   tx.setMeta('pause_revision', tx.meta('pause_revision') + 1)
-  tx.known.pauses = null
+  tx.cache.pauses = null
   const spec = tenant === null || job === null ? undefined : findJob(tx, tenant, job)?.spec
-  tell(tx, pauseMessage(spec?.publish, answer.outcome, changed, now))
+  addMessage(tx, pauseMessage(spec?.publish, answer.outcome, changed, now))
   wakePaused(tx)
   // Work that a pause holds back holds no key that other jobs may need.
   if (answer.outcome === 'paused')
@@ -68,6 +68,6 @@ export function readPauses(tx: Transaction, { since }: { since?: number }): read
 }
 
 export function allPauses(tx: Transaction): readonly PauseRecord[] {
-  tx.known.pauses ??= readPauses(tx, {})
-  return tx.known.pauses
+  tx.cache.pauses ??= readPauses(tx, {})
+  return tx.cache.pauses
 }

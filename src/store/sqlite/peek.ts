@@ -1,6 +1,6 @@
 import { backlogOf, mostCounted, type Pickable } from '../rules/pick.ts'
 import type { BacklogGroup } from '../store.ts'
-import { heads } from './claim/due.ts'
+import { heads } from './claim/due-entries.ts'
 import { countGroup, dueGroups, hasPickIndex } from './claim/pick.ts'
 import type { Transaction } from './connection/transaction.ts'
 

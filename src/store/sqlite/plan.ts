@@ -1,15 +1,14 @@
 import type { JobRecord } from '../../model/job.ts'
-import { inDoorOrder } from '../../model/limit.ts'
 import { covers } from '../../model/pause.ts'
-import { draftPlanned } from '../rules/draft.ts'
+import { draftPlanned, revivedRecord } from '../rules/draft.ts'
 import { rangeMessage } from '../rules/message.ts'
 import type { JobPlan, PlanAnswer, PlanCandidate, PlannedOccurrence, PlanWork } from '../store.ts'
 import type { Transaction } from './connection/transaction.ts'
 import { findJob, jobsByNext } from './jobs.ts'
 import { endUnattended } from './occurrence/ends.ts'
 import { type Entry, readEntry } from './occurrence/entry.ts'
-import { findTombstone, insertOccurrence, tell, updateOccurrence } from './occurrence/insert.ts'
-import { reschedule } from './occurrence/places.ts'
+import { addMessage, findTombstone, insertOccurrence, updateOccurrence } from './occurrence/insert.ts'
+import { reschedule } from './occurrence/live-tables.ts'
 import { allPauses } from './pause.ts'
 import { JobSpecs, versionsFrom } from './schema/job-specs.ts'
 
@@ -49,7 +48,7 @@ function planJob(tx: Transaction, plan: JobPlan): PlanAnswer {
   const jobs = new JobSpecs(tx)
   const created = rows.filter((row) => addPlanned(tx, job, jobs.ofVersion(series, row.version) ?? job.spec, row)).length
   addRanges(tx, series, plan)
-  for (const range of plan.ranges) tell(tx, rangeMessage(job.spec.publish, job, range, tx.now))
+  for (const range of plan.ranges) addMessage(tx, rangeMessage(job.spec.publish, job, range, tx.now))
   const held = stranded(tx, series)
   for (const one of held) decide(tx, one, plan)
   // Instants that the plan does not know of must not wait for the next one.
@@ -99,8 +98,7 @@ function decide(tx: Transaction, { ref, at }: Stranded, { revive, drop }: JobPla
   const entry = readEntry(tx, ref) as Entry
   if (dropped) return endUnattended(tx, entry, dropped.state, dropped.reason)
   if (!revived) return
-  const { limits, span } = revived
-  const record = { ...entry.record, source: 'recovery' as const, limits: limits && inDoorOrder(limits), span }
+  const record = revivedRecord(entry.record, revived)
   updateOccurrence(tx, entry, record)
   reschedule(tx, entry, entry.dueAt, record)
 }

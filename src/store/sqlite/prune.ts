@@ -6,8 +6,8 @@ import { foldFigures } from './figures.ts'
 import { find } from './find.ts'
 import { forgetGates } from './gate.ts'
 import { audited } from './occurrence/audited.ts'
-import { remove, removeUnheard } from './occurrence/bury.ts'
 import { type Entry, readEntry } from './occurrence/entry.ts'
+import { remove, removeWithHook } from './occurrence/remove.ts'
 import { dropRanges, dropVersions, pruneJob } from './prune/job.ts'
 import { foldCreated } from './schema/count-changes.ts'
 import { isLastEnd } from './schema/tables.ts'
@@ -24,7 +24,7 @@ export function prune(tx: Transaction, request: PruneRequest): PruneAnswer {
   foldCreated(tx)
   foldFigures(tx)
   dropExpiredTokens(tx)
-  if (pausesBefore !== null && tx.run('DELETE FROM punctual_pause WHERE to_at < ?', pausesBefore) > 0) tx.known.pauses = null
+  if (pausesBefore !== null && tx.run('DELETE FROM punctual_pause WHERE to_at < ?', pausesBefore) > 0) tx.cache.pauses = null
   dropRanges(tx, request.rangesBefore ?? null)
   dropVersions(tx, request.versionsBefore ?? null)
   const own = rules.flatMap((rule) => {
@@ -36,7 +36,7 @@ export function prune(tx: Transaction, request: PruneRequest): PruneAnswer {
     const except = own.length === 0 ? '' : `AND series NOT IN (${own.map(({ series }) => series).join(', ')})`
     const rows = tx.all<{ ref: number }>(
       `SELECT ref FROM punctual_turn t WHERE ended_at < ? AND ${isLastEnd} ${except}
-        AND ${isHeard} ORDER BY ended_at LIMIT ? + 0`,
+        AND ${hasNoHookNote} ORDER BY ended_at LIMIT ? + 0`,
       endedBefore,
       limit - refs.length,
     )
@@ -48,11 +48,11 @@ export function prune(tx: Transaction, request: PruneRequest): PruneAnswer {
   return { pruned: refs.length, more: refs.length === limit }
 }
 
-const isHeard = 'NOT EXISTS (SELECT 1 FROM punctual_unheard u WHERE u.ref = t.ref)'
+const hasNoHookNote = 'NOT EXISTS (SELECT 1 FROM punctual_hook_note u WHERE u.ref = t.ref)'
 const pastAge = `SELECT ref FROM punctual_turn t INDEXED BY punctual_turn_ended
-  WHERE ended_at < ? AND ${isLastEnd} AND series = ? AND end = ? AND ${isHeard} ORDER BY ended_at LIMIT ? + 0`
+  WHERE ended_at < ? AND ${isLastEnd} AND series = ? AND end = ? AND ${hasNoHookNote} ORDER BY ended_at LIMIT ? + 0`
 const firstBeyond = 'SELECT ref FROM punctual_turn WHERE series = ? AND end = ? ORDER BY ref DESC LIMIT 1 OFFSET ? + 0'
-const allBeyond = `SELECT ref FROM punctual_turn t WHERE series = ? AND end = ? AND ref <= ? AND ${isHeard} ORDER BY ref LIMIT ? + 0`
+const allBeyond = `SELECT ref FROM punctual_turn t WHERE series = ? AND end = ? AND ref <= ? AND ${hasNoHookNote} ORDER BY ref LIMIT ? + 0`
 
 /** The ended occurrences of a job that its rule lets go. Neither look walks the records that stay, but for those that `count` keeps. */
 function pastOf(tx: Transaction, series: number, ends: RetentionRule['ends'], limit: number): number[] {
@@ -71,7 +71,7 @@ function pruneOnly(tx: Transaction, which: Which, { keyRetentionMs, audit }: Pru
   if (entry.place !== 'ended') return { pruned: 0, more: false, outcome: 'live' }
   foldCreated(tx)
   appendAudit(tx, occurrenceAudit(audit, audited(tx, entry), null))
-  removeUnheard(tx, entry, tx.now + keyRetentionMs)
+  removeWithHook(tx, entry, tx.now + keyRetentionMs)
   tx.blocks.prune()
   return { pruned: 1, more: false, outcome: 'deleted' }
 }

@@ -1,13 +1,12 @@
-import { cascade } from '../../model/settings.ts'
-import { isGone } from '../rules/gone.ts'
-import { recover } from '../rules/recover.ts'
+import { isNodeGone } from '../rules/node-gone.ts'
+import { recoverMember } from '../rules/recover.ts'
 import { type NodeRow, nodeRecord } from '../rules/sql/node-row.ts'
 import { isExpired, notInTime } from '../rules/verdict.ts'
 import type { PassedOccurrence, RescueAnswer, RescueRequest } from '../store.ts'
 import { claimsOf, deleteClaim, unended } from './claim/claim-row.ts'
 import type { Transaction } from './connection/transaction.ts'
 import { removeNode } from './nodes.ts'
-import { cancelOf, endTurn, endUnattended, nextTurn, noteEnd } from './occurrence/ends.ts'
+import { cancelOf, endTurn, endUnattended, nextTurn, noteHook, startOf } from './occurrence/ends.ts'
 import { type Entry, readEntry, turnsOf } from './occurrence/entry.ts'
 import { JobSpecs } from './schema/job-specs.ts'
 
@@ -20,7 +19,7 @@ export function rescue(tx: Transaction, request: RescueRequest): RescueAnswer {
   let more = false
   for (const { boot, beats } of request.gone) {
     const node = tx.one<NodeRow>('SELECT * FROM punctual_node WHERE boot = ?', boot)
-    if (!node || !isGone(nodeRecord(node), beats, tx.now)) continue
+    if (!node || !isNodeGone(nodeRecord(node), beats, tx.now)) continue
     const claims = claimsOf(tx, boot)
     for (const claim of claims.slice(0, left)) {
       for (const { ref } of unended(tx, claim)) rescued.push(recoverOne(tx, readEntry(tx, ref) as Entry, 'lost', request))
@@ -35,7 +34,7 @@ export function rescue(tx: Transaction, request: RescueRequest): RescueAnswer {
   }
   rescued.push(...endStale(tx, request))
   const { expired, isMore } = expire(tx)
-  return { rescued, removed, more: more || isMore, expired, unheard: handOutHooks(tx, request) }
+  return { rescued, removed, more: more || isMore, expired, openHooks: handOutHooks(tx, request) }
 }
 
 /** Ends the turns that have outlived their deadline. */
@@ -47,29 +46,16 @@ function endStale(tx: Transaction, request: RescueRequest): Rescued[] {
   })
 }
 
-function recoverOne(tx: Transaction, entry: Entry, by: 'lost' | 'stale', { settings, mostRecoveries }: RescueRequest): Rescued {
-  const { id, ref, series, turn, record, node } = entry
-  const { now } = tx
-  const cancel = cancelOf(tx, ref)
-  const start = 'SELECT started_at FROM punctual_start WHERE ref = ? AND turn = ?'
-  const startedAt = tx.one<{ started_at: number }>(start, ref, turn)?.started_at ?? null
+function recoverOne(tx: Transaction, entry: Entry, by: 'lost' | 'stale', request: RescueRequest): Rescued {
+  const { ref, series, turn, record, dueAt: wasDueAt, hasBegun, node } = entry
   const spec = new JobSpecs(tx).of(series, record)
-  const { end, reason, error, delayMs } = recover({
-    by,
-    startedAt,
-    cancel: cancel ? cancel.reason : undefined,
-    turns: turnsOf(tx, series, ref),
-    mostRecoveries,
-    settings: cascade(settings, spec?.defaults, spec?.settings, record.settings),
-    source: record.source,
-    delayMs: record.scheduledAt - record.createdAt,
-  })
-  const row = entry.endRow(end, now, { node, startedAt, reason, error })
-  const dueAt = end === 'released' && !entry.hasBegun ? entry.dueAt : now + (delayMs ?? 0)
+  const member = { by, record, turn, turns: turnsOf(tx, series, ref), dueAt: wasDueAt, hasBegun, node, spec }
+  const rest = { startedAt: startOf(tx, entry), cancel: cancelOf(tx, ref) }
+  const { answer, row, dueAt } = recoverMember({ ...member, ...rest }, request, tx.now)
   endTurn(tx, entry, row)
-  if (delayMs !== null) nextTurn(tx, entry, row, dueAt)
-  else noteEnd(tx, entry)
-  return { id, job: record.job, turn, outcome: end }
+  if (dueAt !== null) nextTurn(tx, entry, row, dueAt)
+  else noteHook(tx, entry)
+  return answer
 }
 
 /** How many expiries one call looks at: the next goes on from there. */
@@ -98,14 +84,14 @@ function expireOne(tx: Transaction, ref: number): PassedOccurrence[] {
 }
 
 /** Gives hooks that have not run to the rescuer, and keeps other nodes from them for a while. */
-function handOutHooks(tx: Transaction, { kinds, hookMs, limit }: RescueRequest): RescueAnswer['unheard'] {
+function handOutHooks(tx: Transaction, { kinds, hookMs, limit }: RescueRequest): RescueAnswer['openHooks'] {
   const free = tx.all<{ ref: number; id: string }>(
-    `SELECT u.ref, o.id FROM json_each(?) k CROSS JOIN punctual_unheard u ON u.kind = k.value AND u.free_at <= ?
+    `SELECT u.ref, o.id FROM json_each(?) k CROSS JOIN punctual_hook_note u ON u.kind = k.value AND u.free_at <= ?
       CROSS JOIN punctual_occurrence o ON o.ref = u.ref LIMIT ? + 0`,
     tx.names.kindList(kinds),
     tx.now,
     limit,
   )
-  for (const { ref } of free) tx.run('UPDATE punctual_unheard SET node = NULL, free_at = ? WHERE ref = ?', tx.now + hookMs, ref)
+  for (const { ref } of free) tx.run('UPDATE punctual_hook_note SET node = NULL, free_at = ? WHERE ref = ?', tx.now + hookMs, ref)
   return free.map(({ ref, id }) => ({ ref, id }))
 }

@@ -6,7 +6,7 @@ import { Fence } from './claim/fence.ts'
 import { entryOfMember } from './claim/members.ts'
 import { claimAfter } from './claim.ts'
 import type { Transaction } from './connection/transaction.ts'
-import { addAttempts, cancelOf, endTurn, nextTurn, noteEnd, putLogs } from './occurrence/ends.ts'
+import { addAttempts, cancelOf, endTurn, nextTurn, noteHook, putLogs } from './occurrence/ends.ts'
 
 export function settle(tx: Transaction, items: readonly SettleItem[], options: SettleOptions = {}): SettleAnswer {
   const fence = new Fence(tx)
@@ -17,7 +17,7 @@ export function settle(tx: Transaction, items: readonly SettleItem[], options: S
       options.done,
       items.filter((_, i) => answers[i] === 'ok'),
     )
-  for (const ref of options.heard ?? []) tx.run('DELETE FROM punctual_unheard WHERE ref = ?', ref)
+  for (const ref of options.hooksDone ?? []) tx.run('DELETE FROM punctual_hook_note WHERE ref = ?', ref)
   return { items: answers, claimed: claimAfter(tx, options.claim) }
 }
 
@@ -41,7 +41,7 @@ function settleOne(tx: Transaction, fence: Fence, item: SettleItem): WriteAnswer
   if (goesOn(said.end)) nextTurn(tx, entry, end, nextTurnDue(item, entry, tx.now))
   // A cancel that came in between is for any node to report: this one does not know of it.
   else if (entry.record.isHooked)
-    noteEnd(tx, entry, said.end === item.end.end && item.hookMs ? { node, freeAt: tx.now + item.hookMs } : undefined)
+    noteHook(tx, entry, said.end === item.end.end && item.hookMs ? { node, freeAt: tx.now + item.hookMs } : undefined)
   return 'ok'
 }
 

@@ -29,13 +29,13 @@ import type { Transaction } from './connection/transaction.ts'
 import { waitForLock } from './connection/wait-for-lock.ts'
 import { counts } from './counts.ts'
 import { create } from './create.ts'
-import { dues } from './dues.ts'
 import { addFigures, figures } from './figures.ts'
 import { EffectError, gate } from './gate.ts'
 import { get } from './get.ts'
-import { Watch } from './hints/watch.ts'
+import { FileWatch } from './hints/file-watch.ts'
 import { putJob, readJobs, readVersions } from './jobs.ts'
 import { list, listRanges } from './list.ts'
+import { listDue } from './list-due.ts'
 import { move } from './move.ts'
 import { nodes } from './nodes.ts'
 import { checkSqliteOptions, type SqliteOptions } from './options.ts'
@@ -58,7 +58,7 @@ export class SqliteStore implements Store {
   readonly reopen?: Reopen
   readonly #path: string
   readonly #options: Required<SqliteOptions>
-  readonly hints = new Watch(() => this.#connection)
+  readonly hints = new FileWatch(() => this.#connection)
   /** The environments that have opened the store: it closes with the last of them. */
   readonly #users = new Set<StoreEnv>()
   #env: StoreEnv | null = null
@@ -135,7 +135,7 @@ export class SqliteStore implements Store {
   readonly list = this.#reads(list)
   readonly listRanges = this.#reads(listRanges)
   readonly counts = this.#reads(counts)
-  readonly dues = this.#reads(dues)
+  readonly listDue = this.#reads(listDue)
   async figures(request: FigureQuery | FigureAdd) {
     if ('rows' in request) return this.#write((tx) => addFigures(tx, request))
     return this.#read((tx) => figures(tx, request))

@@ -82,7 +82,7 @@ export const figureCases = topic('figures', {
     const soon = await scene.create({ due: { in: minute }, tenant: 'acme' })
     const limited = await scene.create({ due: { in: 2 * minute }, limits: concurrency(1) })
     const far = await scene.create({ due: { in: day }, priority: 0 })
-    const all = await scene.store.dues({ limit: 10 })
+    const all = await scene.store.listDue({ limit: 10 })
     assert.deepEqual(
       all.map(({ id }) => id),
       [late, soon, limited, far],
@@ -96,7 +96,7 @@ export const figureCases = topic('figures', {
       dueAt: scene.now - hour,
       state: 'pending',
     })
-    const ids = async (query: object) => (await scene.store.dues({ limit: 10, ...query })).map(({ id }) => id)
+    const ids = async (query: object) => (await scene.store.listDue({ limit: 10, ...query })).map(({ id }) => id)
     assert.deepEqual(await ids({ to: scene.now }), [late])
     assert.deepEqual(await ids({ from: scene.now, limit: 2 }), [soon, limited])
     assert.deepEqual(await ids({ tenant: 'acme' }), [soon])
@@ -108,7 +108,7 @@ export const figureCases = topic('figures', {
     await scene.completed()
     const parked = await scene.running()
     await scene.settle(parked, 'parked', { delayMs: minute })
-    const lines = await scene.store.dues({ limit: 10 })
+    const lines = await scene.store.listDue({ limit: 10 })
     assert.deepEqual(
       lines.map(({ id, state }) => [id, state]),
       [[parked.id, 'retrying']],

@@ -55,8 +55,8 @@ export const endings: Readonly<Record<string, (scene: Scene, work: Partial<NewOc
   'a discard': async (scene, work) => {
     const id = await scene.dead(work)
     if (work.isHooked) {
-      assert.deepEqual(await unheard(scene), [id])
-      await heard(scene, id)
+      assert.deepEqual(await openHooks(scene), [id])
+      await hookDone(scene, id)
     }
     await scene.store.move({ which: { id }, to: { discard: null } })
     return id
@@ -70,14 +70,14 @@ const noted = Object.entries(endings).map(
       async (scene: Scene) => {
         await scene.join()
         const id = await bring(scene, hooked)
-        assert.deepEqual(await unheard(scene, { kinds: ['report'] }), [], 'not for a node without the definition')
-        assert.deepEqual(await unheard(scene), [id])
-        assert.deepEqual(await unheard(scene), [], 'one node at a time')
+        assert.deepEqual(await openHooks(scene, { kinds: ['report'] }), [], 'not for a node without the definition')
+        assert.deepEqual(await openHooks(scene), [id])
+        assert.deepEqual(await openHooks(scene), [], 'one node at a time')
         await scene.clock.advance(minute)
-        assert.deepEqual(await unheard(scene), [id], 'one that did not report is not relied on')
-        await heard(scene, id)
+        assert.deepEqual(await openHooks(scene), [id], 'one that did not report is not relied on')
+        await hookDone(scene, id)
         await scene.clock.advance(minute)
-        assert.deepEqual(await unheard(scene), [])
+        assert.deepEqual(await openHooks(scene), [])
       },
     ] as const,
 )
@@ -89,10 +89,10 @@ const settled = (['completed', 'failed', 'dead', 'canceled'] satisfies TurnEnd[]
       async (scene: Scene) => {
         const slow = await scene.running(hooked)
         await scene.settle(slow, end, { hookMs: minute })
-        assert.deepEqual(await unheard(scene), [])
+        assert.deepEqual(await openHooks(scene), [])
         await scene.clock.advance(minute)
-        assert.deepEqual(await unheard(scene), [slow.id])
-        await heard(scene, slow.id)
+        assert.deepEqual(await openHooks(scene), [slow.id])
+        await hookDone(scene, slow.id)
         await scene.beat()
         const quick = await scene.running(hooked)
         await scene.settle(quick, end, { hookMs: minute })
@@ -100,7 +100,7 @@ const settled = (['completed', 'failed', 'dead', 'canceled'] satisfies TurnEnd[]
         const gone = await scene.running(hooked)
         await scene.settle(gone, end, { hookMs: minute })
         await scene.loseNode()
-        assert.deepEqual(await unheard(scene, { kinds: ['mail'] }), [gone.id])
+        assert.deepEqual(await openHooks(scene, { kinds: ['mail'] }), [gone.id])
       },
     ] as const,
 )
@@ -111,32 +111,32 @@ export const hookCases = topic('hooks', {
   'an end without a hook leaves no note': async (scene) => {
     await scene.completed()
     await scene.clock.advance(minute)
-    assert.deepEqual(await unheard(scene), [])
+    assert.deepEqual(await openHooks(scene), [])
   },
   'what goes on leaves no note': async (scene) => {
     const holding = await scene.running(hooked)
     await scene.settle(holding, 'parked', { hookMs: minute })
-    assert.deepEqual(await unheard(scene), [])
+    assert.deepEqual(await openHooks(scene), [])
   },
   'what is passed over leaves no note': async (scene) => {
     await scene.join()
     await scene.create({ ...hooked, startWithinMs: 1000 })
     await scene.clock.advance(1001)
     assert.equal((await scene.rescue({ gone: [] })).expired.length, 1)
-    assert.deepEqual(await unheard(scene), [])
+    assert.deepEqual(await openHooks(scene), [])
   },
   'planned work is hooked by what its version says': async (scene) => {
     await scene.putJob({ isHooked: true })
     await scene.join()
     const [id] = await scene.plan([scene.now])
     await scene.store.cancel({ which: { id: id as string }, reason: null })
-    assert.deepEqual(await unheard(scene), [id])
+    assert.deepEqual(await openHooks(scene), [id])
   },
   'work of a job that the caller does not know is hooked by what its version says': async (scene) => {
     await scene.putJob({ isHooked: true, definition: 'mail', schedule: null }, { name: 'mail' })
     const id = await scene.create({ limits: 'declared', isHooked: false })
     await scene.store.cancel({ which: { id }, reason: null })
-    assert.deepEqual(await unheard(scene), [id])
+    assert.deepEqual(await openHooks(scene), [id])
   },
   'records stay until their hook has run': async (scene) => {
     const id = await scene.create(hooked)
@@ -144,33 +144,33 @@ export const hookCases = topic('hooks', {
     await scene.clock.advance(minute)
     const request = { endedBefore: scene.now, keyRetentionMs: minute, limit: 10 }
     assert.equal((await scene.store.prune(request)).pruned, 0)
-    await unheard(scene)
-    await heard(scene, id)
+    await openHooks(scene)
+    await hookDone(scene, id)
     assert.equal((await scene.store.prune(request)).pruned, 1)
   },
 })
 
-async function unheard(
+async function openHooks(
   scene: Scene,
   { kinds = ['mail', 'report'] }: { kinds?: readonly string[] } = {},
 ): Promise<readonly string[]> {
   const answer = await scene.rescue({ gone: [], kinds, hookMs: minute })
-  refs.set(scene, [...(refs.get(scene) ?? []), ...answer.unheard])
-  return answer.unheard.map(({ id }) => id)
+  refs.set(scene, [...(refs.get(scene) ?? []), ...answer.openHooks])
+  return answer.openHooks.map(({ id }) => id)
 }
 
 const refs = new WeakMap<Scene, readonly { readonly ref: number; readonly id: string }[]>()
 
-async function heard(scene: Scene, id: string): Promise<void> {
+async function hookDone(scene: Scene, id: string): Promise<void> {
   const found = (refs.get(scene) ?? []).find((one) => one.id === id)
   assert.ok(found, `${id} was handed out`)
-  await scene.store.settle([], { heard: [found.ref] })
+  await scene.store.settle([], { hooksDone: [found.ref] })
 }
 
 /** The node that ended the work has run its hook. */
 async function heardOf(scene: Scene, holding: Holding): Promise<void> {
-  await scene.store.settle([], { heard: [memberOf(holding).ref] })
+  await scene.store.settle([], { hooksDone: [memberOf(holding).ref] })
   await scene.clock.advance(minute)
-  assert.deepEqual(await unheard(scene), [])
+  assert.deepEqual(await openHooks(scene), [])
   await scene.beat()
 }

@@ -247,8 +247,8 @@ export const doStep: Readonly<Record<StepVerb, (world: ModelWorld, step: Step) =
           kinds: pick([[], jobs, kinds], b),
           hookMs: 3000,
         }),
-      ({ rescued, removed, more, expired, unheard }) => ({
-        unheard: unheard.map(({ id }) => id).toSorted(),
+      ({ rescued, removed, more, expired, openHooks }) => ({
+        openHooks: openHooks.map(({ id }) => id).toSorted(),
         rescued: rescued.toSorted((x, y) => (x.id < y.id ? -1 : 1)),
         expired: expired.toSorted((x, y) => (x.id < y.id ? -1 : 1)),
         removed: removed.toSorted(),

@@ -29,7 +29,7 @@ export const rescueCases = topic('rescue', {
       removed: [],
       more: false,
       expired: [],
-      unheard: [],
+      openHooks: [],
     })
     assert.equal(await scene.state(holding.id), 'running')
     assert.equal((await scene.rescue({ gone: [{ boot: 'node-1', beats: 2 }] })).rescued.length, 1)
@@ -37,7 +37,7 @@ export const rescueCases = topic('rescue', {
   'rule 8: a node whose ttl has not passed by the clock of the store is left alone': async (scene) => {
     const holding = await scene.running()
     await scene.clock.advance(14_999)
-    assert.deepEqual(await scene.rescue(), { rescued: [], removed: [], more: false, expired: [], unheard: [] })
+    assert.deepEqual(await scene.rescue(), { rescued: [], removed: [], more: false, expired: [], openHooks: [] })
     assert.equal(await scene.state(holding.id), 'running')
     await scene.clock.advance(1)
     assert.deepEqual((await scene.rescue()).removed, ['node-1'])
@@ -52,14 +52,14 @@ export const rescueCases = topic('rescue', {
   'rule 8: a jump of the wall kills nobody whom no observer has missed': async (scene) => {
     const holding = await scene.running()
     scene.clock.jump(60 * minute)
-    assert.deepEqual(await scene.rescue({ gone: [] }), { rescued: [], removed: [], more: false, expired: [], unheard: [] })
+    assert.deepEqual(await scene.rescue({ gone: [] }), { rescued: [], removed: [], more: false, expired: [], openHooks: [] })
     assert.deepEqual((await scene.beat({ claims: [holding.claim.id] })).lost, [])
     scene.clock.jump(-60 * minute)
     assert.deepEqual((await scene.beat({ claims: [holding.claim.id] })).lost, [])
   },
   'a gone node that held nothing is removed': async (scene) => {
     await scene.join()
-    assert.deepEqual(await scene.loseNode(), { rescued: [], removed: ['node-1'], more: false, expired: [], unheard: [] })
+    assert.deepEqual(await scene.loseNode(), { rescued: [], removed: ['node-1'], more: false, expired: [], openHooks: [] })
   },
   'a node that is not known is passed over': async (scene) => {
     assert.deepEqual(await scene.rescue({ gone: [{ boot: 'ghost', beats: 1 }] }), {
@@ -67,7 +67,7 @@ export const rescueCases = topic('rescue', {
       removed: [],
       more: false,
       expired: [],
-      unheard: [],
+      openHooks: [],
     })
   },
   'rule 9: recoveries wait longer each time, and the third loss is the end': async (scene) => {
@@ -215,7 +215,7 @@ export const rescueCases = topic('rescue', {
         [1, ['node-1'], false],
       ],
     )
-    assert.deepEqual(await scene.rescue(), { rescued: [], removed: [], more: false, expired: [], unheard: [] })
+    assert.deepEqual(await scene.rescue(), { rescued: [], removed: [], more: false, expired: [], openHooks: [] })
   },
   'of two rescuers at the same time, each member is rescued by one': async (scene) => {
     await scene.join()

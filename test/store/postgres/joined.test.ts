@@ -192,15 +192,15 @@ it('the end of hooked work that was canceled is handed out after the commit, and
   const { scene } = await postgresScene()
   await scene.join()
   const [id, kept] = [await scene.create({ isHooked: true }), await scene.create({ isHooked: true })]
-  const unheard = async () => (await scene.rescue({ gone: [], kinds: ['mail'] })).unheard.map((note) => note.id)
+  const openHooks = async () => (await scene.rescue({ gone: [], kinds: ['mail'] })).openHooks.map((note) => note.id)
   const db = await beginTransaction(url)
   await db.query('SAVEPOINT before')
   await scene.store.cancel({ which: { id: kept }, reason: null }, db)
   await db.query('ROLLBACK TO before')
   await scene.store.cancel({ which: { id }, reason: null }, db)
-  expect(await unheard()).toEqual([])
+  expect(await openHooks()).toEqual([])
   await db.query('COMMIT')
-  expect(await unheard()).toEqual([id])
+  expect(await openHooks()).toEqual([id])
 })
 
 function client(source: string | pg.Pool = url): { punctual: Punctual; schema: string } {

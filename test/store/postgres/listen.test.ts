@@ -1,7 +1,7 @@
 import { Client, type QueryConfig } from 'pg'
 import { expect, it, onTestFinished, vi } from 'vitest'
 import type { Context } from '../../../src/store/postgres/context.ts'
-import { HintLine } from '../../../src/store/postgres/hints/hints.ts'
+import { Notifier } from '../../../src/store/postgres/hints/notifier.ts'
 import type { Hint } from '../../../src/store/store.ts'
 import { manualClock } from '../../../src/testing/manual-clock.ts'
 import { systemClock } from '../../../src/time/clock.ts'
@@ -32,7 +32,7 @@ it('what is only told goes to nobody else, nor what is due in a while', async ()
   const [teller, beside] = await open(context)
   const [, elsewhere] = await open(context)
   await areListening(context, 2)
-  teller.tell([{ kind: 'cancel', node: 'node-1' }])
+  teller.send([{ kind: 'cancel', node: 'node-1' }])
   teller.announce([{ kind: 'due', at: now + 60_000 }])
   teller.announce([{ kind: 'job' }])
   await vi.waitFor(() => expect(elsewhere).toEqual([{ kind: 'job' }]), patiently)
@@ -51,7 +51,7 @@ it('what comes together while a notification is under way becomes one', async ()
 
 it('listens only while somebody is subscribed', async () => {
   const context = await postgresContext(now)
-  const hints = new HintLine(context, undefined)
+  const hints = new Notifier(context, undefined)
   hints.start(systemClock)
   const stops = [hints.subscribe(() => {}), hints.subscribe(() => {})]
   await areListening(context, 1)
@@ -124,7 +124,7 @@ it('without notifications hints stay within the process', async () => {
   expect(payloads).toEqual([])
 })
 
-it('a commit may bring its notification along while there is little to tell, and commits are quick', async () => {
+it('a commit may bring its notification along while there is little to send, and commits are quick', async () => {
   const context = await postgresContext(now)
   const clock = manualClock()
   const [hints] = await open(context, { clock, isHeard: false })
@@ -193,8 +193,8 @@ interface Opening {
 async function open(
   context: Context,
   { clock = systemClock, listenUrl, isHeard = true }: Opening = {},
-): Promise<[hints: HintLine, heard: Hint[]]> {
-  const hints = new HintLine(context, listenUrl)
+): Promise<[hints: Notifier, heard: Hint[]]> {
+  const hints = new Notifier(context, listenUrl)
   const heard: Hint[] = []
   if (isHeard) hints.subscribe((hint) => heard.push(hint))
   hints.start(clock)

@@ -11,8 +11,8 @@ import { isPlanned } from '../../rules/verdict.ts'
 import type { Due } from '../../store.ts'
 import { column } from '../connection/arrays.ts'
 import type { Session } from '../connection/session.ts'
+import { type Batch, type ChangeStatement, changeStatement, type Guard, type PartName, type Value } from './change-statement.ts'
 import { CountDeltas } from './counts.ts'
-import { type Batch, type ChangeStatement, changeStatement, type Guard, type PartName, type Value } from './parts.ts'
 
 /** An occurrence on the move. Rows that it had in `ready` or `waiting` have been deleted. */
 export interface Moving {
@@ -130,7 +130,7 @@ export class Changes {
     if (record.isHooked) this.#add('notes', [ref, kind, kept.node, kept.freeInMs])
   }
 
-  heard(refs: readonly number[]): void {
+  hooksDone(refs: readonly number[]): void {
     for (const ref of refs) this.#add('unnotes', [ref])
   }
 

@@ -2,8 +2,8 @@
 import type { ClaimAnswer, ClaimRequest, Hint, PassedOccurrence } from '../../store.ts'
 import type { Session } from '../connection/session.ts'
 import type { Context } from '../context.ts'
-import type { Floors, Lane } from './floors.ts'
-import type { JobFacts } from './job-facts.ts'
+import type { CurrentJob } from './current-jobs.ts'
+import type { Lane, LaneStarts } from './lane-starts.ts'
 import { describe, inOrder, type MemberRow } from './members.ts'
 import { reclaim, unknownNode } from './reclaim.ts'
 
@@ -23,7 +23,7 @@ interface Head {
   readonly wakeAt: number | null
   /** For the next claim to begin at. */
   readonly lanes: readonly Lane[]
-  readonly jobs: readonly JobFacts[]
+  readonly jobs: readonly CurrentJob[]
   // Of a claim that has been at the door:
   readonly isFull?: boolean
   readonly asked?: readonly (string | null)[] | null
@@ -51,7 +51,7 @@ export function hasLeftAll(rows: readonly ClaimRow[]): boolean {
 export async function answerClaim(
   context: Context,
   session: Session,
-  floors: Floors,
+  laneStarts: LaneStarts,
   request: ClaimRequest,
   rows: readonly ClaimRow[],
 ): Promise<Claimed> {
@@ -60,8 +60,8 @@ export async function answerClaim(
   context.noteNow(now)
   if (stands) return { answer: await reclaim(context, session, request), hints: [] }
   if (!isJoined) throw unknownNode(request.node)
-  floors.note(now, lanes)
-  if (grantedFrom !== null) floors.lower(grantedFrom)
+  laneStarts.note(now, lanes)
+  if (grantedFrom !== null) laneStarts.lower(grantedFrom)
   const taken = rows.filter((row): row is MemberRow => row.ref !== null)
   const members = await describe(context, session, taken, { claim: request, now, jobs })
   const hints: Hint[] = (head.asked ?? []).flatMap((node) => (node === null ? [] : { kind: 'cancel' as const, node }))

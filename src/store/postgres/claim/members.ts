@@ -11,7 +11,7 @@ import type { Session } from '../connection/session.ts'
 import type { Context } from '../context.ts'
 import { type History, noHistory, readHistories } from '../occurrence/history.ts'
 import { occurrenceRecord } from '../occurrence/record.ts'
-import type { JobFacts } from './job-facts.ts'
+import type { CurrentJob } from './current-jobs.ts'
 
 export interface MemberRow extends OccurrenceRow {
   readonly due_at: number
@@ -29,7 +29,7 @@ export interface Batch {
 export interface Describing {
   readonly claim: Pick<ClaimRequest, 'id' | 'node'>
   readonly now: number
-  readonly jobs: readonly JobFacts[]
+  readonly jobs: readonly CurrentJob[]
   /** Attempts may have been recorded in the turn itself. */
   readonly isRepeated?: boolean
 }

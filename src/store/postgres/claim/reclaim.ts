@@ -6,9 +6,9 @@ import type { Session } from '../connection/session.ts'
 import { type Context, storeNow } from '../context.ts'
 import { occurrenceColumns } from '../occurrence/record.ts'
 import { readNextDue } from '../peek.ts'
-import { type JobFacts, jobFacts } from './job-facts.ts'
+import { countRunning } from './count-running.ts'
+import { type CurrentJob, currentJobs } from './current-jobs.ts'
 import { describe, type MemberRow } from './members.ts'
-import { countRunning } from './running.ts'
 
 /** Answers a claim that was made before: its members whose turns have not ended. */
 export async function reclaim(context: Context, session: Session, request: ClaimRequest): Promise<ClaimAnswer> {
@@ -27,7 +27,7 @@ export async function reclaim(context: Context, session: Session, request: Claim
       CROSS JOIN ${each('occurrence i', 'i.ref = m.ref')} o WHERE c.id = $1 AND ${lacks('turn', endOf('m'))} ORDER BY m.at`,
     [id],
   )
-  const jobs = await readJobFacts(
+  const jobs = await readCurrentJobs(
     session,
     rows.map(({ series }) => series),
   )
@@ -59,10 +59,10 @@ export function unknownNode(node: string): PunctualError {
   return new PunctualError('claim.lost', `Node ${node} is not known to the store and cannot claim`, { node })
 }
 
-async function readJobFacts(session: Session, series: readonly number[]): Promise<readonly JobFacts[]> {
+async function readCurrentJobs(session: Session, series: readonly number[]): Promise<readonly CurrentJob[]> {
   if (series.length === 0) return []
-  const [row] = await session.rows<{ jobs: readonly JobFacts[] }>(selectJobFacts, [unquoted([...new Set(series)])])
+  const [row] = await session.rows<{ jobs: readonly CurrentJob[] }>(selectCurrentJobs, [unquoted([...new Set(series)])])
   return row?.jobs ?? []
 }
 
-const selectJobFacts = `SELECT ${jobFacts('SELECT unnest($1::int[]) AS series')} AS jobs`
+const selectCurrentJobs = `SELECT ${currentJobs('SELECT unnest($1::int[]) AS series')} AS jobs`

@@ -1,7 +1,7 @@
 // The statement that takes due work. It stands in two places: sent by itself where nothing but due times and priorities decides, and
 // at the end of the function that first lets work in at the door.
 import { each } from '../connection/by-key.ts'
-import { jobFacts } from './job-facts.ts'
+import { currentJobs } from './current-jobs.ts'
 
 /** The columns of the answer, with their types. The first row is the head, whose payload is JSON. */
 export const memberColumns = `ref bigint, id uuid, series int, form int, scheduled_at float8, created_at float8, key text, entity text, parent uuid,
@@ -18,8 +18,8 @@ export interface TakeDue {
   readonly kinds: string
   /** How late work with a rate may start. */
   readonly promptMs: string
-  /** The floors of lanes, as a table with kind, priority and due_at. Without them lanes are read from the beginning. */
-  readonly floors?: string
+  /** The starts of lanes, as a table with kind, priority and due_at. Without them lanes are read from the beginning. */
+  readonly laneStarts?: string
   /** In the function: the cluster's limit, how many run, what the door has done, the rows that it hands over, and their order. */
   readonly function?: {
     readonly chosen: string
@@ -65,9 +65,9 @@ const mayRun = (verdict: string) => `AND (
 // them each lane has. taken: so many of each lane, those skipped that another claim is just taking. In each lane the next is the
 // first behind the last that was taken. Values that most rows share, or that another column has, are sent as NULL.
 export function takeDue(of: TakeDue): string {
-  const { now, dueBy, id, token, node, limit, kinds, promptMs, floors, function: own } = of
-  const floor = floors
-    ? `coalesce((SELECT f.due_at FROM ${floors} f (kind, priority, due_at) WHERE f.kind = k.ref AND f.priority = p.priority), '-infinity')`
+  const { now, dueBy, id, token, node, limit, kinds, promptMs, laneStarts, function: own } = of
+  const floor = laneStarts
+    ? `coalesce((SELECT f.due_at FROM ${laneStarts} f (kind, priority, due_at) WHERE f.kind = k.ref AND f.priority = p.priority), '-infinity')`
     : `'-infinity'::float8`
   return `WITH joined AS MATERIALIZED (SELECT boot FROM punctual.node WHERE boot = ${node} FOR KEY SHARE),
   g AS MATERIALIZED (
@@ -121,7 +121,7 @@ export function takeDue(of: TakeDue): string {
           SELECT i.due_at FROM punctual.ready i WHERE NOT i.gate AND i.kind = l.kind AND i.priority = l.priority
             AND (i.due_at, i.ref) > (coalesce(b.place[1], l.floor), coalesce(b.place[2]::bigint, -1)) ORDER BY i.due_at, i.ref LIMIT 1))), '[]')
         FROM lane l LEFT JOIN last b ON b.kind = l.kind AND b.priority = l.priority),
-      'jobs', ${jobFacts('SELECT series FROM moved')})::text AS text FROM g)
+      'jobs', ${currentJobs('SELECT series FROM moved')})::text AS text FROM g)
   SELECT NULL::bigint AS ref, NULL::uuid AS id, NULL::int AS series, NULL::int AS form, NULL::float8 AS scheduled_at, NULL::float8 AS created_at,
     NULL::text AS key, NULL::text AS entity, NULL::uuid AS parent, NULL::text AS extra, head.text AS payload, NULL::float8 AS due_at, NULL::int AS turn FROM head
   UNION ALL

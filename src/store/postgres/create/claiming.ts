@@ -1,8 +1,8 @@
 // Creation and start in one statement: new rows that are due and have nothing before them go straight into a claim.
 import { isPlanned } from '../../rules/verdict.ts'
 import type { ClaimAnswer, ClaimRequest, NewOccurrence } from '../../store.ts'
-import type { Floors } from '../claim/floors.ts'
-import { type JobFacts, jobFacts } from '../claim/job-facts.ts'
+import { type CurrentJob, currentJobs } from '../claim/current-jobs.ts'
+import type { LaneStarts } from '../claim/lane-starts.ts'
 import { describe, inOrder, type MemberRow } from '../claim/members.ts'
 import { isDoorDue, nextWake } from '../claim/take-due.ts'
 import { column } from '../connection/arrays.ts'
@@ -12,7 +12,7 @@ import type { Draft } from './drafts.ts'
 /** The claim that a creation may make, and where its lanes begin. */
 export interface Claiming {
   readonly request: ClaimRequest
-  readonly floors: Floors
+  readonly laneStarts: LaneStarts
 }
 
 /** Whether the rows of a call may go into a claim, as far as the caller can tell. */
@@ -30,10 +30,10 @@ export function mayClaim({ request }: Claiming, rows: readonly NewOccurrence[], 
 }
 
 /** The values of the statement's part below, the first of which is number `first`. */
-export function claimValues({ names }: Context, { request, floors }: Claiming): (string | null)[] {
+export function claimValues({ names }: Context, { request, laneStarts }: Claiming): (string | null)[] {
   const { id, token, node, kinds } = request
   const refs = names.kindRefs(kinds)
-  return [id, token, node, column(refs), ...floors.columns(refs)]
+  return [id, token, node, column(refs), ...laneStarts.columns(refs)]
 }
 
 /** Common tables that decide whether new rows `i` are claimed at once, and what is answered then. */
@@ -44,10 +44,10 @@ export function claimText(first: number): { readonly with: string; readonly made
     string,
     string,
   ]
-  const floors = `unnest($${first + 4}::int[], $${first + 5}::smallint[], $${first + 6}::float8[]) f (kind, priority, due_at)`
+  const laneStarts = `unnest($${first + 4}::int[], $${first + 5}::smallint[], $${first + 6}::float8[]) f (kind, priority, due_at)`
   const lane = `punctual.kind k CROSS JOIN unnest(k.priorities) p (priority) CROSS JOIN LATERAL (
       SELECT r.due_at FROM punctual.ready r WHERE NOT r.gate AND r.kind = k.ref AND r.priority = p.priority AND r.due_at >= coalesce((
-        SELECT f.due_at FROM ${floors} WHERE f.kind = k.ref AND f.priority = p.priority), '-infinity')
+        SELECT f.due_at FROM ${laneStarts} WHERE f.kind = k.ref AND f.priority = p.priority), '-infinity')
       ORDER BY r.due_at, r.ref LIMIT 1) r WHERE k.ref = ANY(${kinds})`
   return {
     with: `joined AS MATERIALIZED (SELECT boot FROM punctual.node WHERE boot = ${node} FOR KEY SHARE),
@@ -61,7 +61,7 @@ export function claimText(first: number): { readonly with: string; readonly made
     FROM (SELECT i.ref, i.due FROM i, open WHERE open.is_open ORDER BY i.priority, i.due, i.ref) a HAVING count(*) > 0),`,
     select: `, (SELECT CASE WHEN NOT EXISTS (SELECT 1 FROM joined) THEN '${refused}' WHEN is_open THEN json_build_object(
       'refs', (SELECT json_agg(n.ref ORDER BY n.at) FROM n), 'nextDue', (SELECT next_due FROM before),
-      'jobs', ${jobFacts('SELECT DISTINCT series FROM n')})::text END FROM open) AS claimed`,
+      'jobs', ${currentJobs('SELECT DISTINCT series FROM n')})::text END FROM open) AS claimed`,
   }
 }
 
@@ -71,13 +71,13 @@ export const refused = 'refused'
 interface ClaimedText {
   readonly refs: readonly number[]
   readonly nextDue: number | null
-  readonly jobs: readonly JobFacts[]
+  readonly jobs: readonly CurrentJob[]
 }
 
 /** The claim that a creation has made. */
 export async function claimedAnswer(
   context: Context,
-  { request, floors }: Claiming,
+  { request, laneStarts }: Claiming,
   text: string,
   { rows, drafts, now }: { rows: readonly NewOccurrence[]; drafts: readonly Draft[]; now: number },
 ): Promise<ClaimAnswer> {
@@ -91,7 +91,7 @@ export async function claimedAnswer(
       ...{ scheduled_at: scheduledAt, created_at: now, due_at: dueAt, turn: 1 },
     }
   })
-  floors.lower(now)
+  laneStarts.lower(now)
   const described = await describe(context, db, members, { claim: request, now, jobs })
   return { now, members: described.sort(inOrder), passed: [], nextDue }
 }

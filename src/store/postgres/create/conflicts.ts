@@ -10,9 +10,9 @@ import { Changes } from '../changes/changes.ts'
 import { column } from '../connection/arrays.ts'
 import type { Session } from '../connection/session.ts'
 import { type Context, readNow, storeNow } from '../context.ts'
-import { takeIdle } from '../occurrence/idle.ts'
+import { currentRows, currentState } from '../occurrence/current-rows.ts'
 import { extraOf, formOf, isGated } from '../occurrence/record.ts'
-import { standing, stateOfStanding } from '../occurrence/standing.ts'
+import { takeIdle } from '../occurrence/take-idle.ts'
 
 /** Its place in the call, and the row with the id under which it is tried. */
 export interface Conflict {
@@ -157,9 +157,9 @@ export async function updateRecord(
   )
 }
 
-const selectState = `SELECT ${stateOfStanding} AS state, o.created_at, ${storeNow} AS now, (
+const selectState = `SELECT ${currentState} AS state, o.created_at, ${storeNow} AS now, (
     SELECT json_agg(json_build_object('end', e."end", 'startedAt', e.started_at))::text FROM punctual.turn e WHERE e.ref = o.ref) AS turns
-  FROM punctual.occurrence o ${standing} WHERE o.ref = $2::bigint`
+  FROM punctual.occurrence o ${currentRows} WHERE o.ref = $2::bigint`
 
 interface StateRow {
   readonly state: OccurrenceState

@@ -9,7 +9,7 @@ import { lacks } from '../connection/by-key.ts'
 import { ConflictError } from '../connection/failure.ts'
 import type { Session, Statement } from '../connection/session.ts'
 import type { Context } from '../context.ts'
-import type { Notification } from '../hints/hints.ts'
+import type { Notification } from '../hints/notifier.ts'
 import { type Claiming, claimedAnswer, claimText, claimValues, mayClaim, refused } from './claiming.ts'
 import { type Draft, Drafts } from './drafts.ts'
 

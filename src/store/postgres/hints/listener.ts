@@ -26,7 +26,7 @@ export class Listener {
   #client: pg.Client | null = null
   #cancelTimer: () => void = () => {}
   #failures = 0
-  #stands = false
+  #isUp = false
 
   constructor(options: ListenerOptions) {
     this.#options = options
@@ -34,14 +34,14 @@ export class Listener {
   }
 
   /** Whether the server has said that it will tell, and nothing is known to have broken since. */
-  get stands(): boolean {
-    return this.#stands
+  get isUp(): boolean {
+    return this.#isUp
   }
 
   async close(): Promise<void> {
     const client = this.#client
     this.#client = null
-    this.#stands = false
+    this.#isUp = false
     this.#cancelTimer()
     if (client) await ended(client)
   }
@@ -63,7 +63,7 @@ export class Listener {
     if (this.#client !== client) return
     const wasDown = this.#failures > 0
     this.#failures = 0
-    this.#stands = true
+    this.#isUp = true
     if (wasDown) this.#options.onReturn()
   }
 
@@ -88,7 +88,7 @@ export class Listener {
   #lose(client: pg.Client): void {
     if (this.#client !== client) return
     this.#client = null
-    this.#stands = false
+    this.#isUp = false
     this.#cancelTimer()
     void ended(client)
     const waitMs = Math.min(longestBackoffMs, firstBackoffMs * 2 ** this.#failures)

@@ -4,7 +4,7 @@ import type { OccurrenceState } from '../../../model/lifecycle.ts'
 import type { OccurrenceFilter } from '../../query.ts'
 import type { Session } from '../connection/session.ts'
 import { askedSeries } from '../names/series-filter.ts'
-import { standing, stateOfStanding } from '../occurrence/standing.ts'
+import { currentRows, currentState } from '../occurrence/current-rows.ts'
 
 /** A statement that answers with handles; of its values, $1 is below which of them to look and $2 how many are wanted. */
 export interface Search {
@@ -45,11 +45,11 @@ export function recent(filter: OccurrenceFilter): Search | null {
   if (!isNamed && states && !states.every((state) => foundAmongNewest.includes(state))) return null
   const values = new Values()
   const isWanted = [...named(filter, values), ofTenant(filter, values, 'o'), within(filter, values)].join(' AND ')
-  const inStates = states ? `${stateOfStanding} = ANY(${values.add([...states], 'text[]')})` : 'true'
+  const inStates = states ? `${currentState} = ANY(${values.add([...states], 'text[]')})` : 'true'
   const sql = `SELECT o.ref FROM (
       SELECT * FROM (SELECT ref, series, scheduled_at, key, entity, form FROM punctual.occurrence WHERE ref < $1::bigint ORDER BY ref DESC
         LIMIT ${states ? mostRecentStates : mostRecent}) o WHERE ${isWanted} OFFSET 0
-    ) o ${states ? standing : ''} WHERE ${inStates} ORDER BY o.ref DESC LIMIT $2`
+    ) o ${states ? currentRows : ''} WHERE ${inStates} ORDER BY o.ref DESC LIMIT $2`
   return { sql, values: values.all }
 }
 
@@ -254,10 +254,10 @@ function originOfSeries(filter: OccurrenceFilter, values: Values): Origin {
   const conditions = [
     ...named(filter, values),
     ...(cause !== undefined ? [`d.cause = ${values.add(cause, 'text')}`] : []),
-    ...(states && cause === undefined ? [`${stateOfStanding} = ANY(${values.add([...states], 'text[]')})`] : []),
+    ...(states && cause === undefined ? [`${currentState} = ANY(${values.add([...states], 'text[]')})`] : []),
   ]
   return {
-    from: `punctual.occurrence o ${states || cause !== undefined ? standing : ''}`,
+    from: `punctual.occurrence o ${states || cause !== undefined ? currentRows : ''}`,
     row: 'o',
     where: conditions.join(' AND ') || 'true',
   }

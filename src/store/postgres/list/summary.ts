@@ -6,7 +6,7 @@ import { summaryOf } from '../../rules/summary.ts'
 import { column } from '../connection/arrays.ts'
 import type { Session } from '../connection/session.ts'
 import type { Names } from '../names/names.ts'
-import { standing, stateOfStanding } from '../occurrence/standing.ts'
+import { currentRows, currentState } from '../occurrence/current-rows.ts'
 
 interface SummaryRow {
   readonly ref: number
@@ -30,11 +30,11 @@ interface SummaryRow {
 }
 
 const selectSummaries = `SELECT o.ref, o.id, o.series, o.key, o.entity, o.parent, o.form, o.scheduled_at, o.created_at,
-    ${stateOfStanding} AS state, coalesce(r.turn, w.turn) AS turn, coalesce(r.due_at, w.due_at, t.due_at) AS due_at,
+    ${currentState} AS state, coalesce(r.turn, w.turn) AS turn, coalesce(r.due_at, w.due_at, t.due_at) AS due_at,
     t.turn AS last_turn, t.started_at, t.ended_at, t.error, t.reason, d.cause
-  FROM punctual.occurrence o ${standing} WHERE o.ref = ANY($1::bigint[]) ORDER BY o.ref DESC`
+  FROM punctual.occurrence o ${currentRows} WHERE o.ref = ANY($1::bigint[]) ORDER BY o.ref DESC`
 
-// Only the newest claim of a member can be standing.
+// Only the newest claim of a member can be unended.
 const selectDues = `SELECT m.ref, m.due_at FROM punctual.claim c CROSS JOIN LATERAL unnest(c.refs, c.dues) m (ref, due_at)
   WHERE m.ref = ANY($1::bigint[]) ORDER BY c.seq`
 

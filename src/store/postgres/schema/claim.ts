@@ -1,9 +1,9 @@
 // The function of claims at the door: it lets work in and takes it, in one commit.
-import { countRunning } from '../claim/running.ts'
+import { countRunning } from '../claim/count-running.ts'
 import { memberColumns, passedJson, takeDue } from '../claim/take-due.ts'
 import { unmet } from '../connection/failure.ts'
-import { planned } from './idle.ts'
-import { names, placeOf, rowOf } from './place.ts'
+import { planned } from './end-idle.ts'
+import { liveColumnsOf, liveRowOf, names } from './live-columns.ts'
 
 /** Rows whose pause has ended by itself come back. */
 const wakePaused = (now: string) => `WITH woken AS (
@@ -20,7 +20,7 @@ const firstDue = (
   kinds: string,
 ) => `SELECT r.p FROM punctual.kind k CROSS JOIN unnest(k.priorities) p (priority)
             CROSS JOIN LATERAL (
-              SELECT ${rowOf('i')} AS p, i.due_at, i.ref FROM punctual.ready i
+              SELECT ${liveRowOf('i')} AS p, i.due_at, i.ref FROM punctual.ready i
               WHERE NOT i.gate AND i.kind = k.ref AND i.priority = p.priority AND i.due_at <= ${dueBy} ORDER BY i.due_at, i.ref LIMIT ${limit}) r
             WHERE k.ref = ANY(${kinds}) ORDER BY p.priority, r.due_at, r.ref LIMIT ${limit}`
 
@@ -28,7 +28,7 @@ const firstDue = (
 const outcome = 'passed_refs bigint[], passed_states text[], passed_reasons text[], asked text[], granted_from float8'
 
 const enterReady = (rows: string, where = 'true') =>
-  `INSERT INTO punctual.ready (${names}) SELECT ${placeOf('u')} FROM unnest(${rows}) u WHERE ${where};`
+  `INSERT INTO punctual.ready (${names}) SELECT ${liveColumnsOf('u')} FROM unnest(${rows}) u WHERE ${where};`
 
 export const claimFunctions = (n: number): readonly string[] => [
   // Undoes the transaction when what it counts on does not hold: what follows in it is on its way already.
@@ -126,7 +126,7 @@ export const claimFunctions = (n: number): readonly string[] => [
       IF chosen IS NOT NULL OR has_pauses OR EXISTS (${firstDue('1', 'door.due_by', 'kinds')}) THEN
         ${enterReady('door.granted_rows')}
       ELSE
-        direct := ARRAY(SELECT ${rowOf('u')} FROM unnest(door.granted_rows) u WHERE u.kind = ANY(kinds)
+        direct := ARRAY(SELECT ${liveRowOf('u')} FROM unnest(door.granted_rows) u WHERE u.kind = ANY(kinds)
           ORDER BY u.priority, u.due_at, u.ref LIMIT room);
         ${enterReady('door.granted_rows', 'NOT u.ref = ANY(ARRAY(SELECT ref FROM unnest(direct)))')}
         room := room - cardinality(direct);
@@ -135,7 +135,7 @@ export const claimFunctions = (n: number): readonly string[] => [
         WITH found AS MATERIALIZED (
             SELECT c.at, i.tid, i.p, CASE WHEN has_pauses OR (i.p).expires_at < door.now THEN punctual.verdict_${n}(i.p, door.now) END AS j
             FROM unnest(chosen) WITH ORDINALITY c (ref, at) CROSS JOIN LATERAL (
-              SELECT r.ctid AS tid, ${rowOf('r')} AS p FROM punctual.occurrence o JOIN punctual.ready r ON r.series = o.series AND r.ref = o.ref
+              SELECT r.ctid AS tid, ${liveRowOf('r')} AS p FROM punctual.occurrence o JOIN punctual.ready r ON r.series = o.series AND r.ref = o.ref
               WHERE o.ref = c.ref AND NOT r.gate FOR UPDATE OF r SKIP LOCKED) i),
           judged AS (
             SELECT f.tid, f.p, (f.j).state, (f.j).reason, (f.j).wake, count(*) FILTER (WHERE (f.j).reason IS NULL) OVER (ORDER BY f.at) AS so_far

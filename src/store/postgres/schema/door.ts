@@ -2,8 +2,8 @@
 // of `door`. Keys are visited rank by rank, all keys of a rank in one statement.
 import { limitKinds } from '../../../model/limit.ts'
 import { covers } from '../pause/covers.ts'
-import { names, placeOf, rowOf } from './place.ts'
-import { countLess, line, next, visit } from './visit.ts'
+import { countLess, line, next, visit } from './door-visit.ts'
+import { liveColumnsOf, liveRowOf, names } from './live-columns.ts'
 
 const rank = (kind: string) => `array_position(ARRAY[${limitKinds.map((one) => `'${one}'`).join(', ')}], ${kind})`
 const isComplete = (row: string) => `${row}.granted = jsonb_array_length(${row}.limits)`
@@ -17,7 +17,7 @@ const queues = `u.begun OR coalesce(${next('u')} ->> 'policy', 'queue') = 'queue
 /** Puts newcomers into the line of their next key. */
 const enterLine = (from: string, where: string) => `WITH entered AS (
               INSERT INTO punctual.waiting (${names}, reason, key)
-              SELECT ${placeOf('u', { gate: 'true' })}, (${next('u')} ->> 'kind')::punctual.wait_reason, ${next('u')} ->> 'key'
+              SELECT ${liveColumnsOf('u', { gate: 'true' })}, (${next('u')} ->> 'kind')::punctual.wait_reason, ${next('u')} ->> 'key'
               FROM ${from} WHERE ${where} RETURNING series, retrying)
             INSERT INTO punctual.count_delta (series, waiting, pending, retrying)
               SELECT series, count(*), -count(*) FILTER (WHERE NOT retrying), -count(*) FILTER (WHERE retrying) FROM entered GROUP BY series;`
@@ -175,15 +175,15 @@ export const doorFunctions = (n: number): readonly string[] => [
         END IF;
         CONTINUE WHEN again IS NULL AND coalesce(cardinality(newcomers), 0) = 0;
         LOOP
-          SELECT array_agg(${rowOf('u')}) FILTER (WHERE ${isHere}), array_agg(${rowOf('u')}) FILTER (WHERE NOT (${isHere}))
+          SELECT array_agg(${liveRowOf('u')}) FILTER (WHERE ${isHere}), array_agg(${liveRowOf('u')}) FILTER (WHERE NOT (${isHere}))
             INTO here, newcomers FROM unnest(newcomers) u;
           keys := ARRAY(SELECT ${next('u')} ->> 'key' FROM unnest(here) u UNION SELECT key FROM unnest(again) key);
           EXIT WHEN cardinality(keys) = 0;
           ${visit(n)}
           chunk := chunk * 8;
-          granted_rows := granted_rows || ARRAY(SELECT ${rowOf('u', { gate: 'false' })} FROM unnest(admitted) u WHERE ${isComplete('u')});
+          granted_rows := granted_rows || ARRAY(SELECT ${liveRowOf('u', { gate: 'false' })} FROM unnest(admitted) u WHERE ${isComplete('u')});
           granted_from := least(granted_from, (SELECT min(u.due_at) FROM unnest(admitted) u WHERE ${isComplete('u')}));
-          newcomers := newcomers || undecided || ARRAY(SELECT ${rowOf('u')} FROM unnest(admitted) u WHERE NOT ${isComplete('u')});
+          newcomers := newcomers || undecided || ARRAY(SELECT ${liveRowOf('u')} FROM unnest(admitted) u WHERE NOT ${isComplete('u')});
           IF passed IS NOT NULL THEN
             PERFORM punctual.pass_${n}(t, passed, states, reasons, wakes, array_fill(true, ARRAY[cardinality(passed)]), lines);
             ${notePassed}
@@ -193,12 +193,12 @@ export const doorFunctions = (n: number): readonly string[] => [
             new_refs := ARRAY(SELECT u.ref FROM unnest(refused) u WHERE ${queues});
             FOR one IN SELECT ${names} FROM unnest(refused) u WHERE NOT (${queues}) ORDER BY u.priority, u.recovery, u.due_at, u.ref LOOP
               -- The newcomer may cancel what was just granted.
-              INSERT INTO punctual.ready (${names}) SELECT ${placeOf('u')} FROM unnest(granted_rows) u;
+              INSERT INTO punctual.ready (${names}) SELECT ${liveColumnsOf('u')} FROM unnest(granted_rows) u;
               granted_rows := NULL;
               SELECT * INTO judged FROM punctual.refuse_${n}(t, one, new_refs, newcomers);
               asked := asked || judged.asked;
               IF judged.canceled IS NOT NULL THEN
-                newcomers := ARRAY(SELECT ${rowOf('u')} FROM unnest(newcomers) u WHERE u.ref <> judged.canceled);
+                newcomers := ARRAY(SELECT ${liveRowOf('u')} FROM unnest(newcomers) u WHERE u.ref <> judged.canceled);
                 passed_refs := passed_refs || judged.canceled;
                 passed_states := passed_states || 'canceled'::text;
                 passed_reasons := passed_reasons || judged.why;
@@ -218,7 +218,7 @@ export const doorFunctions = (n: number): readonly string[] => [
         END LOOP;
       END LOOP;
       -- Newcomers whose next key may not advance come again.
-      INSERT INTO punctual.ready (${names}) SELECT ${placeOf('u')} FROM unnest(newcomers) u;
+      INSERT INTO punctual.ready (${names}) SELECT ${liveColumnsOf('u')} FROM unnest(newcomers) u;
       EXIT WHEN NOT EXISTS (SELECT 1 FROM punctual.release WHERE free_at <= t) OR barred <> '{}';
     END LOOP;
   END $$`,

@@ -27,33 +27,33 @@ export const messageFunctions = (n: number): readonly string[] => [
   END $$`,
 
   // Stores a message of one tenant, whose series may be new.
-  `CREATE FUNCTION punctual.tell_${n}(t float8, tenant_name text, tenant_slot int, outlet jsonb, type text, body jsonb)
+  `CREATE FUNCTION punctual.publish_${n}(t float8, tenant_name text, tenant_slot int, outlet jsonb, type text, body jsonb)
   RETURNS void LANGUAGE plpgsql AS $$
   #variable_conflict use_column
   DECLARE
     shared punctual.form;
-    told int;
+    publish_series int;
     number bigint;
   BEGIN
     IF outlet IS NULL OR NOT coalesce(outlet -> 'on' ? type, true) THEN RETURN; END IF;
     shared := punctual.message_form_${n}();
-    SELECT ref INTO told FROM punctual.series WHERE tenant = tenant_name AND job = '${publishJob}';
+    SELECT ref INTO publish_series FROM punctual.series WHERE tenant = tenant_name AND job = '${publishJob}';
     IF NOT FOUND THEN
       INSERT INTO punctual.series (tenant, slot, job) VALUES (tenant_name, tenant_slot, '${publishJob}') ON CONFLICT DO NOTHING;
-      SELECT ref INTO told FROM punctual.series WHERE tenant = tenant_name AND job = '${publishJob}';
+      SELECT ref INTO publish_series FROM punctual.series WHERE tenant = tenant_name AND job = '${publishJob}';
     END IF;
     number := nextval('punctual.occurrence_ref_seq');
     INSERT INTO punctual.occurrence (ref, id, series, form, payload, scheduled_at, created_at) VALUES (
-      number, gen_random_uuid(), told, shared.ref, jsonb_build_object('channel', outlet -> 'channel', 'kind', outlet -> 'kind',
+      number, gen_random_uuid(), publish_series, shared.ref, jsonb_build_object('channel', outlet -> 'channel', 'kind', outlet -> 'kind',
         'headers', jsonb_build_object('type', type), 'body', jsonb_build_object('type', type, 'tenantId', tenant_name) || body)::text, t, t);
     INSERT INTO punctual.ready (kind, priority, due_at, ref, series, turn, begun, retrying, planned, recovery, gate, granted)
-      VALUES (shared.kind, shared.priority, t, number, told, 1, false, false, false, false, false, 0);
-    INSERT INTO punctual.count_delta (series, pending) VALUES (told, 1);
+      VALUES (shared.kind, shared.priority, t, number, publish_series, 1, false, false, false, false, false, 0);
+    INSERT INTO punctual.count_delta (series, pending) VALUES (publish_series, 1);
   END $$`,
 
-  `CREATE FUNCTION punctual.tell_end_${n}() RETURNS trigger LANGUAGE plpgsql AS $$
+  `CREATE FUNCTION punctual.publish_end_${n}() RETURNS trigger LANGUAGE plpgsql AS $$
   BEGIN
-    PERFORM punctual.tell_${n}(NEW.ended_at, s.tenant, s.slot, f.publish::jsonb,
+    PERFORM punctual.publish_${n}(NEW.ended_at, s.tenant, s.slot, f.publish::jsonb,
       'occurrence.' || CASE NEW."end" WHEN 'dead' THEN 'failed' ELSE NEW."end"::text END,
       jsonb_build_object('job', s.job, 'occurrenceId', o.id, 'key', o.key, 'source', f.source, 'turn', NEW.turn, 'state', NEW."end",
         'reason', NEW.reason, 'scheduledAt', punctual.iso_${n}(o.scheduled_at), 'startedAt', punctual.iso_${n}(NEW.started_at),
@@ -61,15 +61,15 @@ export const messageFunctions = (n: number): readonly string[] => [
     FROM punctual.occurrence o JOIN punctual.form f ON f.ref = o.form JOIN punctual.series s ON s.ref = o.series WHERE o.ref = NEW.ref;
     RETURN NULL;
   END $$`,
-  `CREATE TRIGGER tell_end AFTER INSERT ON punctual.turn FOR EACH ROW WHEN (NEW.told) EXECUTE FUNCTION punctual.tell_end_${n}()`,
+  `CREATE TRIGGER publish_end AFTER INSERT ON punctual.turn FOR EACH ROW WHEN (NEW.is_published) EXECUTE FUNCTION punctual.publish_end_${n}()`,
 
-  `CREATE FUNCTION punctual.tell_range_${n}() RETURNS trigger LANGUAGE plpgsql AS $$
+  `CREATE FUNCTION punctual.publish_range_${n}() RETURNS trigger LANGUAGE plpgsql AS $$
   BEGIN
-    PERFORM punctual.tell_${n}(NEW.recorded_at, s.tenant, s.slot, (v.spec::jsonb ->> 'publish')::jsonb, 'occurrence.' || NEW.state,
+    PERFORM punctual.publish_${n}(NEW.recorded_at, s.tenant, s.slot, (v.spec::jsonb ->> 'publish')::jsonb, 'occurrence.' || NEW.state,
       jsonb_build_object('job', s.job, 'state', NEW.state, 'reason', NEW.reason, 'from', punctual.iso_${n}(NEW.from_at),
         'to', punctual.iso_${n}(NEW.to_at), 'count', NEW.count))
     FROM punctual.series s JOIN punctual.job_version v ON v.series = s.ref AND v.version = NEW.version WHERE s.ref = NEW.series;
     RETURN NULL;
   END $$`,
-  `CREATE TRIGGER tell_range AFTER INSERT ON punctual.range FOR EACH ROW EXECUTE FUNCTION punctual.tell_range_${n}()`,
+  `CREATE TRIGGER publish_range AFTER INSERT ON punctual.range FOR EACH ROW EXECUTE FUNCTION punctual.publish_range_${n}()`,
 ]

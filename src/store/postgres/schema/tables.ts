@@ -6,9 +6,9 @@ import { uniqueKinds } from '../../../model/occurrence.ts'
 import { gateStates } from '../../messages/gate.ts'
 import { claimFunctions } from './claim.ts'
 import { doorFunctions } from './door.ts'
-import { idleFunctions } from './idle.ts'
+import { idleFunctions } from './end-idle.ts'
+import { firstPages } from './first-pages.ts'
 import { messageFunctions } from './message.ts'
-import { room } from './room.ts'
 
 /** One step of the schema. Steps are only ever added, never changed. */
 export interface Migration {
@@ -151,7 +151,7 @@ export const migrations: readonly Migration[] = [
       `CREATE TABLE punctual.turn (
         ref bigint NOT NULL, ended_at float8 NOT NULL, started_at float8, due_at float8 NOT NULL, turn int NOT NULL, series int NOT NULL,
         "end" punctual.turn_end NOT NULL, attempt punctual.attempt_state, node text,
-        settings text, tasks text, reason text, error text, result text, told boolean NOT NULL DEFAULT false, PRIMARY KEY (ref, turn)
+        settings text, tasks text, reason text, error text, result text, is_published boolean NOT NULL DEFAULT false, PRIMARY KEY (ref, turn)
       )`,
       `CREATE INDEX turn_end ON punctual.turn (series, "end", ref) WHERE "end" <> 'completed'`,
       `CREATE INDEX turn_end_ref ON punctual.turn ("end", ref) WHERE "end" <> 'completed'`,
@@ -262,7 +262,7 @@ export const migrations: readonly Migration[] = [
       ...doorFunctions(1),
       ...claimFunctions(1),
       ...messageFunctions(1),
-      ...room,
+      ...firstPages,
     ],
   },
 ]

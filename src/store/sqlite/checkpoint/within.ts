@@ -1,6 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite'
 import type { CheckpointItem } from '../../store.ts'
-import { lend, workError } from '../connection/lend.ts'
+import { handlerDatabase, workError } from '../connection/handler-database.ts'
 import { constants } from '../connection/node-sqlite.ts'
 
 const savepoint = 'punctual_work'
@@ -30,7 +30,7 @@ function guarded(db: DatabaseSync, work: NonNullable<CheckpointItem['within']>):
   db.setAuthorizer?.((action, _operation, name) =>
     action === SQLITE_TRANSACTION || (action === SQLITE_SAVEPOINT && name === savepoint) ? SQLITE_DENY : SQLITE_OK,
   )
-  const lent = lend(db)
+  const lent = handlerDatabase(db)
   try {
     return work(lent.db)
   } catch (error) {
@@ -38,7 +38,7 @@ function guarded(db: DatabaseSync, work: NonNullable<CheckpointItem['within']>):
       ? workError('may not begin, commit or roll back: Punctual commits it with the success of the task', error)
       : error
   } finally {
-    lent.takeBack()
+    lent.revoke()
     if (db.isOpen) db.setAuthorizer?.(null)
   }
 }

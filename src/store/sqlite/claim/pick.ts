@@ -4,7 +4,7 @@ import { mostCounted, picked } from '../../rules/pick.ts'
 import type { ClaimPick } from '../../store.ts'
 import type { Transaction } from '../connection/transaction.ts'
 import { type Entry, liveColumns, occurrenceColumns } from '../occurrence/entry.ts'
-import { entryOf, heads, inClaimOrder, type WorkRow } from './due.ts'
+import { entryOf, heads, inClaimOrder, type WorkRow } from './due-entries.ts'
 
 /** Rows of a group that are read beyond its share of the room, since some groups have less and some rows may not run. */
 const spare = 16

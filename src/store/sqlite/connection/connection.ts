@@ -5,7 +5,7 @@ import { PunctualError } from '../../../errors.ts'
 import type { Hint } from '../../store.ts'
 import type { SqliteOptions } from '../options.ts'
 import { migrate, outdated } from '../schema/migrate.ts'
-import { Known } from './known.ts'
+import { Cache } from './cache.ts'
 import { Log } from './log.ts'
 import * as nodeSqlite from './node-sqlite.ts'
 import { sqliteVersion } from './sqlite-version.ts'
@@ -71,7 +71,7 @@ export class Connection extends Statements {
       this.#log?.committed()
       return { answer, hints: tx.hints }
     } catch (error) {
-      this.known = new Known()
+      this.cache = new Cache()
       this.#undo()
       throw error
     }
@@ -98,7 +98,7 @@ export class Connection extends Statements {
     const { data_version: version } = this.one<{ data_version: number }>('PRAGMA data_version') as { data_version: number }
     if (version === this.#dataVersion) return
     this.#dataVersion = version
-    this.known = new Known()
+    this.cache = new Cache()
   }
 
   #undo(): void {

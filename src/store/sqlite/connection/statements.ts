@@ -1,8 +1,8 @@
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite'
 import type { JobSpec } from '../../../model/job.ts'
-import type { Span } from '../schema/blocks.ts'
 import { Names } from '../schema/names.ts'
-import { Known } from './known.ts'
+import type { Span } from '../schema/ref-blocks.ts'
+import { Cache } from './cache.ts'
 
 /** Every text has the names of tables with this beginning; statements have the one of the options. */
 export const defaultPrefix = 'punctual_'
@@ -12,7 +12,7 @@ export class Statements {
   readonly db: DatabaseSync
   readonly prefix: string
   readonly names = new Names(this)
-  known = new Known()
+  cache = new Cache()
   /** By block, what this connection has noted of it. */
   readonly blocks = new Map<number, Span>()
   /** Specs by series and version: versions never change. */

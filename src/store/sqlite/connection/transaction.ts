@@ -3,29 +3,29 @@ import type { Release } from '../../rules/door.ts'
 import type { Due, Hint } from '../../store.ts'
 import { writeReleases } from '../occurrence/keys.ts'
 import { Refs } from '../occurrence/refs.ts'
-import { Blocks } from '../schema/blocks.ts'
 import { CountChanges } from '../schema/count-changes.ts'
 import type { Names } from '../schema/names.ts'
-import type { Known, MetaName, RareTable } from './known.ts'
+import { RefBlocks } from '../schema/ref-blocks.ts'
+import type { Cache, MetaName, RareTable } from './cache.ts'
 import type { Statements } from './statements.ts'
 
 /** The statements and the time of a verb, and all that is written or sent at its end. */
 export class Transaction {
   readonly connection: Statements
   readonly names: Names
-  readonly known: Known
+  readonly cache: Cache
   readonly now: number
   readonly hints: Hint[] = []
   /** Slots that this transaction frees. A claim in it counts them itself; only what it leaves is written. */
   releases: (Release & { readonly ref: number | null })[] = []
   readonly refs = new Refs(this)
   readonly counts = new CountChanges(this)
-  readonly blocks = new Blocks(this)
+  readonly blocks = new RefBlocks(this)
 
   constructor(connection: Statements, now: number) {
     this.connection = connection
     this.names = connection.names
-    this.known = connection.known
+    this.cache = connection.cache
     this.now = now
   }
 
@@ -47,27 +47,27 @@ export class Transaction {
 
   /** Whether a table has rows: most are empty most of the time. */
   has(table: RareTable): boolean {
-    if (this.known.emptyTables.has(table)) return false
+    if (this.cache.emptyTables.has(table)) return false
     const has = this.one(`SELECT 1 FROM ${table} LIMIT 1`) !== undefined
-    if (!has) this.known.emptyTables.add(table)
+    if (!has) this.cache.emptyTables.add(table)
     return has
   }
 
   /** This transaction adds a row to the table. */
   noteRow(table: RareTable): void {
-    this.known.emptyTables.delete(table)
+    this.cache.emptyTables.delete(table)
   }
 
   meta(name: MetaName): number {
-    const known = this.known.meta.get(name)
+    const known = this.cache.meta.get(name)
     if (known !== undefined) return known
     const value = this.one<{ value: number }>('SELECT value FROM punctual_meta WHERE name = ?', name)?.value ?? 0
-    this.known.meta.set(name, value)
+    this.cache.meta.set(name, value)
     return value
   }
 
   setMeta(name: MetaName, value: number): void {
-    this.known.meta.set(name, value)
+    this.cache.meta.set(name, value)
     this.run('UPDATE punctual_meta SET value = ? WHERE name = ?', value, name)
   }
 

@@ -1,7 +1,7 @@
 import type { OccurrenceFilter } from '../../query.ts'
 import { merge, type Source } from '../connection/merge.ts'
 import type { Transaction } from '../connection/transaction.ts'
-import type { RefRange } from '../schema/blocks.ts'
+import type { RefRange } from '../schema/ref-blocks.ts'
 
 /** A table `s`, and what stands at the head of its index. */
 export interface Origin {

@@ -1,7 +1,7 @@
 import type { Transaction } from '../connection/transaction.ts'
 import { type Entry, readEntry } from './entry.ts'
-import { giveUpKeys, knock } from './keys.ts'
-import { leave } from './places.ts'
+import { giveUpKeys, revisitLine } from './keys.ts'
+import { leave } from './live-tables.ts'
 
 const selectPlanned = ['ready', 'arrival', 'waiting']
   .map((table) => `SELECT ref FROM punctual_${table} INDEXED BY punctual_${table}_planned WHERE series = ?1 AND planned = 1`)
@@ -17,7 +17,7 @@ export function plannedOf(tx: Transaction, series: number): Entry[] {
 /** Deletes an occurrence and all that is known of it. Its creation must have been counted: see `foldCreated`. */
 export function deleteOccurrence(tx: Transaction, entry: Entry): void {
   const { series, ref } = entry
-  knock(tx, entry)
+  revisitLine(tx, entry)
   leave(tx, entry)
   giveUpKeys(tx, entry)
   tx.run('DELETE FROM punctual_occurrence WHERE ref = ?', ref)

@@ -9,9 +9,9 @@ import { isOver } from '../../rules/settle.ts'
 import { toJson } from '../../rules/sql/json.ts'
 import type { Transaction } from '../connection/transaction.ts'
 import type { Entry } from './entry.ts'
-import { tell } from './insert.ts'
-import { giveUpKeys, knock, returnRates } from './keys.ts'
-import { leave, makeReady } from './places.ts'
+import { addMessage } from './insert.ts'
+import { giveUpKeys, returnRates, revisitLine } from './keys.ts'
+import { leave, makeReady } from './live-tables.ts'
 
 const insertTurn = `INSERT INTO punctual_turn
   (series, ref, turn, end, node, started_at, ended_at, due_at, attempt, settings, tasks, reason, error, result)
@@ -34,7 +34,7 @@ export function endTurn(tx: Transaction, entry: Entry, row: TurnRecord): boolean
   )
   if (changes === 0) return false
   const isClaimed = entry.place === 'claimed'
-  knock(tx, entry)
+  revisitLine(tx, entry)
   leave(tx, entry)
   entry.place = 'ended'
   entry.last = row
@@ -60,7 +60,7 @@ function endOccurrence(tx: Transaction, entry: Entry, row: TurnRecord, isClaimed
   }
   if (record.key !== null && record.unique === 'live')
     tx.run('DELETE FROM punctual_live_key WHERE series = ? AND key = ? AND ref = ?', series, record.key, ref)
-  if (record.publish !== undefined) tell(tx, endMessage(record, row, tx.now))
+  if (record.publish !== undefined) addMessage(tx, endMessage(record, row, tx.now))
 }
 
 /** Notes of a running turn end with it. */
@@ -93,18 +93,18 @@ export function endUnattended(
   reason: string | null,
 ): void {
   endTurn(tx, entry, entry.endRow(end, tx.now, { reason }))
-  if (end === 'canceled') noteEnd(tx, entry)
+  if (end === 'canceled') noteHook(tx, entry)
 }
 
 /** Notes the end of hooked work until `onComplete` has run for it. Without `kept`, any node may run it at once. */
-export function noteEnd(
+export function noteHook(
   tx: Transaction,
   { ref, record }: Entry,
   kept: { node: string | null; freeAt: number } = { node: null, freeAt: tx.now },
 ): void {
   if (!record.isHooked) return
   tx.run(
-    'INSERT OR REPLACE INTO punctual_unheard (ref, kind, node, free_at) VALUES (?, ?, ?, ?)',
+    'INSERT OR REPLACE INTO punctual_hook_note (ref, kind, node, free_at) VALUES (?, ?, ?, ?)',
     ref,
     tx.names.kind(record.kind),
     kept.node,
@@ -126,6 +126,12 @@ export function putLogs(tx: Transaction, ref: number, logs: readonly AttemptLog[
     tx.noteRow('punctual_log')
     tx.run('INSERT OR REPLACE INTO punctual_log (ref, turn, task, n, text) VALUES (?, ?, ?, ?, ?)', ref, turn, task, n, text)
   }
+}
+
+/** When the handler of a running turn began, where that was recorded. */
+export function startOf(tx: Transaction, { ref, turn }: Entry): number | null {
+  const select = 'SELECT started_at FROM punctual_start WHERE ref = ? AND turn = ?'
+  return tx.one<{ started_at: number }>(select, ref, turn)?.started_at ?? null
 }
 
 export interface CancelReason {

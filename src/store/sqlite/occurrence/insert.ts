@@ -3,7 +3,7 @@ import { extraOf } from '../../rules/sql/occurrence-row.ts'
 import type { Tombstone } from '../../rules/tombstone.ts'
 import type { Transaction } from '../connection/transaction.ts'
 import { Entry } from './entry.ts'
-import { makeReady } from './places.ts'
+import { makeReady } from './live-tables.ts'
 
 const insert = `INSERT INTO punctual_occurrence
   (ref, series, form, scheduled_at, created_at, indexed, live, id, key, entity, parent, payload, extra) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
@@ -27,7 +27,7 @@ export function insertOccurrence(tx: Transaction, record: OccurrenceRecord, dueA
 }
 
 /** Stores a message about an event, where there is one. */
-export function tell(tx: Transaction, message: OccurrenceRecord | null): void {
+export function addMessage(tx: Transaction, message: OccurrenceRecord | null): void {
   if (!message || tx.refs.find(message.id) !== null) return
   insertOccurrence(tx, message, message.scheduledAt)
   tx.hintDue(message.scheduledAt)

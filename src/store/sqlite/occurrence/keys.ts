@@ -12,7 +12,7 @@ export function giveUpKeys(tx: Transaction, entry: Entry, isClaimed = false, kep
 }
 
 /** An entry that leaves a line may let the next come first. */
-export function knock(tx: Transaction, { place, wait }: Entry): void {
+export function revisitLine(tx: Transaction, { place, wait }: Entry): void {
   if (place === 'waiting' && wait?.key != null) release(tx, wait.key, 0)
 }
 

@@ -37,7 +37,7 @@ export class Refs {
     this.#begin()
     this.#made += 1
     this.#last = Math.max(this.#last + 1, this.#tx.now * refsPerMs)
-    this.#tx.known.lastRef = this.#last
+    this.#tx.cache.lastRef = this.#last
     return this.#last
   }
 
@@ -77,7 +77,7 @@ export class Refs {
 
   #begin(): void {
     if (this.#before !== null) return
-    this.#before = this.#tx.known.lastRef ?? this.#readLast()
+    this.#before = this.#tx.cache.lastRef ?? this.#readLast()
     this.#last = this.#before
   }
 

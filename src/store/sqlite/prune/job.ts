@@ -5,8 +5,8 @@ import { appendAudit } from '../audit.ts'
 import type { Transaction } from '../connection/transaction.ts'
 import { counts } from '../counts.ts'
 import { findJob } from '../jobs.ts'
-import { removeUnheard } from '../occurrence/bury.ts'
 import { type Entry, readEntry } from '../occurrence/entry.ts'
+import { removeWithHook } from '../occurrence/remove.ts'
 import { foldCreated } from '../schema/count-changes.ts'
 
 /** Deletes the work of a job, and at last the job. */
@@ -24,7 +24,7 @@ export function pruneJob(tx: Transaction, name: NonNullable<PruneRequest['job']>
     series,
     limit,
   )
-  for (const { ref } of refs.slice(0, limit)) removeUnheard(tx, readEntry(tx, ref) as Entry, tx.now + keyRetentionMs)
+  for (const { ref } of refs.slice(0, limit)) removeWithHook(tx, readEntry(tx, ref) as Entry, tx.now + keyRetentionMs)
   if (refs.length > 0) tx.blocks.prune()
   if (refs.length > limit) return { pruned: limit, more: true }
   for (const table of ['job', 'job_version', 'range']) tx.run(`DELETE FROM punctual_${table} WHERE series = ?`, series)
@@ -35,9 +35,9 @@ export function pruneJob(tx: Transaction, name: NonNullable<PruneRequest['job']>
     known.version,
     series,
   )
-  tx.known.pauses = null
-  tx.known.versions.delete(series)
-  tx.known.lastRuns.delete(series)
+  tx.cache.pauses = null
+  tx.cache.versions.delete(series)
+  tx.cache.lastRuns.delete(series)
   tx.hints.push({ kind: 'job' })
   return { pruned: refs.length, more: false, outcome: 'deleted' }
 }

@@ -45,7 +45,7 @@ export class CountChanges {
   noteRun(series: number, startedAt: number): void {
     const changes = this.#of(series)
     changes.lastRunAt = Math.max(startedAt, changes.lastRunAt ?? startedAt)
-    const { lastRuns } = this.#tx.known
+    const { lastRuns } = this.#tx.cache
     const known = lastRuns.get(series)
     if (known !== undefined) lastRuns.set(series, Math.max(startedAt, known ?? startedAt))
   }

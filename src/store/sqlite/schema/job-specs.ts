@@ -27,11 +27,11 @@ export class JobSpecs {
 
   /** The number of the newest version that is effective now; 0 for a job that is not known. */
   versionInForce(series: number): number {
-    const { known, now } = this.#tx
-    const before = known.versions.get(series)
+    const { cache, now } = this.#tx
+    const before = cache.versions.get(series)
     if (before && (before.until === null || now < before.until)) return before.version
     const row = this.#tx.one<{ version: number; until: number | null }>(selectInForce, series, now) ?? { version: 0, until: null }
-    known.versions.set(series, row)
+    cache.versions.set(series, row)
     return row.version
   }
 
@@ -54,7 +54,7 @@ export class JobSpecs {
   }
 
   lastRunAt(series: number): number | null {
-    const { lastRuns } = this.#tx.known
+    const { lastRuns } = this.#tx.cache
     const known = lastRuns.get(series)
     if (known !== undefined) return known
     const row = this.#tx.one<{ last_run_at: number | null }>('SELECT last_run_at FROM punctual_series WHERE ref = ?', series)

@@ -46,7 +46,7 @@ export class Names {
   findKind(name: string): number | null {
     const known = this.#kinds.get(name)
     if (known !== undefined) return known
-    const { absentKinds } = this.#connection.known
+    const { absentKinds } = this.#connection.cache
     if (absentKinds.has(name)) return null
     const row = this.#connection.one<{ ref: number }>('SELECT ref FROM punctual_kind WHERE name = ?', name)
     if (row) return this.#noteKind(row.ref, name)

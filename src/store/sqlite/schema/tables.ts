@@ -163,9 +163,9 @@ export const migrations: readonly Migration[] = [
         seq INTEGER PRIMARY KEY AUTOINCREMENT, ref INTEGER NOT NULL UNIQUE, node TEXT NOT NULL, reason TEXT
       ) STRICT`,
       // Ends whose onComplete has not run: for whom it is kept, and from when on others may run it.
-      'CREATE TABLE punctual_unheard (ref INTEGER PRIMARY KEY, kind INTEGER NOT NULL, node TEXT, free_at REAL NOT NULL) STRICT',
-      'CREATE INDEX punctual_unheard_kind ON punctual_unheard (kind, free_at)',
-      'CREATE INDEX punctual_unheard_free ON punctual_unheard (free_at)',
+      'CREATE TABLE punctual_hook_note (ref INTEGER PRIMARY KEY, kind INTEGER NOT NULL, node TEXT, free_at REAL NOT NULL) STRICT',
+      'CREATE INDEX punctual_hook_note_kind ON punctual_hook_note (kind, free_at)',
+      'CREATE INDEX punctual_hook_note_free ON punctual_hook_note (free_at)',
 
       // Live work with a live key. owner: it keeps others from the key; work that a person has revived may not.
       `CREATE TABLE punctual_live_key (

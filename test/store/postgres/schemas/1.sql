@@ -90,7 +90,7 @@ CREATE INDEX claim_node ON punctual.claim (node, seq);
 CREATE TABLE punctual.turn (
         ref bigint NOT NULL, ended_at float8 NOT NULL, started_at float8, due_at float8 NOT NULL, turn int NOT NULL, series int NOT NULL,
         "end" punctual.turn_end NOT NULL, attempt punctual.attempt_state, node text,
-        settings text, tasks text, reason text, error text, result text, told boolean NOT NULL DEFAULT false, PRIMARY KEY (ref, turn)
+        settings text, tasks text, reason text, error text, result text, is_published boolean NOT NULL DEFAULT false, PRIMARY KEY (ref, turn)
       );
 CREATE INDEX turn_end ON punctual.turn (series, "end", ref) WHERE "end" <> 'completed';
 CREATE INDEX turn_end_ref ON punctual.turn ("end", ref) WHERE "end" <> 'completed';
@@ -219,7 +219,7 @@ CREATE FUNCTION punctual.pass_1(
     INSERT INTO punctual.waiting (kind, priority, due_at, ref, series, turn, begun, retrying, planned, recovery, gate, granted, expires_at, limits, reason, wake_at)
       SELECT (p).kind, (p).priority, (p).due_at, (p).ref, (p).series, (p).turn, (p).begun, (p).retrying, (p).planned, (p).recovery, (p).limits IS NOT NULL, 0, (p).expires_at, (p).limits, reasons[i]::punctual.wait_reason, wakes[i]
       FROM (SELECT places[i] AS p, i FROM generate_subscripts(places, 1) i WHERE states[i] IS NULL) s;
-    INSERT INTO punctual.turn (ref, turn, series, due_at, "end", ended_at, reason, told)
+    INSERT INTO punctual.turn (ref, turn, series, due_at, "end", ended_at, reason, is_published)
       SELECT (p).ref, (p).turn, (p).series, (p).due_at, states[i]::punctual.turn_end, t, reasons[i], coalesce(
         (SELECT f.publish IS NOT NULL FROM punctual.occurrence o JOIN punctual.form f ON f.ref = o.form WHERE o.ref = (s.p).ref), false)
       FROM (SELECT places[i] AS p, i FROM generate_subscripts(places, 1) i WHERE states[i] IS NOT NULL) s;
@@ -798,32 +798,32 @@ CREATE FUNCTION punctual.message_form_1() RETURNS punctual.form LANGUAGE plpgsql
     END IF;
     RETURN shared;
   END $$;
-CREATE FUNCTION punctual.tell_1(t float8, tenant_name text, tenant_slot int, outlet jsonb, type text, body jsonb)
+CREATE FUNCTION punctual.publish_1(t float8, tenant_name text, tenant_slot int, outlet jsonb, type text, body jsonb)
   RETURNS void LANGUAGE plpgsql AS $$
   #variable_conflict use_column
   DECLARE
     shared punctual.form;
-    told int;
+    publish_series int;
     number bigint;
   BEGIN
     IF outlet IS NULL OR NOT coalesce(outlet -> 'on' ? type, true) THEN RETURN; END IF;
     shared := punctual.message_form_1();
-    SELECT ref INTO told FROM punctual.series WHERE tenant = tenant_name AND job = 'punctual/publish';
+    SELECT ref INTO publish_series FROM punctual.series WHERE tenant = tenant_name AND job = 'punctual/publish';
     IF NOT FOUND THEN
       INSERT INTO punctual.series (tenant, slot, job) VALUES (tenant_name, tenant_slot, 'punctual/publish') ON CONFLICT DO NOTHING;
-      SELECT ref INTO told FROM punctual.series WHERE tenant = tenant_name AND job = 'punctual/publish';
+      SELECT ref INTO publish_series FROM punctual.series WHERE tenant = tenant_name AND job = 'punctual/publish';
     END IF;
     number := nextval('punctual.occurrence_ref_seq');
     INSERT INTO punctual.occurrence (ref, id, series, form, payload, scheduled_at, created_at) VALUES (
-      number, gen_random_uuid(), told, shared.ref, jsonb_build_object('channel', outlet -> 'channel', 'kind', outlet -> 'kind',
+      number, gen_random_uuid(), publish_series, shared.ref, jsonb_build_object('channel', outlet -> 'channel', 'kind', outlet -> 'kind',
         'headers', jsonb_build_object('type', type), 'body', jsonb_build_object('type', type, 'tenantId', tenant_name) || body)::text, t, t);
     INSERT INTO punctual.ready (kind, priority, due_at, ref, series, turn, begun, retrying, planned, recovery, gate, granted)
-      VALUES (shared.kind, shared.priority, t, number, told, 1, false, false, false, false, false, 0);
-    INSERT INTO punctual.count_delta (series, pending) VALUES (told, 1);
+      VALUES (shared.kind, shared.priority, t, number, publish_series, 1, false, false, false, false, false, 0);
+    INSERT INTO punctual.count_delta (series, pending) VALUES (publish_series, 1);
   END $$;
-CREATE FUNCTION punctual.tell_end_1() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE FUNCTION punctual.publish_end_1() RETURNS trigger LANGUAGE plpgsql AS $$
   BEGIN
-    PERFORM punctual.tell_1(NEW.ended_at, s.tenant, s.slot, f.publish::jsonb,
+    PERFORM punctual.publish_1(NEW.ended_at, s.tenant, s.slot, f.publish::jsonb,
       'occurrence.' || CASE NEW."end" WHEN 'dead' THEN 'failed' ELSE NEW."end"::text END,
       jsonb_build_object('job', s.job, 'occurrenceId', o.id, 'key', o.key, 'source', f.source, 'turn', NEW.turn, 'state', NEW."end",
         'reason', NEW.reason, 'scheduledAt', punctual.iso_1(o.scheduled_at), 'startedAt', punctual.iso_1(NEW.started_at),
@@ -831,16 +831,16 @@ CREATE FUNCTION punctual.tell_end_1() RETURNS trigger LANGUAGE plpgsql AS $$
     FROM punctual.occurrence o JOIN punctual.form f ON f.ref = o.form JOIN punctual.series s ON s.ref = o.series WHERE o.ref = NEW.ref;
     RETURN NULL;
   END $$;
-CREATE TRIGGER tell_end AFTER INSERT ON punctual.turn FOR EACH ROW WHEN (NEW.told) EXECUTE FUNCTION punctual.tell_end_1();
-CREATE FUNCTION punctual.tell_range_1() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE TRIGGER publish_end AFTER INSERT ON punctual.turn FOR EACH ROW WHEN (NEW.is_published) EXECUTE FUNCTION punctual.publish_end_1();
+CREATE FUNCTION punctual.publish_range_1() RETURNS trigger LANGUAGE plpgsql AS $$
   BEGIN
-    PERFORM punctual.tell_1(NEW.recorded_at, s.tenant, s.slot, (v.spec::jsonb ->> 'publish')::jsonb, 'occurrence.' || NEW.state,
+    PERFORM punctual.publish_1(NEW.recorded_at, s.tenant, s.slot, (v.spec::jsonb ->> 'publish')::jsonb, 'occurrence.' || NEW.state,
       jsonb_build_object('job', s.job, 'state', NEW.state, 'reason', NEW.reason, 'from', punctual.iso_1(NEW.from_at),
         'to', punctual.iso_1(NEW.to_at), 'count', NEW.count))
     FROM punctual.series s JOIN punctual.job_version v ON v.series = s.ref AND v.version = NEW.version WHERE s.ref = NEW.series;
     RETURN NULL;
   END $$;
-CREATE TRIGGER tell_range AFTER INSERT ON punctual.range FOR EACH ROW EXECUTE FUNCTION punctual.tell_range_1();
+CREATE TRIGGER publish_range AFTER INSERT ON punctual.range FOR EACH ROW EXECUTE FUNCTION punctual.publish_range_1();
 ALTER TABLE punctual.ready SET (vacuum_truncate = off);
 INSERT INTO punctual.ready (kind, priority, due_at, ref, series, turn, begun, retrying, planned, recovery, gate, granted) SELECT 0, 0, 0, -i, 0, 0, false, false, false, false, false, 0 FROM generate_series(1, 1500) i;
 DELETE FROM punctual.ready;
