@@ -1,6 +1,6 @@
 import type { Page } from '../query.ts'
 import { gateAudit } from '../rules/audit.ts'
-import { boundKeyMs, decodeGateCursor, encodeGateCursor, gateRecord, gateRule, isBound, type KnownGate } from '../rules/gate.ts'
+import { boundKeyMs, GatePage, gateRule, isBound, type KnownGate } from '../rules/gate.ts'
 import type { GateAnswer, GateKey, GateList, GateRecord, GateRequest, MemberWrite } from '../store.ts'
 import { appendAudit } from './audit.ts'
 import { owned } from './checkpoint.ts'
@@ -39,22 +39,21 @@ function knownGate(state: State, { member, ...known }: GateEntry): KnownGate {
   return { ...known, isTurnOpen: member === null || owned(state, member) !== null }
 }
 
-function listGates(state: State, { tenant, scope, key, state: wanted, limit, cursor }: GateList): Page<GateRecord> {
-  const after = cursor === undefined ? null : decodeGateCursor(cursor)
+function listGates(state: State, list: GateList): Page<GateRecord> {
+  const { tenant, scope, key } = list
+  const gates = new GatePage(list)
+  const { after } = gates
   const found = [...state.gates.values()]
-    .map((entry) => gateRecord(knownGate(state, entry), state.now))
     .filter(
-      (gate) =>
-        (tenant === undefined || gate.tenant === tenant) &&
-        (scope === undefined || gate.scope === scope) &&
-        (key === undefined || gate.key === key) &&
-        (wanted === undefined || gate.state === wanted) &&
-        (after === null || byKey(gate, after) > 0),
+      ({ record }) =>
+        (tenant === undefined || record.tenant === tenant) &&
+        (scope === undefined || record.scope === scope) &&
+        (key === undefined || record.key === key) &&
+        (after === null || byKey(record, after) > 0),
     )
-    .sort(byKey)
-  const items = found.slice(0, limit)
-  const last = items.at(-1)
-  return { items, cursor: found.length > limit && last ? encodeGateCursor(last) : null }
+    .sort((a, b) => byKey(a.record, b.record))
+    .map((entry) => knownGate(state, entry))
+  return (gates.add(found, state.now) ?? gates.add([], state.now)) as Page<GateRecord>
 }
 
 function byKey(a: GateKey, b: GateKey): number {

@@ -1,7 +1,6 @@
 import { isEnd } from '../../model/lifecycle.ts'
 import { deleteJobAudit, occurrenceAudit, pruneAudit } from '../rules/audit.ts'
 import { isReplaced } from '../rules/put-job.ts'
-import { isPast } from '../rules/retention.ts'
 import { tombstoneOf } from '../rules/tombstone.ts'
 import type { PruneAnswer, PruneRequest, Which } from '../store.ts'
 import { appendAudit, sealAudit } from './audit.ts'
@@ -114,4 +113,13 @@ function forgetVersions(state: State, before: number | null): void {
 function retain<Item>(items: Item[], isKept: (item: Item) => boolean): void {
   const kept = items.filter(isKept)
   if (kept.length < items.length) items.splice(0, items.length, ...kept)
+}
+
+/** Whether an ended occurrence goes. `rank`: its place among those of its job and end, 1 for the newest. */
+function isPast(
+  { endedBefore, count }: { readonly endedBefore: number | null; readonly count: number | null },
+  endedAt: number,
+  rank: number,
+): boolean {
+  return (endedBefore !== null && endedAt < endedBefore) || (count !== null && rank > count)
 }

@@ -1,6 +1,14 @@
 import { type AuditDigest, type AuditEntry, type AuditRecord, type AuditSeal, rowDigest, sealOf } from '../../model/audit.ts'
 import { type AuditedOccurrence, mostPerSegment, occurrenceAudit } from '../rules/audit.ts'
-import { type AuditSealRow, askedAudit, auditSeal } from '../rules/sql/audit-row.ts'
+import {
+  type AuditSealRow,
+  askedAudit,
+  auditColumns,
+  auditFields,
+  auditSeal,
+  sealColumns,
+  sealValues,
+} from '../rules/sql/audit-row.ts'
 import type { AuditNote, AuditQuery } from '../store.ts'
 import { column } from './connection/arrays.ts'
 import { each } from './connection/by-key.ts'
@@ -9,25 +17,9 @@ import { tryLock } from './connection/try-lock.ts'
 import { type Context, readNow, storeNow } from './context.ts'
 import { currentRows, currentState } from './occurrence/current-rows.ts'
 
-const fields = [
-  'act',
-  'target',
-  'actor',
-  'action',
-  'tenant',
-  'job',
-  'before',
-  'after',
-  'reason',
-  'event',
-  'refs',
-  'data',
-] as const
-const columns = `seq, at, ${fields.join(', ')}`
-
-const append = `INSERT INTO punctual.audit (at, ${fields.join(', ')})
-  SELECT ${storeNow}, * FROM unnest(${fields.map((_, at) => `$${at + 2}::text[]`).join(', ')})
-  ON CONFLICT DO NOTHING RETURNING ${columns}`
+const append = `INSERT INTO punctual.audit (at, ${auditFields.join(', ')})
+  SELECT ${storeNow}, * FROM unnest(${auditFields.map((_, at) => `$${at + 2}::text[]`).join(', ')})
+  ON CONFLICT DO NOTHING RETURNING ${auditColumns}`
 const appendDigests = 'INSERT INTO punctual.audit_open (seq, digest) SELECT * FROM unnest($1::bigint[], $2::text[])'
 
 /** Appends what is not there yet: an act that is repeated is written once. */
@@ -38,7 +30,7 @@ export async function appendAudit(
 ): Promise<void> {
   const given = entries.filter((entry) => entry !== null)
   if (given.length === 0) return
-  const values = fields.map((field) => column(given.map((entry) => entry[field])))
+  const values = auditFields.map((field) => column(given.map((entry) => entry[field])))
   const added = (await session.rows<AuditRecord>(append, [context.now(), ...values])).map(auditRecord)
   if (added.length > 0) await session.rows(appendDigests, [column(added.map(({ seq }) => seq)), column(added.map(rowDigest))])
 }
@@ -85,8 +77,6 @@ export async function occurrencesOf(session: Session, refs: readonly number[]): 
   )
 }
 
-const sealColumns = 'segment, first, last, count, rows, content, previous, hash, sealed_at, newest_at, dropped_at'
-
 /**
  * Seals what was appended since, and drops whole segments whose rows are all older than `before`. Rows of transactions that commit
  * later, with smaller numbers, go into the next segment: each seal names its rows. One node at a time seals.
@@ -126,20 +116,9 @@ async function seal(session: Session, rows: readonly AuditDigest[], now: number)
   const [newest = null] = await session.rows<Pick<AuditSeal, 'segment' | 'hash'>>(
     'SELECT segment, hash FROM punctual.audit_seal ORDER BY segment DESC LIMIT 1',
   )
-  const made = sealOf(rows, newest, { newestAt: written?.newest_at ?? now, now })
-  const { segment, first, last, count, content, previous, hash, sealedAt, newestAt } = made
-  await session.rows(`INSERT INTO punctual.audit_seal (${sealColumns}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, NULL)`, [
-    segment,
-    first,
-    last,
-    count,
-    JSON.stringify(made.rows),
-    content,
-    previous,
-    hash,
-    sealedAt,
-    newestAt,
-  ])
+  const values = sealValues(sealOf(rows, newest, { newestAt: written?.newest_at ?? now, now }))
+  const marks = values.map((_, at) => `$${at + 1}`).join(', ')
+  await session.rows(`INSERT INTO punctual.audit_seal (${sealColumns}) VALUES (${marks})`, values)
 }
 
 async function drop(session: Session, before: number, now: number): Promise<void> {
@@ -170,7 +149,7 @@ export async function listAudit(context: Context, query: AuditQuery): Promise<re
     return rows.map(auditSeal)
   }
   const { where, values, order } = askedAudit(query, (n) => `$${n + 2}`)
-  const select = `SELECT ${columns} FROM punctual.audit ${where} ${order} LIMIT $1::int`
+  const select = `SELECT ${auditColumns} FROM punctual.audit ${where} ${order} LIMIT $1::int`
   return (await context.db.rows<AuditRecord>(select, [query.limit, ...values])).map(auditRecord)
 }
 

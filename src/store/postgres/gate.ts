@@ -1,16 +1,8 @@
 import type { Page } from '../query.ts'
 import { gateAudit } from '../rules/audit.ts'
-import {
-  decodeGateCursor,
-  encodeGateCursor,
-  type GateDecision,
-  gateRecord,
-  gateRule,
-  type KnownGate,
-  performed,
-} from '../rules/gate.ts'
-import { type GateRow, gateOfRow } from '../rules/sql/gate-row.ts'
-import type { GateAnswer, GateKey, GateList, GateRecord, GateRequest, GateReserve, GateWrite, MemberWrite } from '../store.ts'
+import { type GateDecision, GatePage, gateRule, type KnownGate, performed } from '../rules/gate.ts'
+import { askedGates, type GateRow, gateColumns, gateOfRow, gateValues } from '../rules/sql/gate-row.ts'
+import type { GateAnswer, GateList, GateRecord, GateRequest, GateReserve, GateWrite, MemberWrite } from '../store.ts'
 import { appendAudit } from './audit.ts'
 import { runWithin, statementMs } from './checkpoint.ts'
 import { fencesOf, shareClaims } from './claim/fence.ts'
@@ -63,9 +55,6 @@ async function holds(session: Session, member: MemberWrite): Promise<boolean> {
   return fence?.is_owned === true
 }
 
-const names = `tenant, scope, key, state, fingerprint, occurrence, tries, hits, reserved_at, ended_at, expires_at, result, reason, holder,
-  held_until`
-
 /** Whether the turn that reserved a key goes on. */
 const isTurnOpen = `(g.claim IS NULL OR ((SELECT true FROM punctual.claim c WHERE c.id = g.claim
     AND c.turns[array_position(c.refs, g.ref)] = g.turn) IS NOT NULL AND ${lacks('turn', endOf('g'))}))`
@@ -76,7 +65,7 @@ interface SelectedRow extends GateRow {
   readonly now: number
 }
 
-const select = `SELECT ${names}, ${isTurnOpen} AS is_turn_open, ${storeNow} AS now FROM punctual.gate g`
+const select = `SELECT ${gateColumns}, ${isTurnOpen} AS is_turn_open, ${storeNow} AS now FROM punctual.gate g`
 const selectLocked = `${select} WHERE tenant = $2 AND scope = $3 AND key = $4 FOR UPDATE OF g`
 
 /** Applies the rule and writes its decision. A key that another call has reserved meanwhile is looked at again. */
@@ -108,7 +97,7 @@ function knownGate(row: SelectedRow): KnownGate {
   return { ...gateOfRow(row), isTurnOpen: row.is_turn_open }
 }
 
-const insert = `INSERT INTO punctual.gate (${names}, claim, ref, turn)
+const insert = `INSERT INTO punctual.gate (${gateColumns}, claim, ref, turn)
   VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18) ON CONFLICT DO NOTHING RETURNING 1`
 const update = `UPDATE punctual.gate SET (state, fingerprint, occurrence, tries, hits, reserved_at, ended_at, expires_at, result, reason, holder,
   held_until) = ($4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15) WHERE tenant = $1 AND scope = $2 AND key = $3 RETURNING 1`
@@ -127,10 +116,7 @@ async function write(
     await session.rows('DELETE FROM punctual.gate WHERE tenant = $1 AND scope = $2 AND key = $3', [tenant, scope, key])
     return true
   }
-  const { record, holder, heldUntil } = change
-  const { state, fingerprint, occurrence, tries, hits, reservedAt, endedAt, expiresAt, result, reason } = record
-  const own = [tenant, scope, key, state, fingerprint, occurrence, tries, hits]
-  const values = [...own, reservedAt, endedAt, expiresAt, result, reason, holder, heldUntil]
+  const values = gateValues(change)
   const { outcome } = answer
   const isReserved = request.act === 'reserve' && (outcome === 'reserved' || outcome === 'taken')
   const member = request.act === 'reserve' ? request.member : null
@@ -142,45 +128,13 @@ async function write(
 }
 
 /** Pages by key. Few keys are not done, and only they need a look at their turn. */
-async function listGates(context: Context, { tenant, scope, key, state, limit, cursor }: GateList): Promise<Page<GateRecord>> {
-  const items: GateRecord[] = []
-  let after: GateKey | null = cursor === undefined ? null : decodeGateCursor(cursor)
+async function listGates(context: Context, list: GateList): Promise<Page<GateRecord>> {
+  const gates = new GatePage(list)
   for (;;) {
-    const given: readonly (readonly [condition: (at: number) => string, ...values: string[]])[] = [
-      ...(tenant === undefined ? [] : [[(at: number) => `tenant = $${at}`, tenant] as const]),
-      ...(scope === undefined ? [] : [[(at: number) => `scope = $${at}`, scope] as const]),
-      ...(key === undefined ? [] : [[(at: number) => `key = $${at}`, key] as const]),
-      ...(after === null
-        ? []
-        : [
-            [
-              (at: number) => `(tenant, scope, key) > ($${at}, $${at + 1}, $${at + 2})`,
-              after.tenant,
-              after.scope,
-              after.key,
-            ] as const,
-          ]),
-    ]
-    const values: (string | number | null)[] = [context.now()]
-    const conditions = given.map(([condition, ...own]) => {
-      const text = condition(values.length + 1)
-      values.push(...own)
-      return text
-    })
-    if (state !== undefined) conditions.push(state === 'done' ? "state = 'done'" : "state <> 'done'")
-    const where = conditions.length === 0 ? '' : `WHERE ${conditions.join(' AND ')}`
-    values.push(limit + 1)
-    const sql = `${select} ${where} ORDER BY tenant, scope, key LIMIT $${values.length}::int`
-    const rows = await context.db.rows<SelectedRow>(sql, values)
-    for (const row of rows) {
-      const record = gateRecord(knownGate(row), row.now)
-      if (state !== undefined && record.state !== state) continue
-      const last = items.at(-1)
-      if (items.length === limit && last) return { items, cursor: encodeGateCursor(last) }
-      items.push(record)
-    }
-    const last = rows.at(-1)
-    if (rows.length <= limit || !last) return { items, cursor: null }
-    after = knownGate(last).record
+    const { where, values } = askedGates(list, gates.after, (n) => `$${n + 3}`)
+    const sql = `${select} ${where} ORDER BY tenant, scope, key LIMIT $2::int`
+    const rows = await context.db.rows<SelectedRow>(sql, [context.now(), list.limit + 1, ...values])
+    const page = gates.add(rows.map(knownGate), rows[0]?.now ?? 0)
+    if (page) return page
   }
 }

@@ -2,6 +2,7 @@ import { type JobRecord, specText, type VersionRecord } from '../../model/job.ts
 import { lowerAscii } from '../../model/job-search.ts'
 import { putAudit } from '../rules/audit.ts'
 import { isWithdrawn, putJobRule } from '../rules/put-job.ts'
+import { whereOf } from '../rules/sql/conditions.ts'
 import { type JobRow, jobRecord, type VersionRow, versionRecord } from '../rules/sql/job-row.ts'
 import { toJson } from '../rules/sql/json.ts'
 import type { Hint, JobPut, JobPutAnswer, JobQuery } from '../store.ts'
@@ -9,7 +10,6 @@ import { appendAudit } from './audit.ts'
 import { Changes } from './changes/changes.ts'
 import type { Session } from './connection/session.ts'
 import { type Context, readNow } from './context.ts'
-import { askedSeries } from './names/series-filter.ts'
 import { takeIdleWhere } from './occurrence/take-idle.ts'
 
 export async function putJob(
@@ -84,15 +84,16 @@ export const selectJob = `SELECT ${jobColumns}, v.spec FROM punctual.series s JO
   JOIN punctual.job_version v ON v.series = j.series AND v.version = j.version`
 
 export async function readJobs({ db }: Context, { tenant, name, search, after, limit }: JobQuery): Promise<readonly JobRecord[]> {
-  const { where, values: series } = askedSeries({ tenant, job: name }, 2)
-  const values: unknown[] = [limit, ...series]
-  const add = (value: string) => `$${values.push(value)}`
-  const holding = search === undefined ? '' : `AND strpos(lower(s.job), ${add(lowerAscii(search))}) > 0`
-  const further = after ? `AND (s.job, s.tenant) > (${add(after.name)}, ${add(after.tenant)})` : ''
-  const rows = await db.rows<JobRow>(
-    `${selectJob} WHERE ${where} ${holding} ${further} ORDER BY s.job, s.tenant LIMIT $1`,
-    values,
+  const { where, values } = whereOf(
+    [
+      ['s.tenant = ?', tenant],
+      ['s.job = ?', name],
+      ['strpos(lower(s.job), ?) > 0', search && lowerAscii(search)],
+      ['(s.job, s.tenant) > (?, ?)', after && [after.name, after.tenant]],
+    ],
+    (n) => `$${n + 2}`,
   )
+  const rows = await db.rows<JobRow>(`${selectJob} ${where} ORDER BY s.job, s.tenant LIMIT $1`, [limit, ...values])
   return rows.map(jobRecord)
 }
 

@@ -1,11 +1,9 @@
 import { tokenAudit } from '../rules/audit.ts'
-import { type TokenRow, tokenRecord, tokenValues } from '../rules/sql/token-row.ts'
+import { type TokenRow, tokenColumns, tokenRecord, tokenValues } from '../rules/sql/token-row.ts'
 import type { TokenRecord, TokenRequest } from '../store.ts'
 import { appendAudit } from './audit.ts'
 import type { Session } from './connection/session.ts'
 import { type Context, storeNow } from './context.ts'
-
-const columns = 'id, name, role, tenants, hash, parent, created_at, created_by, expires_at'
 
 export async function tokens(context: Context, request: TokenRequest): Promise<readonly TokenRecord[]> {
   if ('find' in request) return readTokens(context, request.find)
@@ -26,7 +24,7 @@ export async function tokens(context: Context, request: TokenRequest): Promise<r
 /** Whether it is new. */
 async function putToken(session: Session, token: TokenRecord): Promise<boolean> {
   const rows = await session.rows(
-    `INSERT INTO punctual.token (${columns}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT DO NOTHING RETURNING id`,
+    `INSERT INTO punctual.token (${tokenColumns}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT DO NOTHING RETURNING id`,
     tokenValues(token),
   )
   return rows.length > 0
@@ -34,7 +32,7 @@ async function putToken(session: Session, token: TokenRecord): Promise<boolean> 
 
 async function readTokens(context: Context, { id }: { id?: string }): Promise<readonly TokenRecord[]> {
   const rows = await context.db.rows<TokenRow>(
-    `SELECT ${columns} FROM punctual.token WHERE (CASE WHEN $2::text IS NULL THEN parent IS NULL ELSE id = $2 END)
+    `SELECT ${tokenColumns} FROM punctual.token WHERE (CASE WHEN $2::text IS NULL THEN parent IS NULL ELSE id = $2 END)
       AND (expires_at IS NULL OR expires_at > ${storeNow}) ORDER BY created_at, id`,
     [context.now(), id ?? null],
   )
@@ -42,7 +40,9 @@ async function readTokens(context: Context, { id }: { id?: string }): Promise<re
 }
 
 async function deleteToken(session: Session, id: string): Promise<readonly TokenRecord[]> {
-  const rows = await session.rows<TokenRow>(`DELETE FROM punctual.token WHERE id = $1 OR parent = $1 RETURNING ${columns}`, [id])
+  const rows = await session.rows<TokenRow>(`DELETE FROM punctual.token WHERE id = $1 OR parent = $1 RETURNING ${tokenColumns}`, [
+    id,
+  ])
   return rows.map(tokenRecord).filter((token) => token.id === id)
 }
 

@@ -1,6 +1,16 @@
 // The rule of a gate: the holder of a key, and the end of the key. Every store reads the row, applies the rule and writes the answer.
 import { PunctualError } from '../../errors.ts'
-import type { GateAnswer, GateKey, GateOutcome, GateRecord, GateReserve, GateResolve, GateWrite } from '../messages/gate.ts'
+import type {
+  GateAnswer,
+  GateKey,
+  GateList,
+  GateOutcome,
+  GateRecord,
+  GateReserve,
+  GateResolve,
+  GateWrite,
+} from '../messages/gate.ts'
+import type { Page } from '../query.ts'
 
 /** A row, with what only the store knows of it. */
 export interface KnownGate {
@@ -99,12 +109,38 @@ function put(
   return { answer: { outcome, gate: record }, write: { record, holder, heldUntil } }
 }
 
-/** A place in the list of keys, which is ordered by tenant, scope and key. */
-export function encodeGateCursor({ tenant, scope, key }: GateKey): string {
+/** Collects a page of the list of keys, which is ordered by tenant, scope and key. */
+export class GatePage {
+  readonly #list: GateList
+  readonly #items: GateRecord[] = []
+  /** The key behind which the next rows begin. */
+  after: GateKey | null
+
+  constructor(list: GateList) {
+    this.#list = list
+    this.after = list.cursor === undefined ? null : decodeCursor(list.cursor)
+  }
+
+  /** Adds the next rows, at most `limit` and one. Returns the page once it is full or these were the last. */
+  add(rows: readonly KnownGate[], now: number): Page<GateRecord> | null {
+    const { limit, state } = this.#list
+    for (const row of rows) {
+      const record = gateRecord(row, now)
+      if (state !== undefined && record.state !== state) continue
+      const last = this.#items.at(-1)
+      if (this.#items.length === limit && last) return { items: this.#items, cursor: encodeCursor(last) }
+      this.#items.push(record)
+    }
+    this.after = rows.at(-1)?.record ?? null
+    return rows.length <= limit ? { items: this.#items, cursor: null } : null
+  }
+}
+
+function encodeCursor({ tenant, scope, key }: GateKey): string {
   return Buffer.from(JSON.stringify([tenant, scope, key])).toString('base64url')
 }
 
-export function decodeGateCursor(cursor: string): GateKey {
+function decodeCursor(cursor: string): GateKey {
   try {
     const [tenant, scope, key, ...rest] = JSON.parse(Buffer.from(cursor, 'base64url').toString()) as unknown[]
     if (rest.length === 0 && [tenant, scope, key].every((part) => typeof part === 'string'))

@@ -1,28 +1,38 @@
 import { type AuditDigest, type AuditEntry, type AuditRecord, type AuditSeal, rowDigest, sealOf } from '../../model/audit.ts'
-import { mostPerSegment } from '../rules/audit.ts'
-import { type AuditSealRow, askedAudit, auditSeal } from '../rules/sql/audit-row.ts'
+import { type AuditedOccurrence, mostPerSegment } from '../rules/audit.ts'
+import {
+  type AuditSealRow,
+  askedAudit,
+  auditColumns,
+  auditFields,
+  auditSeal,
+  sealColumns,
+  sealValues,
+} from '../rules/sql/audit-row.ts'
 import type { AuditQuery } from '../store.ts'
 import type { Transaction } from './connection/transaction.ts'
+import { cancelOf } from './occurrence/ends.ts'
+import type { Entry } from './occurrence/entry.ts'
 
-const columns = 'seq, at, act, target, actor, action, tenant, job, before, after, reason, event, refs, data'
-const sealColumns = 'segment, first, last, count, rows, content, previous, hash, sealed_at, newest_at, dropped_at'
+const append = `INSERT INTO punctual_audit (at, ${auditFields.join(', ')}) VALUES (?${', ?'.repeat(auditFields.length)})
+  ON CONFLICT DO NOTHING RETURNING seq`
 
 /** Appends what is not there yet: an act that is repeated is written once. */
 export function appendAudit(tx: Transaction, ...entries: readonly (AuditEntry | null)[]): void {
   for (const entry of entries) {
     if (!entry) continue
-    const { act, target, actor, action, tenant, job, before, after, reason, event, refs, data } = entry
-    // biome-ignore format: in the order of the columns
-    const values = [tx.now, act, target, actor, action, tenant, job, before, after, reason, event, refs, data]
-    const row = tx.one<{ seq: number }>(
-      `INSERT INTO punctual_audit (${columns.slice('seq, '.length)}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-        ON CONFLICT DO NOTHING RETURNING seq`,
-      ...values,
-    )
+    const row = tx.one<{ seq: number }>(append, tx.now, ...auditFields.map((field) => entry[field]))
     if (!row) continue
     const digest = rowDigest({ ...entry, seq: row.seq, at: tx.now })
     tx.run('INSERT INTO punctual_audit_open (seq, digest) VALUES (?, ?)', row.seq, digest)
   }
+}
+
+/** The entry as the audit shows it. A cancel of running work is a request: it shows as `canceling`. */
+export function audited(tx: Transaction, { id, ref, record, state, dueAt, isIdle }: Entry): AuditedOccurrence {
+  const { tenant, job } = record
+  const shown = state === 'running' && cancelOf(tx, ref) ? 'canceling' : state
+  return { id, tenant, job, state: shown, dueAt: isIdle ? dueAt : 0 }
 }
 
 /** Seals what was appended since, and drops whole segments whose rows are all older than `before`. */
@@ -37,7 +47,9 @@ export function sealAudit(tx: Transaction, before: number | null): void {
       'SELECT max(at) AS at FROM punctual_audit WHERE seq IN (SELECT seq FROM punctual_audit_open WHERE seq <= ?)',
       last,
     )
-    insertSeal(tx, sealOf(rows, newest ?? null, { newestAt: written?.at ?? tx.now, now: tx.now }))
+    const seal = sealOf(rows, newest ?? null, { newestAt: written?.at ?? tx.now, now: tx.now })
+    const values = sealValues(seal)
+    tx.run(`INSERT INTO punctual_audit_seal (${sealColumns}) VALUES (?${', ?'.repeat(values.length - 1)})`, ...values)
     tx.run('DELETE FROM punctual_audit_open WHERE seq <= ?', last)
   }
   if (before === null) return
@@ -54,14 +66,6 @@ function unsealed(tx: Transaction, beyond: number, limit: number): AuditDigest[]
   return tx.all<{ seq: number; digest: string }>(select, beyond, limit).map(({ seq, digest }) => [seq, digest])
 }
 
-function insertSeal(tx: Transaction, seal: AuditSeal): void {
-  const { segment, first, last, count, rows, content, previous, hash, sealedAt, newestAt, droppedAt } = seal
-  tx.run(
-    `INSERT INTO punctual_audit_seal (${sealColumns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-    ...[segment, first, last, count, JSON.stringify(rows), content, previous, hash, sealedAt, newestAt, droppedAt],
-  )
-}
-
 export function listAudit(tx: Transaction, query: AuditQuery): readonly unknown[] {
   if (query.of === 'unsealed') return unsealed(tx, query.beyond, query.limit)
   if (query.of === 'seals') {
@@ -69,5 +73,5 @@ export function listAudit(tx: Transaction, query: AuditQuery): readonly unknown[
     return tx.all<AuditSealRow>(select, query.beyond, query.limit).map(auditSeal)
   }
   const { where, values, order } = askedAudit(query, () => '?')
-  return tx.all<AuditRecord>(`SELECT ${columns} FROM punctual_audit ${where} ${order} LIMIT ? + 0`, ...values, query.limit)
+  return tx.all<AuditRecord>(`SELECT ${auditColumns} FROM punctual_audit ${where} ${order} LIMIT ? + 0`, ...values, query.limit)
 }

@@ -1,10 +1,9 @@
 import { occurrenceAudit } from '../rules/audit.ts'
 import { isOvertaken } from '../rules/conflict.ts'
 import type { CancelAnswer, CancelRequest } from '../store.ts'
-import { appendAudit } from './audit.ts'
+import { appendAudit, audited } from './audit.ts'
 import type { Transaction } from './connection/transaction.ts'
 import { find } from './find.ts'
-import { audited } from './occurrence/audited.ts'
 import { endUnattended, requestCancel } from './occurrence/ends.ts'
 import { type Entry, readEntry } from './occurrence/entry.ts'
 

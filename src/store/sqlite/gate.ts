@@ -1,17 +1,7 @@
 import type { Page } from '../query.ts'
 import { gateAudit } from '../rules/audit.ts'
-import {
-  boundKeyMs,
-  decodeGateCursor,
-  encodeGateCursor,
-  type GateDecision,
-  gateRecord,
-  gateRule,
-  isBound,
-  type KnownGate,
-  performed,
-} from '../rules/gate.ts'
-import { type GateRow, gateOfRow } from '../rules/sql/gate-row.ts'
+import { boundKeyMs, type GateDecision, GatePage, gateRule, isBound, type KnownGate, performed } from '../rules/gate.ts'
+import { askedGates, type GateRow, gateColumns, gateOfRow, gateValues } from '../rules/sql/gate-row.ts'
 import type { GateAnswer, GateKey, GateList, GateRecord, GateRequest, GateReserve, GateWrite } from '../store.ts'
 import { appendAudit } from './audit.ts'
 import { isOurs, runWithin } from './checkpoint/within.ts'
@@ -29,8 +19,7 @@ interface Turn {
 
 type StoredRow = GateRow & { readonly [Field in keyof Turn]: Turn[Field] | null }
 
-const columns = `tenant, scope, key, state, fingerprint, occurrence, tries, hits, reserved_at, ended_at, expires_at, result, reason, holder,
-  held_until, claim, series, ref, turn`
+const columns = `${gateColumns}, claim, series, ref, turn`
 
 const ofKey = 'tenant = ? AND scope = ? AND key = ?'
 
@@ -96,14 +85,8 @@ function write(tx: Transaction, { tenant, scope, key }: GateWrite, { write: chan
     tx.run(`DELETE FROM punctual_gate WHERE ${ofKey}`, tenant, scope, key)
     return
   }
-  const { record, holder, heldUntil } = change
-  const { state, fingerprint, occurrence, tries, hits, reservedAt, endedAt, expiresAt, result, reason } = record
-  // biome-ignore format: in the order of the columns, a few on a line
-  tx.run(
-    `INSERT OR REPLACE INTO punctual_gate (${columns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-    tenant, scope, key, state, fingerprint, occurrence, tries, hits, reservedAt, endedAt, expiresAt, result, reason, holder, heldUntil,
-    turn?.claim ?? null, turn?.series ?? null, turn?.ref ?? null, turn?.turn ?? null,
-  )
+  const values = [...gateValues(change), turn?.claim ?? null, turn?.series ?? null, turn?.ref ?? null, turn?.turn ?? null]
+  tx.run(`INSERT OR REPLACE INTO punctual_gate (${columns}) VALUES (?${', ?'.repeat(values.length - 1)})`, ...values)
 }
 
 function knownGate(tx: Transaction, row: StoredRow): KnownGate {
@@ -115,34 +98,16 @@ function isTurnOpen(tx: Transaction, turn: Turn): boolean {
 }
 
 /** Pages by key. Reservations are few, and only they need a look at their turn. */
-function listGates(tx: Transaction, { tenant, scope, key, state, limit, cursor }: GateList): Page<GateRecord> {
-  const items: GateRecord[] = []
-  let after: GateKey | null = cursor === undefined ? null : decodeGateCursor(cursor)
+function listGates(tx: Transaction, list: GateList): Page<GateRecord> {
+  const gates = new GatePage(list)
   for (;;) {
-    const given = [
-      ...(tenant === undefined ? [] : [{ condition: 'tenant = ?', values: [tenant] }]),
-      ...(scope === undefined ? [] : [{ condition: 'scope = ?', values: [scope] }]),
-      ...(key === undefined ? [] : [{ condition: 'key = ?', values: [key] }]),
-      ...(state === undefined ? [] : [{ condition: state === 'done' ? "state = 'done'" : "state <> 'done'", values: [] }]),
-      ...(after === null
-        ? []
-        : [{ condition: '(tenant, scope, key) > (?, ?, ?)', values: [after.tenant, after.scope, after.key] }]),
-    ]
-    const where = given.length === 0 ? '' : `WHERE ${given.map(({ condition }) => condition).join(' AND ')}`
-    const rows = tx.all<StoredRow>(
-      `SELECT ${columns} FROM punctual_gate ${where} ORDER BY tenant, scope, key LIMIT ? + 0`,
-      ...given.flatMap(({ values }) => values),
-      limit + 1,
+    const { where, values } = askedGates(list, gates.after, () => '?')
+    const select = `SELECT ${columns} FROM punctual_gate ${where} ORDER BY tenant, scope, key LIMIT ? + 0`
+    const rows = tx.all<StoredRow>(select, ...values, list.limit + 1)
+    const page = gates.add(
+      rows.map((row) => knownGate(tx, row)),
+      tx.now,
     )
-    for (const row of rows) {
-      const record = gateRecord(knownGate(tx, row), tx.now)
-      if (state !== undefined && record.state !== state) continue
-      const last = items.at(-1)
-      if (items.length === limit && last) return { items, cursor: encodeGateCursor(last) }
-      items.push(record)
-    }
-    const last = rows.at(-1)
-    if (rows.length <= limit || !last) return { items, cursor: null }
-    after = last
+    if (page) return page
   }
 }

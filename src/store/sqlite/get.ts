@@ -4,8 +4,7 @@ import { running } from './claim/claim-row.ts'
 import type { Transaction } from './connection/transaction.ts'
 import { find } from './find.ts'
 import { startOf } from './occurrence/ends.ts'
-import { attemptsOf, type Entry, readEntry, turnsOf } from './occurrence/entry.ts'
-import { grantedEntries } from './occurrence/granted.ts'
+import { attemptsOf, type Entry, grantedEntries, readEntry, turnsOf } from './occurrence/entry.ts'
 
 export function get(tx: Transaction, which: Which): OccurrenceHistory | null {
   const entry = find(tx, which)

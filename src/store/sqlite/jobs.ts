@@ -3,12 +3,13 @@ import { specText } from '../../model/job.ts'
 import { lowerAscii } from '../../model/job-search.ts'
 import { putAudit } from '../rules/audit.ts'
 import { isWithdrawn, putJobRule } from '../rules/put-job.ts'
+import { whereOf } from '../rules/sql/conditions.ts'
 import { type JobRow, jobRecord } from '../rules/sql/job-row.ts'
 import { toJson } from '../rules/sql/json.ts'
 import type { JobPut, JobPutAnswer, JobQuery } from '../store.ts'
 import { appendAudit } from './audit.ts'
 import type { Transaction } from './connection/transaction.ts'
-import { deleteOccurrence, plannedOf } from './occurrence/delete.ts'
+import { deleteOccurrence, plannedOf } from './occurrence/remove.ts'
 import { foldCreated } from './schema/count-changes.ts'
 import { versionsOf } from './schema/job-specs.ts'
 
@@ -79,14 +80,15 @@ export function findJob(tx: Transaction, tenant: string, name: string): JobRecor
 }
 
 export function readJobs(tx: Transaction, { tenant, name, search, after, limit }: JobQuery): readonly JobRecord[] {
-  const given = [
-    ...(tenant === undefined ? [] : [{ condition: 's.tenant = ?', values: [tenant] }]),
-    ...(name === undefined ? [] : [{ condition: 's.job = ?', values: [name] }]),
-    ...(search === undefined ? [] : [{ condition: 'instr(lower(s.job), ?) > 0', values: [lowerAscii(search)] }]),
-    ...(after === undefined ? [] : [{ condition: '(s.job, s.tenant) > (?, ?)', values: [after.name, after.tenant] }]),
-  ]
-  const where = given.length === 0 ? '' : `WHERE ${given.map(({ condition }) => condition).join(' AND ')}`
-  const values = given.flatMap((one) => one.values)
+  const { where, values } = whereOf(
+    [
+      ['s.tenant = ?', tenant],
+      ['s.job = ?', name],
+      ['instr(lower(s.job), ?) > 0', search && lowerAscii(search)],
+      ['(s.job, s.tenant) > (?, ?)', after && [after.name, after.tenant]],
+    ],
+    () => '?',
+  )
   return tx.all<JobRow>(`${selectJob} ${where} ORDER BY s.job, s.tenant LIMIT ? + 0`, ...values, limit).map(jobRecord)
 }
 

@@ -5,7 +5,7 @@ import { appendAudit } from './audit.ts'
 import { heads } from './claim/due-entries.ts'
 import { servedKinds } from './claim/served-kinds.ts'
 import type { Transaction } from './connection/transaction.ts'
-import { grantedEntries } from './occurrence/granted.ts'
+import { grantedEntries } from './occurrence/entry.ts'
 import { takeGrantBack } from './occurrence/live-tables.ts'
 
 export function nodes(tx: Transaction, { drain }: NodesRequest): NodesAnswer {

@@ -1,5 +1,5 @@
 import { tokenAudit } from '../rules/audit.ts'
-import { type TokenRow, tokenRecord, tokenValues } from '../rules/sql/token-row.ts'
+import { type TokenRow, tokenColumns, tokenRecord, tokenValues } from '../rules/sql/token-row.ts'
 import type { TokenRecord, TokenRequest } from '../store.ts'
 import { appendAudit } from './audit.ts'
 import type { Transaction } from './connection/transaction.ts'
@@ -17,7 +17,7 @@ export function tokens(tx: Transaction, request: TokenRequest): readonly TokenRe
 
 /** Whether it is new. */
 function putToken(tx: Transaction, token: TokenRecord): boolean {
-  const insert = `INSERT OR IGNORE INTO punctual_token (id, name, role, tenants, hash, parent, created_at, created_by, expires_at)
+  const insert = `INSERT OR IGNORE INTO punctual_token (${tokenColumns})
     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`
   return tx.run(insert, ...tokenValues(token)) > 0
 }

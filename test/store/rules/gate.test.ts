@@ -1,12 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import {
-  decodeGateCursor,
-  encodeGateCursor,
-  gateRecord,
-  gateRule,
-  type KnownGate,
-  performed,
-} from '../../../src/store/rules/gate.ts'
+import { GatePage, gateRecord, gateRule, type KnownGate, performed } from '../../../src/store/rules/gate.ts'
 import type { GateRecord, GateReserve, GateWrite } from '../../../src/store/store.ts'
 
 const key = { tenant: 'acme', scope: 'charge', key: 'order-42' }
@@ -111,10 +104,20 @@ describe('BL-6 the rule of a gate, at 500', () => {
     ])
   })
 
-  it.each(['', 'x', encodeGateCursor(key).slice(1), Buffer.from('["a"]').toString('base64url')])(
-    'refuses the cursor %j',
-    (cursor) => {
-      expect(() => decodeGateCursor(cursor)).toThrow(expect.objectContaining({ code: 'option.invalid' }))
-    },
-  )
+  it('fills pages with keys of a state, however many others come between', () => {
+    const list = { act: 'list', state: 'done', limit: 2 } as const
+    const rows = (...states: GateRecord['state'][]) => states.map((state, i) => known({ state, key: `${state} ${i}` }))
+    const gates = new GatePage(list)
+    expect(gates.add(rows('reserved', 'done', 'reserved'), 0)).toBe(null)
+    expect(gates.after).toMatchObject({ key: 'reserved 2' })
+    const page = gates.add(rows('done', 'reserved', 'done'), 0)
+    expect(page?.items.map((item) => item.key)).toEqual(['done 1', 'done 0'])
+    expect(new GatePage({ ...list, cursor: page?.cursor ?? '' }).after).toEqual({ ...key, key: 'done 0' })
+    expect(new GatePage(list).add(rows('done'), 0)).toMatchObject({ items: [{ key: 'done 0' }], cursor: null })
+  })
+
+  it.each(['', 'x', 'JhY21lIl0', Buffer.from('["a"]').toString('base64url')])('refuses the cursor %j', (cursor) => {
+    const list = () => new GatePage({ act: 'list', limit: 1, cursor })
+    expect(list).toThrow(expect.objectContaining({ code: 'option.invalid' }))
+  })
 })

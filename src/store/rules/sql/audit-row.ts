@@ -1,5 +1,30 @@
 import type { AuditSeal } from '../../../model/audit.ts'
 import type { AuditQuery } from '../../store.ts'
+import { whereOf } from './conditions.ts'
+
+/** The columns of an entry. */
+export const auditFields = [
+  'act',
+  'target',
+  'actor',
+  'action',
+  'tenant',
+  'job',
+  'before',
+  'after',
+  'reason',
+  'event',
+  'refs',
+  'data',
+] as const
+export const auditColumns = `seq, at, ${auditFields.join(', ')}`
+export const sealColumns = 'segment, first, last, count, rows, content, previous, hash, sealed_at, newest_at, dropped_at'
+
+/** In the order of the columns. */
+export function sealValues(seal: AuditSeal): readonly (string | number | null)[] {
+  const { segment, first, last, count, rows, content, previous, hash, sealedAt, newestAt, droppedAt } = seal
+  return [segment, first, last, count, JSON.stringify(rows), content, previous, hash, sealedAt, newestAt, droppedAt]
+}
 
 export interface AuditSealRow {
   readonly segment: number
@@ -36,22 +61,19 @@ export function askedAudit(
 ): { readonly where: string; readonly values: readonly (string | number)[]; readonly order: string } {
   const { tenant, job, target, actor, action, event, from, to, order, beyond } = query
   const isNewest = order === 'newest'
-  const asked: readonly (readonly [column: string, value: string | number | undefined])[] = [
-    ['tenant =', tenant],
-    ['job =', job],
-    ['target =', target],
-    ['actor =', actor],
-    ['action =', action],
-    ['event =', event],
-    ['at >=', from],
-    ['at <', to],
-    [isNewest ? 'seq <' : 'seq >', beyond],
-  ]
-  const given = asked.flatMap(([column, value]) => (value === undefined ? [] : [[column, value] as const]))
-  const where = given.map(([column], n) => `${column} ${mark(n)}`).join(' AND ')
-  return {
-    where: where && `WHERE ${where}`,
-    values: given.map(([, value]) => value),
-    order: `ORDER BY seq ${isNewest ? 'DESC' : ''}`,
-  }
+  const { where, values } = whereOf(
+    [
+      ['tenant = ?', tenant],
+      ['job = ?', job],
+      ['target = ?', target],
+      ['actor = ?', actor],
+      ['action = ?', action],
+      ['event = ?', event],
+      ['at >= ?', from],
+      ['at < ?', to],
+      [isNewest ? 'seq < ?' : 'seq > ?', beyond],
+    ],
+    mark,
+  )
+  return { where, values, order: `ORDER BY seq ${isNewest ? 'DESC' : ''}` }
 }

@@ -13,7 +13,9 @@ export interface TokenRow {
   readonly expires_at: number | null
 }
 
-/** In the order of the columns of `TokenRow`. */
+export const tokenColumns = 'id, name, role, tenants, hash, parent, created_at, created_by, expires_at'
+
+/** In the order of the columns. */
 export function tokenValues({ id, name, role, tenants, hash, parent, createdAt, createdBy, expiresAt }: TokenRecord) {
   return [id, name, role, tenants && JSON.stringify(tenants), hash, parent, createdAt, createdBy, expiresAt]
 }

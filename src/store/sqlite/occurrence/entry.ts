@@ -197,3 +197,13 @@ export function turnsOf(tx: Transaction, series: number, ref: number): TurnRecor
 export function attemptsOf(tx: Transaction, ref: number): AttemptRecord[] {
   return tx.all<AttemptRow>('SELECT * FROM punctual_attempt WHERE ref = ? ORDER BY seq', ref).map(attemptRecord)
 }
+
+const selectGranted = ['ready', 'arrival', 'waiting']
+  .map((table) => `SELECT ref FROM punctual_${table} INDEXED BY punctual_${table}_granted WHERE granted > 0`)
+  .join(' UNION ALL ')
+
+/** Work that was granted keys and does not run. */
+export function grantedEntries(tx: Transaction): Entry[] {
+  const refs = tx.all<{ ref: number }>(selectGranted).map(({ ref }) => ref)
+  return refs.sort((a, b) => a - b).map((ref) => readEntry(tx, ref) as Entry)
+}
