@@ -16,8 +16,7 @@ const sees = {
   store: pure,
   broker: pure,
   rules: [...pure, 'store'],
-  rows: [...pure, 'store'],
-  'store adapter': [...pure, 'store', 'rules', 'rows', 'node version'],
+  'store adapter': [...pure, 'store', 'rules', 'node version'],
   'broker adapter': [...pure, 'broker'],
   engine: contracts,
   client: [...contracts, 'engine'],
@@ -52,9 +51,8 @@ const place = {
   'node version': '^src/node-version\\.ts$',
   store: '^src/store/([^/]+\\.ts$|messages/)',
   rules: '^src/store/rules/',
-  rows: '^src/store/rows/',
   broker: '^src/broker/[^/]+\\.ts$',
-  'store adapter': '^src/store/(?!messages/|rules/|rows/)([^/]+)/',
+  'store adapter': '^src/store/(?!messages/|rules/)([^/]+)/',
   'broker adapter': '^src/broker/([^/]+)/',
 }
 

@@ -45,7 +45,7 @@ export interface Env {
 /** The engine's settings in their inner form; `docs/reference/defaults.md` lists them all. */
 export interface EngineOptions {
   readonly nodeName: string
-  /** Orders deployments: of two, the later release has the say about what is declared. */
+  /** Orders deployments: of two, the later release decides what is declared. */
   readonly release: number | null
   /** The order of claims among due work. */
   readonly pick: 'priority' | 'fair' | ((waiting: readonly BacklogGroup[]) => readonly Quota[])
@@ -66,7 +66,7 @@ export interface EngineOptions {
   /** The most occurrences that one claim takes; the store may allow less. */
   readonly claimLimit: number
   readonly pollMs: number
-  /** The same while the store cannot tell of what other processes do. */
+  /** The same while no hints of other processes arrive. */
   readonly deafPollMs: number
   /** How often other nodes' beats are looked at. */
   readonly watchMs: number

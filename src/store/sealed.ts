@@ -122,7 +122,7 @@ function sealedVerbs(store: Store, seal: Seal): Verbs {
   }
 }
 
-/** A payload that was sealed with an older key is another text: what it says is compared. */
+/** A payload that was sealed with an older key is another text: the plain text is compared. */
 async function compare(store: Store, seal: Seal, row: CreateAnswer['rows'][number], payload: string | null) {
   if (!row.differs) return row
   const found = await store.get({ id: row.id })
@@ -193,7 +193,7 @@ function sealChanges(seal: Seal, { creates, cancels }: ChildWork): ChildWork {
   return { creates: creates.map((row) => ({ ...row, payload: seal.text(row.payload) })), cancels }
 }
 
-/** A fingerprint that was sealed with an older key is another text: what it says is compared, as of payloads. */
+/** A fingerprint that was sealed with an older key is another text: the plain text is compared, as of payloads. */
 async function gateOnce<Request extends GateRequest>(store: Store, seal: Seal, request: Request): Promise<GateAnswerTo<Request>> {
   const sealedRequest = sealGate(seal, request)
   const answer = await store.gate(sealedRequest)

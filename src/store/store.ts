@@ -8,16 +8,6 @@ import type { Clock } from '../time/clock.ts'
 import type { Ability } from './abilities.ts'
 import type { AuditAnswerTo, AuditQuery } from './messages/audit.ts'
 import type {
-  Beat,
-  BeatAnswer,
-  NodesAnswer,
-  NodesRequest,
-  PruneAnswer,
-  PruneRequest,
-  RescueAnswer,
-  RescueRequest,
-} from './messages/care.ts'
-import type {
   BacklogGroup,
   CancelAnswer,
   CancelRequest,
@@ -37,13 +27,22 @@ import type { DueQuery, DueRow, FigureAdd, FigureQuery, FigureRow } from './mess
 import type { GateAnswerTo, GateRequest } from './messages/gate.ts'
 import type { Hints } from './messages/hint.ts'
 import type { JobPut, JobPutAnswer, JobQuery, PauseAnswer, PauseRequest } from './messages/job.ts'
+import type {
+  Beat,
+  BeatAnswer,
+  NodesAnswer,
+  NodesRequest,
+  PruneAnswer,
+  PruneRequest,
+  RescueAnswer,
+  RescueRequest,
+} from './messages/maintenance.ts'
 import type { JobPlan, PlanAnswer, PlanWork } from './messages/plan.ts'
 import type { CountsQuery, JobCounts, RangeRecord } from './messages/read.ts'
 import type { TokenRecord, TokenRequest } from './messages/token.ts'
 import type { OccurrenceFilter, Page } from './query.ts'
 
 export type * from './messages/audit.ts'
-export type * from './messages/care.ts'
 export type * from './messages/claim.ts'
 export type * from './messages/create.ts'
 export type * from './messages/due.ts'
@@ -51,6 +50,7 @@ export type * from './messages/figure.ts'
 export type * from './messages/gate.ts'
 export type * from './messages/hint.ts'
 export type * from './messages/job.ts'
+export type * from './messages/maintenance.ts'
 export type * from './messages/plan.ts'
 export type * from './messages/read.ts'
 export type * from './messages/token.ts'

@@ -48,7 +48,7 @@ export class Claimer {
     this.#fence = fence
   }
 
-  /** Whether a claim would find anything, without one; null when only a claim can tell, since the outcome of the last is unknown. */
+  /** Whether a claim would find anything, without one; null when only a claim can find out, since the outcome of the last is unknown. */
   async look(): Promise<{ readonly isDue: boolean; readonly nextDue: number | null } | null> {
     if (this.#pending) return null
     const { store, registry, clock, time } = this.#env
@@ -77,7 +77,7 @@ export class Claimer {
     }
   }
 
-  /** A claim for another write to carry; null while none may be sent, or only the backlog can tell what to pick. */
+  /** A claim for another write to carry; null while none may be sent, or the backlog has to be read to pick. */
   joined(wanted: number): { readonly pending: PendingClaim; readonly request: ClaimRequest } | null {
     const { pick } = this.#env.options
     const { beating, isJoined, isOverdue } = this.#session()

@@ -26,7 +26,7 @@ export interface Declaration {
   readonly announce?: () => Promise<unknown>
 }
 
-/** `left`: a live node declares something newer, and this process stands back. */
+/** `left`: a live node declares something newer, and this process leaves the job to it. */
 export type DeclarationAnswer = JobPutAnswer | { readonly outcome: 'left'; readonly job: JobRecord }
 
 /** The parts of a node that a declaration needs. */
@@ -131,7 +131,7 @@ export async function handleOrphans(env: Env, reported: Set<string>): Promise<vo
   }
 }
 
-/** A short name for a spec, by which nodes tell each other what they declare. */
+/** A short name for a spec, by which nodes compare what they declare. */
 function declarationHash(spec: JobSpec): string {
   return createHash('sha1').update(codeText(spec)).digest('base64url').slice(0, 12)
 }

@@ -6,7 +6,7 @@ import type { NodeRecord } from '../../store/store.ts'
 import type { Env } from '../env.ts'
 import { declareJob, effectiveInstant, handleOrphans } from './declaration.ts'
 
-/** After this long the editions of the definitions are read again, whatever was heard. */
+/** After this long the editions of the definitions are read again, whatever the hints. */
 const editionsKeptMs = 60_000
 
 /** Says to the store what this process's code declares, and learns from it what the code may run. */
@@ -29,7 +29,7 @@ export class Declarer {
     this.#beat = beat
   }
 
-  /** Whether something is still to be said, or was left to a node with newer code. */
+  /** Whether something is still to be declared, or was left to a node with newer code. */
   get isUndeclared(): boolean {
     return this.#isUndeclared
   }

@@ -54,7 +54,7 @@ export class OpenHooks {
     try {
       if ((await runEndHook(this.#env, id, until)) === 'done') await this.#recorder.hookDone(ref)
     } catch (error) {
-      // The note stands, and is handed out again.
+      // The note stays, and is handed out again.
       this.#env.log.warn('onComplete of ended work could not be run', { occurrence: id, error: errorText(error) })
     }
   }

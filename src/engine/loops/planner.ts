@@ -46,7 +46,7 @@ export class Planner {
     return { in: Math.max(1, Math.min(...next) - work.now), poll: idleMs }
   }
 
-  /** Takes note of the time zone data of other nodes, and tells when they differ. */
+  /** Takes note of the time zone data of other nodes, and warns when they differ. */
   observe(nodes: readonly NodeRecord[]): void {
     const others = [...new Set(nodes.map(({ tz }) => tz))].filter((tz) => tz !== tzVersion()).sort()
     if (others.length > 0 && others.join() !== this.#otherTz.join()) {
@@ -75,7 +75,7 @@ export class Planner {
   #timelineOf(job: JobRecord, versions: readonly VersionRecord[]): Timeline {
     const known = this.#timelines.get(job.id)
     const newest = versions.at(-1)
-    // A number alone does not tell: a store that has lost its last commits gives it again, to something else.
+    // A number alone is not enough: a store that has lost its last commits gives it again, to something else.
     if (known && known.newest?.version === newest?.version && known.newest?.createdAt === newest?.createdAt) return known.timeline
     const timeline = new Timeline(job, versions)
     this.#timelines.set(job.id, { newest, timeline })

@@ -21,7 +21,7 @@ export class Session {
   readonly #clock: Clock
   readonly #aloneMs: number
 
-  /** @param aloneMs How long the session stands without an acknowledged beat. */
+  /** @param aloneMs How long the session lasts without an acknowledged beat. */
   constructor(clock: Clock, randomBytes: (count: number) => Uint8Array, aloneMs: number) {
     this.#clock = clock
     this.#aloneMs = aloneMs
@@ -37,7 +37,7 @@ export class Session {
 
   /**
    * The wall has moved on by more than a node may be silent, whatever the monotonic clock says: the machine may have been asleep.
-   * The store must hear of it before anything is planned or claimed, to see the gap as one.
+   * The store must know of it before anything is planned or claimed, to see the gap as one.
    */
   get mayHaveSlept(): boolean {
     return this.isJoined && this.#clock.wall() - this.beatWallAt >= this.#aloneMs

@@ -2,7 +2,7 @@ import type { Clock } from '../../time/clock.ts'
 
 /** The store's clock is believed to have been set when it is this far from what was expected. */
 const jumpMs = 1000
-/** The surest of the last so many answers tells the time. */
+/** The time follows the surest of the last so many answers. */
 const samplesKept = 8
 /** Clocks drift: an old answer is no longer sure, however quick it was. */
 const longestKeptMs = 60_000

@@ -9,7 +9,7 @@ import { taskEvent } from './report.ts'
 import type { TaskRun } from './task-run.ts'
 import type { Turn } from './turn.ts'
 
-/** Sets where the task of an ended attempt stands now, and returns how the attempt is recorded; null when it was none. */
+/** Sets the state of the task after an attempt, and returns how the attempt is recorded; null when it was none. */
 export function applyAttempt(turn: Turn, attempt: Attempt): AttemptState | null {
   const { run, outcome, value } = attempt
   if (run.isCommitted) return succeed(turn, run, run.result)

@@ -58,7 +58,7 @@ export class Turn implements SettleItem, Asker<WriteAnswer> {
   readonly env: Env
   readonly batch: Batch
   readonly shared: TurnSettings
-  /** Where it stands among the live turns. */
+  /** Its place among the live turns. */
   place = 0
   /** In the order of the graph; empty until the start. */
   runs: readonly TaskRun[] = none

@@ -17,11 +17,11 @@ export function checkpoint(state: State, items: readonly CheckpointItem[]): read
   })
 }
 
-/** The entry, when the claim stands, the token is right and the turn has not ended: the fence. */
+/** The entry, when the claim is valid, the token is right and the turn has not ended: the fence. */
 export function owned(state: State, { claim, member: { ref, turn } }: MemberWrite): Entry | null {
   const entry = state.entries.get(ref)
-  const stands = entry?.claim === claim.id && entry.turn === turn && state.claims.get(claim.id)?.token === claim.token
-  return stands ? (entry as Entry) : null
+  const isValid = entry?.claim === claim.id && entry.turn === turn && state.claims.get(claim.id)?.token === claim.token
+  return isValid ? (entry as Entry) : null
 }
 
 export function addAttempts(entry: Entry, attempts: readonly AttemptRecord[]): void {

@@ -1,6 +1,5 @@
 import { addedFor, figureLevels, figuresPast, foldedFigures } from '../rules/figures.ts'
-import type { DueQuery, DueRow, FigureAdd, FigureQuery, FigureRow } from '../store.ts'
-import { isAsked } from './counts.ts'
+import type { FigureAdd, FigureQuery, FigureRow } from '../store.ts'
 import type { State } from './state.ts'
 
 export function figures(state: State, request: FigureQuery | FigureAdd): readonly FigureRow[] {
@@ -37,23 +36,4 @@ export function foldFigures(state: State): void {
     state.figures = state.figures.filter((row) => !isOld(row))
     if (nextMs !== null) state.figures.push(...foldedFigures(old, nextMs))
   }
-}
-
-export function listDue(
-  state: State,
-  { from = Number.NEGATIVE_INFINITY, to = Number.POSITIVE_INFINITY, limit, ...asked }: DueQuery,
-): readonly DueRow[] {
-  return [...state.entries.values()]
-    .filter(({ place, dueAt, record }) => place === 'ready' && dueAt >= from && dueAt < to && isAsked(asked, record))
-    .sort((a, b) => a.dueAt - b.dueAt || a.ref - b.ref)
-    .slice(0, limit)
-    .map(({ record: { id, tenant, job, key, source }, dueAt, state: now }) => ({
-      id,
-      tenant,
-      job,
-      key,
-      source,
-      dueAt,
-      state: now as DueRow['state'],
-    }))
 }

@@ -27,7 +27,7 @@ function byTry(one: AttemptLog, other: AttemptLog): number {
   return one.turn - other.turn || (one.task < other.task ? -1 : one.task > other.task ? 1 : one.n - other.n)
 }
 
-/** A rate says when its next slot is free. */
+/** Of a rate: when its next slot is free. */
 function waitOf(state: State, { wait }: Entry): WaitRecord | null {
   if (wait?.reason !== 'rate') return wait
   const frees = state.releases.filter(({ key }) => key === wait.key).map(({ freeAt }) => freeAt)

@@ -39,7 +39,7 @@ export class Lines {
   }
 }
 
-/** Where an entry stands in a line, or would. */
+/** The place of an entry in a line. */
 function placeOf(line: readonly Entry[], entry: Entry): number {
   let [low, high] = [0, line.length]
   while (low < high) {

@@ -47,7 +47,7 @@ export class DueQueue<T extends Queued> {
   due(kinds: readonly string[], now: number): T[] {
     const heaps = kinds.flatMap((kind) => this.#heaps.get(kind) ?? [])
     const items = heaps.flatMap((heap, at) =>
-      heap.filter((item) => stands(item) && item.dueAt <= now).map((item) => ({ item, priority: at % 10 })),
+      heap.filter((item) => isCurrent(item) && item.dueAt <= now).map((item) => ({ item, priority: at % 10 })),
     )
     return items.sort((a, b) => a.priority - b.priority || (before(a.item, b.item) ? -1 : 1)).map(({ item }) => item.value)
   }
@@ -57,7 +57,7 @@ export class DueQueue<T extends Queued> {
     let next: number | null = null
     for (const heaps of this.#byKind(kinds))
       for (const item of heaps.flat())
-        if (stands(item) && item.dueAt > now && (next === null || item.dueAt < next)) next = item.dueAt
+        if (isCurrent(item) && item.dueAt > now && (next === null || item.dueAt < next)) next = item.dueAt
     return next
   }
 
@@ -77,13 +77,13 @@ export class DueQueue<T extends Queued> {
   }
 }
 
-function stands(item: Item<Queued>): boolean {
+function isCurrent(item: Item<Queued>): boolean {
   return item.ticket === item.value.ticket
 }
 
 /** The head of a heap, after dropping void ones. */
 function standingHead<T extends Queued>(heap: Item<T>[]): Item<T> | undefined {
-  while (heap[0] && !stands(heap[0])) down(heap)
+  while (heap[0] && !isCurrent(heap[0])) down(heap)
   return heap[0]
 }
 

@@ -24,19 +24,19 @@ function settleOne(state: State, item: SettleItem): WriteAnswer {
   if (!entry) return saidBefore(state, item) ? 'ok' : 'lost'
   const { now } = state
   const node = state.nodeOf(entry)
-  const said = endToWrite(item.end, entry.cancel)
-  const end = { ...said, turn: entry.turn, node }
+  const written = endToWrite(item.end, entry.cancel)
+  const end = { ...written, turn: entry.turn, node }
   addAttempts(entry, item.attempts)
   putLogs(entry, item.logs)
   state.endTurn(entry, end)
-  if (goesOn(said.end)) {
+  if (goesOn(written.end)) {
     const dueAt = nextTurnDue(item, entry, now)
     state.nextTurn(entry, end, dueAt)
     state.hint({ kind: 'due', at: dueAt })
     return 'ok'
   }
   // A cancel that came in between is for any node to report: this one does not know of it.
-  const isOwn = said.end === item.end.end
+  const isOwn = written.end === item.end.end
   if (entry.record.isHooked) state.noteHook(entry, isOwn && item.hookMs ? { node, freeAt: now + item.hookMs } : undefined)
   return 'ok'
 }

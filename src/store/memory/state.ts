@@ -52,7 +52,7 @@ export class State {
 
   readonly claims = new Map<string, Claim>()
   running = 0
-  /** A claim found the cluster's limit reached: the next end is news. */
+  /** A claim found the cluster's limit reached: the next end sends a hint. */
   isClusterFull = false
 
   readonly jobs = new Map<string, JobRecord>()

@@ -32,7 +32,7 @@ export interface NewOccurrence {
   readonly entity: string | null
   /** The id of the occurrence whose handler creates it. */
   readonly parent: string | null
-  /** The turn of that handler. The row is refused when the turn is over, or was canceled: nobody would cancel it with its parent. */
+  /** The turn of that handler. The row is refused when the turn is over, or was canceled: no cancel of its parent would reach it. */
   readonly maker?: MemberWrite
   readonly refs: Refs
   readonly payload: string | null
@@ -73,7 +73,7 @@ export interface CreatedRow {
   readonly id: string
   /** `refused`: by the turn of its `maker`. */
   readonly outcome: 'created' | 'existing' | 'moved' | 'replaced' | 'tombstoned' | 'refused'
-  /** Where the occurrence stands now; null for a tombstone or a refused row. */
+  /** The state of the occurrence now; null for a tombstone or a refused row. */
   readonly state: OccurrenceState | null
   /** For `existing`: whether its payload is another than the one given. */
   readonly differs: boolean

@@ -1,7 +1,7 @@
-/** News of other processes, where the store has a way to tell. Missing one costs time, never work. */
+/** Hints from other processes, where the store can deliver them. Missing one costs time, never work. */
 export interface Hints {
   subscribe(listener: (hint: Hint) => void): () => void
-  /** Tells all nodes that something may be due or canceled. For commits that send no hints by themselves: a caller's transaction. */
+  /** Sends all nodes the hint that something may be due or canceled. For commits that send no hints by themselves: a caller's transaction. */
   wake(): Promise<void>
   /** Whether hints of other processes arrive at present, so polls may be rarer. */
   readonly isLive: boolean

@@ -58,11 +58,11 @@ interface OccurrenceRow {
   readonly job: string
   readonly state: string
   readonly due_at: number | string
-  readonly asked: boolean
+  readonly is_canceling: boolean
 }
 
 const describe = `SELECT o.ref, o.id, s.tenant, s.job, ${currentState} AS state, coalesce(r.due_at, w.due_at, 0)::float8 AS due_at,
-    (SELECT true FROM punctual.cancel_request q WHERE q.ref = o.ref) IS NOT NULL AS asked
+    (SELECT true FROM punctual.cancel_request q WHERE q.ref = o.ref) IS NOT NULL AS is_canceling
   FROM unnest($1::bigint[]) k (ref) CROSS JOIN ${each('occurrence e', 'e.ref = k.ref')} o
   CROSS JOIN ${each('series e', 'e.ref = o.series')} s ${currentRows} ORDER BY k.ref`
 
@@ -70,8 +70,8 @@ const describe = `SELECT o.ref, o.id, s.tenant, s.job, ${currentState} AS state,
 export async function occurrencesOf(session: Session, refs: readonly number[]): Promise<Map<number, AuditedOccurrence>> {
   const rows = await session.rows<OccurrenceRow>(describe, [column(refs)])
   return new Map(
-    rows.map(({ ref, id, tenant, job, state, due_at, asked }) => {
-      const shown = state === 'running' && asked ? 'canceling' : state
+    rows.map(({ ref, id, tenant, job, state, due_at, is_canceling }) => {
+      const shown = state === 'running' && is_canceling ? 'canceling' : state
       return [Number(ref), { id, tenant, job, state: shown, dueAt: Number(due_at) }]
     }),
   )

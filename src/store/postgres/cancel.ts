@@ -43,7 +43,7 @@ export async function cancel(
   return { answer: rows.map(({ id, outcome }) => ({ id, outcome })), hints }
 }
 
-/** Those whose key has no higher version. What is idle is locked, so its version stays until the commit. */
+/** Those whose key has no higher version. Idle work is locked, so its version stays until the commit. */
 async function notOvertaken(session: Session, context: Context, refs: readonly number[], keyVersion: number): Promise<number[]> {
   const current: number[] = []
   for (const ref of refs) {

@@ -19,7 +19,7 @@ interface Row extends OccurrenceRow {
   readonly wake_at: number | null
 }
 
-// A rate says when its next slot is free.
+// Of a rate: when its next slot is free.
 const selectOne = `SELECT ${occurrenceColumns}, ${currentState} AS state, coalesce(r.due_at, w.due_at, t.due_at) AS due_at,
     w.reason::text, w.key AS wait_key,
     CASE WHEN w.reason = 'rate' THEN (SELECT min(l.free_at) FROM punctual.release l WHERE l.key = w.key) ELSE w.wake_at END AS wake_at

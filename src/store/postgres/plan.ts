@@ -67,7 +67,7 @@ interface Planned {
   readonly created: ReadonlyMap<number, number>
 }
 
-// ok: the jobs that are as the plans say; the lock keeps a pause from coming in between. fresh: rows whose ids are neither in use
+// ok: the jobs that are as planned; the lock keeps a pause from coming in between. fresh: rows whose ids are neither in use
 // nor buried. A pause that was over and had no instants left is looked at again when it gets one.
 const insertPlans = `WITH t AS MATERIALIZED (SELECT coalesce($1::float8, punctual.now_ms()) AS now),
   m AS MATERIALIZED (SELECT pause_revision FROM punctual.meta FOR KEY SHARE),
@@ -115,7 +115,7 @@ const insertPlans = `WITH t AS MATERIALIZED (SELECT coalesce($1::float8, punctua
 
 interface PlannedRow {
   readonly now: number
-  /** Null where no job is as its plan says. */
+  /** Null where no job is as planned. */
   readonly series: number | null
   readonly created: number
 }

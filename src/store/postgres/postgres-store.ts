@@ -133,7 +133,7 @@ export class PostgresStore implements Store {
     }
     return this.#act(async ({ context, clock, notifier, laneStarts }) => {
       const sentAt = clock.mono()
-      // The server's clock shows whole milliseconds, and what it has told is never ahead of it.
+      // The server's clock shows whole milliseconds, and a time that it has returned is never ahead of it.
       const along = request ? null : notifier.along(firstDue(rows, Math.floor(context.guessNow())))
       if (request) await context.names.addKinds(request.kinds)
       const created = await create(context, rows, { along, claiming: request ? { request, laneStarts } : null, audit })
@@ -242,7 +242,7 @@ export class PostgresStore implements Store {
     return (...given) => this.#read(({ context }) => read(context, ...given))
   }
 
-  /** A verb that may have news for others. */
+  /** A verb that may send hints. */
   async #act<Answer>(act: (opened: OpenStore) => Promise<Acted<Answer>>): Promise<Answer> {
     const opened = this.#isOpen()
     const { answer, hints, isSent = false } = await this.#underWay(opened.clock, () => act(opened))

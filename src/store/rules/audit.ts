@@ -129,7 +129,7 @@ export function deleteJobAudit(audit: AuditNote | undefined, job: JobRecord): Au
   return audit ? auditEntry(audit, { target: name, tenant, job: name, before: shownJob(job), after: null }) : null
 }
 
-/** A pass that a person has asked for. */
+/** A pass on a person's request. */
 export function pruneAudit(audit: AuditNote | undefined, pruned: number): AuditEntry | null {
   if (!audit || pruned === 0) return null
   return auditEntry(audit, { target: '', tenant: null, job: null, before: null, after: { pruned } })

@@ -1,4 +1,4 @@
-import type { NodeRecord } from '../messages/care.ts'
+import type { NodeRecord } from '../messages/maintenance.ts'
 
 /** Whether a node that an observer has seen at so many beats, and no more for its ttl, is gone by the store's clock too. */
 export function isNodeGone(node: Pick<NodeRecord, 'beats' | 'beatAt' | 'ttlMs'>, beats: number, now: number): boolean {

@@ -4,7 +4,7 @@ import type { OccurrenceRecord } from '../../model/occurrence.ts'
 import type { JobPut, JobPutAnswer } from '../messages/job.ts'
 
 export interface PutResult extends JobPutAnswer {
-  /** The version to add; null when the job is only told where its spec comes from, or nothing changes. */
+  /** The version to add; null when nothing changes but where its spec comes from. */
   readonly version: VersionRecord | null
   /** Whether the job is not as it was. Declaring the same again writes nothing. */
   readonly isWritten: boolean

@@ -6,7 +6,7 @@ import type { OccurrenceRecord, TurnRecord } from '../../model/occurrence.ts'
 import { retryDelay } from '../../model/retry.ts'
 import { cascade, type Settings } from '../../model/settings.ts'
 import { bareEnd, recoveries } from '../../model/turn.ts'
-import type { RescueAnswer, RescueRequest } from '../messages/care.ts'
+import type { RescueAnswer, RescueRequest } from '../messages/maintenance.ts'
 
 export interface InterruptedTurn {
   /** `lost` with its node, or `stale`: past its deadline. */

@@ -20,10 +20,10 @@ export function endToWrite(end: End, cancel: { readonly reason: string | null } 
   return cancel && goesOn(end.end) ? { ...end, end: 'canceled', reason: cancel.reason } : end
 }
 
-/** Whether the end row that stands is the one that is said again. */
-export function isSameEnd(standing: Pick<TurnRecord, 'end' | 'endedAt'>, said: End): boolean {
-  const isSame = standing.end === said.end || (standing.end === 'canceled' && goesOn(said.end))
-  return isSame && standing.endedAt === said.endedAt
+/** Whether an end row is the one that a repeated call writes again. */
+export function isSameEnd(written: Pick<TurnRecord, 'end' | 'endedAt'>, again: End): boolean {
+  const isSame = written.end === again.end || (written.end === 'canceled' && goesOn(again.end))
+  return isSame && written.endedAt === again.endedAt
 }
 
 /** When the next turn is due. Work given back before its first start keeps its due time, and so its place in every line. */

@@ -9,7 +9,7 @@ import { addAttempts, cancelOf, putLogs } from './occurrence/ends.ts'
 
 export interface CheckpointResult {
   readonly answers: readonly WriteAnswer[]
-  /** Errors that the work of items threw: those items are undone, the others stand. */
+  /** Errors that the work of items threw: those items are undone, the others are kept. */
   readonly thrown: readonly unknown[]
 }
 
@@ -52,7 +52,7 @@ function withResult(item: CheckpointItem, result: string | null): CheckpointItem
   }
 }
 
-/** After the work: what was changed here could not be taken back from what the connection knows by heart. */
+/** After the work: what was changed here could not be taken back from the connection's cache. */
 function applyChanges(tx: Transaction, { changes }: CheckpointItem): void {
   const { creates = [], cancels = [] } = changes?.() ?? {}
   if (creates.length > 0) create(tx, creates)

@@ -63,7 +63,7 @@ function mayMake(tx: Transaction, maker: MemberWrite): boolean {
   return entry !== null && cancelOf(tx, entry.ref) === null
 }
 
-/** Where the tenant has no such job, what the definition's own job says now. */
+/** The current spec of the definition's own job, where the tenant has no such job. */
 function ownSpec(tx: Transaction, jobs: JobSpecs, row: NewOccurrence): JobSpec | undefined {
   const { tenant, name } = ownJobOf(row)
   const series = tx.names.findSeries(tenant, name)?.ref

@@ -35,7 +35,7 @@ function logsOf(tx: Transaction, ref: number): readonly AttemptLog[] {
   return tx.all<AttemptLog>(select, ref).map((row) => ({ ...row }))
 }
 
-/** A rate says when its next slot is free. */
+/** Of a rate: when its next slot is free. */
 function waitOf(tx: Transaction, { wait }: Entry): WaitRecord | null {
   if (wait?.reason !== 'rate') return wait
   const next = 'SELECT free_at FROM punctual_release WHERE key = ? ORDER BY free_at LIMIT 1'

@@ -33,15 +33,15 @@ function deleteDone(tx: Transaction, done: readonly ClaimRef[], ended: readonly 
 function settleOne(tx: Transaction, fence: Fence, item: SettleItem): WriteAnswer {
   const node = fence.nodeOf(item.claim)
   const entry = node === null ? null : entryOfMember(item)
-  const said = entry ? endToWrite(item.end, cancelOf(tx, entry.ref)) : item.end
-  const end = { ...said, turn: item.member.turn, node }
+  const written = entry ? endToWrite(item.end, cancelOf(tx, entry.ref)) : item.end
+  const end = { ...written, turn: item.member.turn, node }
   if (!entry || !endTurn(tx, entry, end)) return saidBefore(tx, item) ? 'ok' : 'lost'
   if (item.attempts.length > 0) addAttempts(tx, entry.ref, item.attempts)
   putLogs(tx, entry.ref, item.logs)
-  if (goesOn(said.end)) nextTurn(tx, entry, end, nextTurnDue(item, entry, tx.now))
+  if (goesOn(written.end)) nextTurn(tx, entry, end, nextTurnDue(item, entry, tx.now))
   // A cancel that came in between is for any node to report: this one does not know of it.
   else if (entry.record.isHooked)
-    noteHook(tx, entry, said.end === item.end.end && item.hookMs ? { node, freeAt: tx.now + item.hookMs } : undefined)
+    noteHook(tx, entry, written.end === item.end.end && item.hookMs ? { node, freeAt: tx.now + item.hookMs } : undefined)
   return 'ok'
 }
 

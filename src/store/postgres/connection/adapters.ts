@@ -19,7 +19,7 @@ interface KyselyQuery {
  * @example db.transaction().execute((trx) => punctual.enqueue('mail', { to }, { tx: fromKysely(trx) }))
  */
 export function fromKysely(trx: KyselyTransaction): Queryable {
-  // A plugin that renames columns or reads JSON would change what the rows say.
+  // A plugin that renames columns or reads JSON would change the rows.
   const plain = trx.withoutPlugins()
   return {
     query(sql, parameters) {

@@ -18,7 +18,7 @@ export function joined(tx: Queryable, textOf: (sql: string) => string): Session 
 
 /**
  * Libraries differ in how they send what is not a text, and some refuse what does not fit the type that the server asks for:
- * every value is sent as a text, and the server makes of it what the statement says.
+ * every value is sent as a text, and the statement casts it.
  */
 function fromTexts(text: string): string {
   let known = texts.get(text)

@@ -87,14 +87,14 @@ export class Database {
   }
 
   /**
-   * Has some connections stand that have made plans of these statements, which must do nothing. The first to make use of one would
-   * wait for longer than for all that follow together.
+   * Opens connections and has each plan these statements, which must change nothing. The first use of a statement takes longer than
+   * all that follow together.
    */
   async warmUp(connections: number, statements: readonly Statement[]): Promise<void> {
     const { verbs, own } = this.#pools
     if (!this.#prepare || !own.includes(verbs)) return
-    const sayAll = ({ session }: Held) => Promise.all(statements.map(({ sql, values }) => session.rows(sql, values)))
-    await Promise.all(Array.from({ length: connections }, () => this.#attempt(verbs, sayAll, callMs)))
+    const runAll = ({ session }: Held) => Promise.all(statements.map(({ sql, values }) => session.rows(sql, values)))
+    await Promise.all(Array.from({ length: connections }, () => this.#attempt(verbs, runAll, callMs)))
   }
 
   /**
@@ -227,7 +227,7 @@ export class Database {
       known = { text: inSchema(sql, `"${this.schema}"`), name: `punctual_${this.schema}_${this.#texts.size}` }
       this.#texts.set(sql, known)
     }
-    return this.#prepare && !isSaidOnce.test(sql) ? known : { text: known.text }
+    return this.#prepare && !isNotPrepared.test(sql) ? known : { text: known.text }
   }
 }
 
@@ -248,7 +248,7 @@ async function connected(pool: pg.Pool): Promise<pg.PoolClient> {
 }
 
 /** Statements that are not worth a name. */
-const isSaidOnce = /^\s*(BEGIN|COMMIT|SET|SAVEPOINT|RELEASE|CREATE|ALTER|DROP)/
+const isNotPrepared = /^\s*(BEGIN|COMMIT|SET|SAVEPOINT|RELEASE|CREATE|ALTER|DROP)/
 
 function noted<Answer>(call: Promise<Answer>, onCall: (call: Promise<unknown>) => void): Promise<Answer> {
   onCall(call)

@@ -104,7 +104,7 @@ export function storeFailure(error: unknown): unknown {
   if (strangeNames.includes(code) || strangeParameter.test(message))
     return failure(
       'store.unsupported',
-      `A pooler in transaction mode stands before PostgreSQL: open the store with prepare: false (${message})`,
+      `PostgreSQL is behind a pooler in transaction mode: open the store with prepare: false (${message})`,
     )
   if (code === readOnly)
     return failure('store.unreachable', `PostgreSQL is a standby at the moment and takes no writes: ${message}`)

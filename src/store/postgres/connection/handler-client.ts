@@ -55,7 +55,7 @@ function textOf(query: unknown): string {
   return String(text ?? cursor?.text ?? '')
 }
 
-/** As the driver would tell of a failure: to the callback where there is one. */
+/** Fails as the driver does: to the callback where there is one. */
 function refuse(error: PunctualError, given: readonly unknown[]): unknown {
   const callback = given.find((one) => typeof one === 'function') as ((error: unknown) => void) | undefined
   if (!callback) return Promise.reject(error)

@@ -4,9 +4,9 @@ export type Source = string | pg.Pool
 
 const connectMs = 5_000
 const mostConnections = 8
-/** A transaction in which a verb says nothing for so long is undone. */
+/** The server undoes a verb's transaction that is idle for so long. */
 const mostIdleMs = 5_000
-/** As many handlers run at once, unless told otherwise. */
+/** As many handlers run at once by default. */
 const mostWorks = 10
 
 /**
@@ -41,7 +41,7 @@ export function makePools(source: Source, { prepare }: { prepare: boolean }): Po
     ...options,
     max: mostConnections,
     pipeline: true,
-    // Poolers refuse to be told.
+    // Poolers refuse startup parameters.
     ...(prepare && withSettings(source, `${planSettings} -c idle_in_transaction_session_timeout=${mostIdleMs}`)),
   } as pg.PoolConfig)
   return { verbs, works, apart: verbs, own: [verbs, works] }

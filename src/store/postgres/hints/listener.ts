@@ -18,8 +18,8 @@ const checkMs = 30_000
 const answerMs = 1000
 
 /**
- * A connection that listens on a channel until it is closed, and comes back whenever it breaks. Nothing here ever throws: who
- * hears nothing finds out by looking.
+ * A connection that listens on a channel until it is closed, and comes back whenever it breaks. Nothing here ever throws:
+ * polls make up for lost notifications.
  */
 export class Listener {
   readonly #options: ListenerOptions
@@ -33,7 +33,7 @@ export class Listener {
     this.#connect()
   }
 
-  /** Whether the server has said that it will tell, and nothing is known to have broken since. */
+  /** Whether the server has confirmed LISTEN, and no break was noticed since. */
   get isUp(): boolean {
     return this.#isUp
   }

@@ -54,7 +54,7 @@ export class Notifier {
   /** From when on a commit may bring its notification along. */
   #alongFrom = Number.NEGATIVE_INFINITY
 
-  /** `listenUrl`: where to listen, if not where the statements go; false for no word from or to other processes. */
+  /** `listenUrl`: where to listen, if not where the statements go; false for no hints from or to other processes. */
   constructor(context: Context, listenUrl: string | false | undefined) {
     this.#context = context
     this.#listenUrl = listenUrl
@@ -68,11 +68,6 @@ export class Notifier {
       this.#listeners.delete(listener)
       if (this.#listeners.size === 0) this.#hangUp()
     }
-  }
-
-  /** How many listen in this process. */
-  get listenerCount(): number {
-    return this.#listeners.size
   }
 
   get isLive(): boolean {
@@ -91,7 +86,7 @@ export class Notifier {
     await Promise.all([this.#closing, this.#notifying])
   }
 
-  /** Tells those that listen in this process. */
+  /** Sends hints to the listeners in this process. */
   send(hints: readonly Hint[]): void {
     for (const hint of hints) for (const listener of this.#listeners) listener(hint)
   }
@@ -124,7 +119,7 @@ export class Notifier {
     }
   }
 
-  /** The same as `announce`, and waits until it is said. */
+  /** The same as `announce`, and waits until it is sent. */
   async announceNow(hints: readonly Hint[]): Promise<void> {
     this.send(hints)
     if (this.#listenUrl === false || !this.#isStarted) return
@@ -147,7 +142,7 @@ export class Notifier {
     try {
       await this.#context.db.rows(notify, [channel, payload])
     } catch {
-      // A hint is worth no error: the others will look by themselves.
+      // A hint is worth no error: other processes poll.
     }
     this.#alongFrom = Math.max(this.#alongFrom, this.#clock.mono() + quietMs)
   }

@@ -42,7 +42,6 @@ const mostForms = 50_000
 export class Names {
   readonly #db: Session
   readonly #kinds = new Map<string, number>()
-  readonly #kindNames = new Map<number, string>()
   readonly #uses = new Set<string>()
   readonly #series = new Map<string, Map<string, Series>>()
   readonly #seriesByRef = new Map<number, Series>()
@@ -139,7 +138,7 @@ export class Names {
     if (wanted.length === 0) return
     const sql = 'SELECT ref, name FROM punctual.kind WHERE name = ANY($1::text[])'
     const rows = await session.rows<{ ref: number; name: string }>(sql, [column(wanted)])
-    for (const { ref, name } of rows) this.#noteKind(ref, name)
+    for (const { ref, name } of rows) this.#kinds.set(name, ref)
   }
 
   /** Reads the numbers of those series that have one. */
@@ -154,12 +153,12 @@ export class Names {
     for (const row of rows) this.#noteSeries(row)
   }
 
-  /** Reads what the numbers of these rows stand for. */
+  /** Reads the names behind the numbers of these rows. */
   async learnOf(session: Session, rows: readonly { readonly series: number; readonly form: number }[]): Promise<void> {
     await this.learn(session, { series: rows.map(({ series }) => series), forms: rows.map(({ form }) => form) })
   }
 
-  /** Reads what these numbers stand for. */
+  /** Reads the names behind these numbers. */
   async learn(
     session: Session,
     { series = [], forms = [] }: { readonly series?: readonly number[]; readonly forms?: readonly number[] },
@@ -184,7 +183,7 @@ export class Names {
       this.#formsByRef.clear()
     }
     for (const form of rows.map(formOfRow)) {
-      this.#noteKind(form.kindRef, form.kind)
+      this.#kinds.set(form.kind, form.kindRef)
       this.#forms.set(formText(form), form)
       this.#formsByRef.set(form.ref, form)
     }
@@ -219,11 +218,6 @@ export class Names {
 
   seriesByRef(ref: number): Series {
     return this.#seriesByRef.get(ref) as Series
-  }
-
-  #noteKind(ref: number, name: string): void {
-    this.#kinds.set(name, ref)
-    this.#kindNames.set(ref, name)
   }
 
   #noteSeries(series: Series): void {

@@ -4,7 +4,7 @@ export interface Asked {
   readonly job?: string | undefined
 }
 
-/** The series `s` that are asked for, as a condition and its values, of which the first is number `first` of its statement. */
+/** A condition on the series `s` and its values, of which the first is number `first` of its statement. */
 export function askedSeries({ tenant, job }: Asked, first = 1): { readonly where: string; readonly values: readonly string[] } {
   const given = [
     { name: 's.tenant', value: tenant },

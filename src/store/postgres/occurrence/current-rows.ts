@@ -3,7 +3,7 @@ import { each } from '../connection/by-key.ts'
 
 const rowIn = (table: string) => `LEFT JOIN ${each(`${table} i`, 'i.series = o.series AND i.ref = o.ref')}`
 
-/** Where an occurrence `o` stands: the rows that it may have in other tables, of its turns only the last. */
+/** The rows that an occurrence `o` may have in other tables, of its turns only the last. */
 export const currentRows = `${rowIn('ready')} r ON true ${rowIn('waiting')} w ON true ${rowIn('dead')} d ON true
   LEFT JOIN LATERAL (
     SELECT i.turn, i."end", i.started_at, i.ended_at, i.due_at, i.error, i.reason FROM punctual.turn i

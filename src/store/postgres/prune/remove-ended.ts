@@ -73,7 +73,7 @@ const countDeltas = `y AS (
     SELECT series, ${endStates.map((end) => `-count(*) FILTER (WHERE "end" = '${end}')`).join(', ')}
     FROM o CROSS JOIN ${each('turn', `ref = o.ref AND "end" IN (${ends})`, { columns: '"end"' })} t GROUP BY series)`
 
-// e: what has ended, and whose onComplete has run. The end rows of claims that stand are kept until the claim is gone: it goes by
+// e: what has ended, and whose onComplete has run. The end rows of a claim's members are kept until the claim is gone: it goes by
 // them. Ids of planned instants, and of keys that may be used only once, become tombstones: see rules/tombstone.ts.
 const inSpan = 't.ref >= (SELECT first FROM f) AND t.ref < (SELECT first FROM f) + $3::int'
 const remove = `WITH f AS MATERIALIZED (SELECT (SELECT ref FROM punctual.turn WHERE ref >= $2::bigint ORDER BY ref LIMIT 1) AS first),

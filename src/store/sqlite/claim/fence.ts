@@ -4,7 +4,7 @@ import type { Entry } from '../occurrence/entry.ts'
 import { isUnended } from './claim-row.ts'
 import { entryOfMember } from './members.ts'
 
-/** Which claims stand, read once for each claim and call. */
+/** Which claims are valid, read once for each claim and call. */
 export class Fence {
   readonly #tx: Transaction
   readonly #nodes = new Map<string, { readonly token: string; readonly node: string } | null>()
@@ -13,7 +13,7 @@ export class Fence {
     this.#tx = tx
   }
 
-  /** The node of a claim that stands, if the token is right. */
+  /** The node of a valid claim, if the token is right. */
   nodeOf({ id, token }: ClaimRef): string | null {
     let claim = this.#nodes.get(id)
     if (claim === undefined) {

@@ -1,4 +1,4 @@
-// One look at due work, cancels and jobs in the file, and the news in it since the look before.
+// Due work, cancels and jobs of the file at one instant, and the hints that follow from what has changed since the last.
 import type { Hint } from '../../store.ts'
 import type { Connection } from '../connection/connection.ts'
 

@@ -3,7 +3,7 @@ import { merge, type Source } from '../connection/merge.ts'
 import type { Transaction } from '../connection/transaction.ts'
 import type { RefRange } from '../schema/ref-blocks.ts'
 
-/** A table `s`, and what stands at the head of its index. */
+/** A table `s`, and the first columns of its index. */
 export interface Origin {
   readonly from: string
   readonly where: string

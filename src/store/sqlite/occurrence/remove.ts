@@ -41,7 +41,7 @@ export function remove(tx: Transaction, entry: Entry, until: number): void {
   deleteOccurrence(tx, entry)
 }
 
-/** The same for one whose `onComplete` may not have run: nobody runs it any more. */
+/** The same for one whose `onComplete` may not have run: it is dropped. */
 export function removeWithHook(tx: Transaction, entry: Entry, until: number): void {
   tx.run('DELETE FROM punctual_hook_note WHERE ref = ?', entry.ref)
   remove(tx, entry, until)

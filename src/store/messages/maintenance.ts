@@ -18,7 +18,7 @@ export interface NodeInfo {
   readonly declares: Readonly<Record<string, string>>
   /** Whether the node claims by `pick`: a store may keep an index for it. */
   readonly picks: boolean
-  /** What services beside the engine report of themselves, by name, such as the sides of the timer service. */
+  /** Reports of services beside the engine, by name, such as the sides of the timer service. */
   readonly parts: Readonly<Record<string, unknown>>
   /** Whether the node takes no new work until it leaves. A mark in the store stays, whatever later beats carry. */
   readonly isDraining: boolean
@@ -57,7 +57,7 @@ export interface Beat {
   readonly long: readonly { ref: number; turn: number; startedAt: number; deadlineAt: number }[]
   /**
    * `join` makes the node known; `leave` is the last beat of a node that stops, and rescue takes what it still holds. `pulse` comes from a
-   * thread while the process is blocked: it says only that a known node lives, and claims and turns are not looked at.
+   * thread while the process is blocked: it only keeps a known node alive, and claims and turns are not read.
    */
   readonly phase: 'join' | 'stay' | 'pulse' | 'leave'
 }
