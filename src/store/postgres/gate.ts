@@ -6,6 +6,7 @@ import {
   type GateDecision,
   gateRecord,
   gateRule,
+  hasReserved,
   type KnownGate,
   performed,
 } from '../rules/gate.ts'
@@ -41,8 +42,8 @@ async function perform(context: Context, request: GateReserve, within: NonNullab
       const { session } = means
       if (request.member && !(await holds(session, request.member))) return lost
       const { answer, now } = await act(session, context, request)
-      const { outcome, gate: record } = answer
-      if (!record || (outcome !== 'reserved' && outcome !== 'taken')) return answer
+      const { gate: record } = answer
+      if (!record || !hasReserved(request, answer)) return answer
       const done = performed(record, request, await runWithin(means, within), now)
       if (!(await isOwned(session, request.member))) return lost
       await write(session, request, done, false)
@@ -131,9 +132,8 @@ async function write(
   const { state, fingerprint, occurrence, tries, hits, reservedAt, endedAt, expiresAt, result, reason } = record
   const own = [tenant, scope, key, state, fingerprint, occurrence, tries, hits]
   const values = [...own, reservedAt, endedAt, expiresAt, result, reason, holder, heldUntil]
-  const { outcome } = answer
-  const isReserved = request.act === 'reserve' && (outcome === 'reserved' || outcome === 'taken')
-  const member = request.act === 'reserve' ? request.member : null
+  const isReserved = hasReserved(request, answer)
+  const member = isReserved ? request.member : null
   const withTurn = [...values, member?.claim.id ?? null, member?.member.ref ?? null, member?.member.turn ?? null]
   // A row that was there is locked; one that was not may be there by now, and must not be overwritten.
   if (isNew) return (await session.rows(insert, withTurn)).length > 0
