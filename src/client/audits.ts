@@ -1,7 +1,7 @@
 // The audit as a person reads and checks it.
 import { type AuditAction, type AuditRecord, auditActions } from '../model/audit.ts'
 import type { Refs } from '../model/context.ts'
-import { checkKey, checkName, checkNote, checkObject, checkOneOf, checkOptions, checkWhole } from '../model/limits.ts'
+import { checkName, checkNote, checkObject, checkOneOf, checkOptions, checkText, checkWhole, limits } from '../model/limits.ts'
 import { decodePayload } from '../model/payload.ts'
 import { decodeCursor, encodeCursor, type Page } from '../store/query.ts'
 import type { AuditQuery } from '../store/store.ts'
@@ -88,7 +88,8 @@ function parseAuditFilter(filter: AuditFilter): Extract<AuditQuery, { of: 'rows'
     limit: checkWhole(limit, 'limit', 1, pageSize),
     ...(tenant !== undefined && { tenant: checkName(tenant, 'tenant') }),
     ...(job !== undefined && { job: nameOf(job) }),
-    ...(target !== undefined && { target: checkTarget(target) }),
+    // The target of an effect is two keys in one text.
+    ...(target !== undefined && { target: checkText(target, 'target', 2 * limits.key + 1, 'key.invalid') }),
     ...(actor !== undefined && { actor: checkNote(actor, 'actor') }),
     ...(action !== undefined && { action: checkOneOf(action, 'action', auditActions) }),
     ...(event !== undefined && { event: checkName(event, 'event') }),
@@ -96,12 +97,6 @@ function parseAuditFilter(filter: AuditFilter): Extract<AuditQuery, { of: 'rows'
     ...(to !== undefined && { to: parseInstant(to, 'to') }),
     ...(cursor !== undefined && { beyond: decodeCursor(cursor) }),
   }
-}
-
-/** The key of an effect is two keys in one text. */
-function checkTarget(target: unknown): string {
-  if (typeof target === 'string' && target.length <= 401) return target
-  return checkKey(target, 'target')
 }
 
 function auditView({ act: _, at, before, after, refs, data, ...row }: AuditRecord): AuditView {

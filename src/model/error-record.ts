@@ -1,5 +1,5 @@
 import { inspect, types } from 'node:util'
-import { cut } from './cut.ts'
+import { cut, storable } from './cut.ts'
 import { limits } from './limits.ts'
 import type { ErrorRecord } from './report.ts'
 
@@ -44,7 +44,7 @@ interface Recording {
 }
 
 function recordOf(thrown: unknown, max: number, nested: Recording): ErrorRecord {
-  const clip = (text: string, most: number) => cut(nested.redact(text.toWellFormed().replaceAll('\u0000', '')), most)
+  const clip = (text: string, most: number) => cut(nested.redact(storable(text)), most)
   if (!isError(thrown)) return { message: clip(textOf(thrown), max) }
   const [message, name, code, stack] = ['message', 'name', 'code', 'stack'].map((key) => read(thrown, key))
   const kept = (value: unknown) => recordOf(value, nestedText, nested)

@@ -80,7 +80,8 @@ export function checkOneOf<T extends string>(value: unknown, field: string, allo
   })
 }
 
-function checkText(value: unknown, field: string, max: number, code: ErrorCode): string {
+/** A text of 1 to `max` characters: no control characters, no blank edges. */
+export function checkText(value: unknown, field: string, max: number, code: ErrorCode): string {
   const reason = textFault(value, max)
   if (reason === null) return value as string
   throw new PunctualError(code, `${field} must be a text of 1 to ${max} characters; ${reason}`, {

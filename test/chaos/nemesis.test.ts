@@ -2,17 +2,14 @@ import { expect, it } from 'vitest'
 import type { Occurrence } from '../../src/client/occurrence-view.ts'
 import type { Punctual } from '../../src/client/punctual.ts'
 import { allOccurrences } from '../support/cluster.ts'
-import { onEachStore } from '../support/each-store.ts'
+import { onEachSeed } from '../support/seeds.ts'
 import { Siege } from '../support/siege.ts'
 
-// SEEDS=2000 npx vitest run test/chaos/nemesis.test.ts is the long run; SEED sets the first.
-const seeds = Number(process.env.SEEDS ?? 8)
-const first = Number(process.env.SEED ?? 1)
-
+// `STORE=memory SEEDS=2000 npm test -- test/chaos/nemesis.test.ts` is a long run.
 const shares = { memory: 1, sqlite: 1 / 8, postgres: 1 / 40 }
 
-onEachStore('a cluster under cuts, crashes, restarts, canaries and lost answers', (newDatabase, store) => {
-  it.each(seedsFrom(first, Math.ceil(seeds * shares[store])))('keeps every promise (seed %i)', async (seed) => {
+onEachSeed('a cluster under cuts, crashes, restarts, canaries and lost answers', { few: 8, shares }, (newDatabase, seeds) => {
+  it.each(seeds)('keeps every promise (seed %i)', async (seed) => {
     const siege = new Siege(seed, newDatabase())
     await siege.run(120)
     const { punctual } = await siege.calm()
@@ -62,8 +59,4 @@ async function expectTwoChildren(punctual: Punctual, { id, state }: Occurrence):
   const { length } = (await punctual.list({ parent: id })).items
   if (state === 'completed') expect(length).toBe(2)
   else expect(length).toBeLessThanOrEqual(2)
-}
-
-function seedsFrom(start: number, count: number): number[] {
-  return Array.from({ length: count }, (_, at) => start + at)
 }

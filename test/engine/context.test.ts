@@ -91,6 +91,24 @@ onEachStore('TM-3, JB-6 the context of a handler', (newDatabase) => {
     expect((await occurrence(punctual, id)).progress).toMatchObject({ done: 1 })
   })
 
+  it('keeps a progress whose text no store could hold, without what it could not', async () => {
+    const { node } = newCluster({ connect: newDatabase() })
+    const job = defineJob('import').task('rows', ({ progress }) => progress(0.5, 'half\u0000 of \ud800it'))
+    const { punctual, probe, log } = await node({ jobs: [job] })
+    const { id } = await punctual.enqueue(job, undefined)
+    await probe.next('occurrence.completed')
+    expect((await occurrence(punctual, id)).progress).toMatchObject({ done: 0.5, message: 'half of \ufffdit' })
+    expect(log.filter(({ level }) => level === 'warn')).toEqual([])
+  })
+
+  it('refuses a message of progress that is no text', async () => {
+    const { node } = newCluster({ connect: newDatabase() })
+    const job = defineJob('import', { retry: { max: 0 } }).task('rows', ({ progress }) => progress(0.5, { rows: 3 } as never))
+    const { punctual, probe } = await node({ jobs: [job] })
+    await punctual.enqueue(job, undefined)
+    expect((await probe.next('occurrence.failed')).error).toMatchObject({ code: 'option.invalid' })
+  })
+
   it('refuses a progress that is none, as the failure of the task', async () => {
     const { node } = newCluster({ connect: newDatabase() })
     const job = defineJob('import', { retry: { max: 0 } }).task('rows', ({ progress }) => progress(50))

@@ -14,9 +14,13 @@ const stores = { memory: inMemory, sqlite: inFile, postgres: inSchema } satisfie
 
 export type StoreName = keyof typeof stores
 
-/** Registers the same tests on every store. */
-export function onEachStore(title: string, register: (newDatabase: () => Connect, name: StoreName) => void): void {
-  describe.each(Object.keys(stores) as StoreName[])(`${title} (%s)`, (name) => {
+/** Registers the same tests on every store, or on those named. */
+export function onEachStore(
+  title: string,
+  register: (newDatabase: () => Connect, name: StoreName) => void,
+  names = Object.keys(stores) as readonly StoreName[],
+): void {
+  describe.each(names)(`${title} (%s)`, (name) => {
     if (name === 'postgres')
       beforeAll(async () => {
         postgresUrl = await sharedPostgresUrl()

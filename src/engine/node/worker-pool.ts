@@ -4,20 +4,21 @@ import { MessageChannel, type MessagePort, receiveMessageOnPort } from 'node:wor
 import type { Piscina } from 'piscina'
 import { PunctualError } from '../../errors.ts'
 import type { Context, Handler, Logger } from '../../model/context.ts'
+import { errorText } from '../../model/error-record.ts'
 import type { Env } from '../env.ts'
 import type { TaskContext } from '../turn/context.ts'
 import type { WorkerAnswer, WorkerContext, WorkerNews, WorkerTask } from './worker-task.ts'
 
 /** Runs handlers in threads (`runIn: 'worker'`), with their signal, progress and log. A thread that does not stop is terminated. */
 export class WorkerPool {
-  readonly #env: Pick<Env, 'clock' | 'options'>
+  readonly #env: Pick<Env, 'clock' | 'log' | 'options'>
   readonly #threads: number
   #pool: Promise<Piscina> | null = null
   #running = 0
   /** Calls that begin when a thread is free, in their order. */
   readonly #waiting = new Set<() => void>()
 
-  constructor(env: Pick<Env, 'clock' | 'options'>) {
+  constructor(env: Pick<Env, 'clock' | 'log' | 'options'>) {
     this.#env = env
     this.#threads = Math.min(env.options.concurrency, availableParallelism())
   }
@@ -75,7 +76,9 @@ export class WorkerPool {
   }
 
   async #run(module: string, ctx: Context): Promise<unknown> {
-    this.#pool ??= newPool(this.#threads)
+    this.#pool ??= newPool(this.#threads, (error) =>
+      this.#env.log.warn('A thread broke down after its work was taken from it', { error: errorText(error) }),
+    )
     const pool = await this.#pool
     const { port1: port, port2 } = new MessageChannel()
     const termination = new AbortController()
@@ -116,16 +119,19 @@ export class WorkerPool {
   }
 }
 
-async function newPool(maxThreads: number): Promise<Piscina> {
+/** A thread that is being terminated may break down first. Without a listener that error would end the process. */
+async function newPool(maxThreads: number, onBreakdown: (error: unknown) => void): Promise<Piscina> {
   const { Piscina: Pool } = await import('piscina').catch((cause: unknown) => {
     throw new PunctualError('config.invalid', "runIn: 'worker' needs the package piscina; run npm install piscina", {}, { cause })
   })
-  return new Pool({
+  const pool = new Pool({
     filename: new URL(`worker-task${extname(import.meta.url)}`, import.meta.url).href,
     minThreads: 0,
     maxThreads,
     idleTimeout: 10_000,
   })
+  pool.on('error', onBreakdown)
+  return pool
 }
 
 function pass(news: WorkerNews, ctx: Context): void {

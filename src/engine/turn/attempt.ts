@@ -1,5 +1,5 @@
 import type { AbortReason, Logger, Refs } from '../../model/context.ts'
-import { cut } from '../../model/cut.ts'
+import { cut, storable } from '../../model/cut.ts'
 import type { AttemptState } from '../../model/lifecycle.ts'
 import { limits } from '../../model/limits.ts'
 import type { AuditEvent } from '../../store/store.ts'
@@ -126,7 +126,7 @@ export class Attempt implements Timed {
 
   progress(done: number, message: string | null): void {
     if (!this.isCurrent) return
-    const text = message === null ? null : cut(this.turn.redacted(message), limits.errorText)
+    const text = message === null ? null : cut(this.turn.redacted(storable(message)), limits.errorText)
     this.turn.progress.note(this.run, done, text)
   }
 

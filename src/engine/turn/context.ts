@@ -1,4 +1,4 @@
-import { PunctualError } from '../../errors.ts'
+import { PunctualError, shown } from '../../errors.ts'
 import type { Context, FailOptions, Logger, Refs } from '../../model/context.ts'
 import { attemptId, taskRunId } from '../../model/ids.ts'
 import type { OccurrenceRecord } from '../../model/occurrence.ts'
@@ -90,15 +90,21 @@ export class TaskContext extends RecordIds implements Context {
 
   get progress(): Context['progress'] {
     return (given, text) => {
-      const [done, message] = typeof given === 'string' ? [this.#done, given] : [given, text]
+      const [done, note] = typeof given === 'string' ? [this.#done, given] : [given, text]
       if (typeof done !== 'number' || !(done >= 0 && done <= 1)) {
         throw new PunctualError('option.invalid', `progress must be a number from 0 to 1, or a text; got ${String(done)}`, {
           field: 'progress',
           given: done,
         })
       }
+      const message = note ?? null
+      if (message !== null && typeof message !== 'string')
+        throw new PunctualError('option.invalid', `the message of progress must be a text; got ${shown(message)}`, {
+          field: 'progress',
+          given: shown(message),
+        })
       this.#done = done
-      this.#attempt.progress(done, message ?? null)
+      this.#attempt.progress(done, message)
     }
   }
   get fail(): Context['fail'] {

@@ -1,6 +1,6 @@
 import type { Page } from '../query.ts'
 import { gateAudit } from '../rules/audit.ts'
-import { boundKeyMs, GatePage, gateRule, isBound, type KnownGate } from '../rules/gate.ts'
+import { boundKeyMs, GatePage, gateRule, hasReserved, isBound, type KnownGate } from '../rules/gate.ts'
 import type { GateAnswer, GateKey, GateList, GateRecord, GateRequest, MemberWrite } from '../store.ts'
 import { appendAudit } from './audit.ts'
 import { owned } from './checkpoint.ts'
@@ -19,7 +19,7 @@ export function gate(state: State, request: GateRequest): GateAnswer | Page<Gate
   const entry = state.gates.get(id)
   const { answer, write } = gateRule(entry ? knownGate(state, entry) : null, request, state.now)
   if (write === 'delete') state.gates.delete(id)
-  else if (write) state.gates.set(id, { ...write, member: member ?? entry?.member ?? null })
+  else if (write) state.gates.set(id, { ...write, member: hasReserved(request, answer) ? member : (entry?.member ?? null) })
   if (request.act === 'resolve') appendAudit(state, gateAudit(request.audit, request.to !== null, answer))
   return answer
 }

@@ -21,12 +21,13 @@ interface Beaten {
 interface Look {
   readonly now: number
   readonly alive_since: number
-  readonly is_known: boolean
+  /** Null for a node that is not known. */
+  readonly draining: boolean | null
   readonly is_break: boolean
   readonly last_alive_at: number
 }
 
-const look = `SELECT t.now, l.alive_since, EXISTS (SELECT 1 FROM punctual.node WHERE boot = $2) AS is_known,
+const look = `SELECT t.now, l.alive_since, (SELECT draining FROM punctual.node WHERE boot = $2) AS draining,
   NOT EXISTS (SELECT 1 FROM punctual.node WHERE beat_at + ttl_ms >= t.now) AS is_break, l.last_alive_at
   FROM (SELECT ${storeNow} AS now) t, punctual.life l`
 
@@ -154,7 +155,7 @@ async function beatWithCare(session: Session, context: Context, one: Beat): Prom
   const [seen] = (await session.rows<Look>(look, [context.now(), node.boot])) as [Look]
   const { now, alive_since: before, is_break: isBreak } = seen
   context.noteNow(now)
-  if (!seen.is_known && phase !== 'join')
+  if (seen.draining === null && phase !== 'join')
     return {
       answer: { now, aliveSince: before, known: false, lost: claims, cancels: [], isDraining: false, over: [] },
       hints: [],
@@ -169,7 +170,7 @@ async function beatWithCare(session: Session, context: Context, one: Beat): Prom
   const over = await writeLong(session, held, one)
   const isNodeGone = phase === 'leave' && held.length === 0
   if (isNodeGone) hints.push(...(await removeNode(context, session, node.boot, now)))
-  const isDraining = isNodeGone ? node.isDraining : await putNode(context, session, node, now, held.length)
+  const isDraining = isNodeGone ? seen.draining || node.isDraining : await putNode(context, session, node, now, held.length)
   await session.rows(
     'UPDATE punctual.life SET last_alive_at = $1, alive_since = CASE WHEN $2::boolean THEN $1 ELSE alive_since END',
     [now, isBreak],

@@ -1,6 +1,6 @@
 import type { Page } from '../query.ts'
 import { gateAudit } from '../rules/audit.ts'
-import { type GateDecision, GatePage, gateRule, type KnownGate, performed } from '../rules/gate.ts'
+import { type GateDecision, GatePage, gateRule, hasReserved, type KnownGate, performed } from '../rules/gate.ts'
 import { askedGates, type GateRow, gateColumns, gateOfRow, gateValues } from '../rules/sql/gate-row.ts'
 import type { GateAnswer, GateList, GateRecord, GateRequest, GateReserve, GateWrite, MemberWrite } from '../store.ts'
 import { appendAudit } from './audit.ts'
@@ -33,8 +33,8 @@ async function perform(context: Context, request: GateReserve, within: NonNullab
       const { session } = means
       if (request.member && !(await holds(session, request.member))) return lost
       const { answer, now } = await act(session, context, request)
-      const { outcome, gate: record } = answer
-      if (!record || (outcome !== 'reserved' && outcome !== 'taken')) return answer
+      const { gate: record } = answer
+      if (!record || !hasReserved(request, answer)) return answer
       const done = performed(record, request, await runWithin(means, within), now)
       if (!(await isOwned(session, request.member))) return lost
       await write(session, request, done, false)
@@ -117,9 +117,8 @@ async function write(
     return true
   }
   const values = gateValues(change)
-  const { outcome } = answer
-  const isReserved = request.act === 'reserve' && (outcome === 'reserved' || outcome === 'taken')
-  const member = request.act === 'reserve' ? request.member : null
+  const isReserved = hasReserved(request, answer)
+  const member = isReserved ? request.member : null
   const withTurn = [...values, member?.claim.id ?? null, member?.member.ref ?? null, member?.member.turn ?? null]
   // A row that was there is locked; one that was not may be there by now, and must not be overwritten.
   if (isNew) return (await session.rows(insert, withTurn)).length > 0

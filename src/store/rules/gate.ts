@@ -61,6 +61,11 @@ export function isBound({ scope, occurrence }: Pick<GateRecord, 'scope' | 'occur
 /** For how much longer a bound key is kept whose time is over while its occurrence is there. */
 export const boundKeyMs = 86_400_000
 
+/** Whether the request has the key now: then its turn is the one that holds it, and a former one holds it no more. */
+export function hasReserved(request: GateWrite, { outcome }: GateAnswer): request is GateReserve {
+  return request.act === 'reserve' && (outcome === 'reserved' || outcome === 'taken')
+}
+
 /** The row after `within` has run: the effect and the outcome are in one commit. */
 export function performed(record: GateRecord, request: GateReserve, result: string | null, now: number): GateDecision {
   const { holder, keepMs } = request

@@ -1,6 +1,15 @@
 import type { Page } from '../query.ts'
 import { gateAudit } from '../rules/audit.ts'
-import { boundKeyMs, type GateDecision, GatePage, gateRule, isBound, type KnownGate, performed } from '../rules/gate.ts'
+import {
+  boundKeyMs,
+  type GateDecision,
+  GatePage,
+  gateRule,
+  hasReserved,
+  isBound,
+  type KnownGate,
+  performed,
+} from '../rules/gate.ts'
 import { askedGates, type GateRow, gateColumns, gateOfRow, gateValues } from '../rules/sql/gate-row.ts'
 import type { GateAnswer, GateKey, GateList, GateRecord, GateRequest, GateReserve, GateWrite } from '../store.ts'
 import { appendAudit } from './audit.ts'
@@ -40,9 +49,10 @@ export function gate(tx: Transaction, request: GateRequest): GateAnswer | Page<G
   const select = `SELECT ${columns} FROM punctual_gate WHERE ${ofKey}`
   const row = tx.one<StoredRow>(select, tenant, scope, key)
   const decision = gateRule(row ? knownGate(tx, row) : null, request, tx.now)
-  const done = request.act === 'reserve' && request.within ? perform(tx, request, decision) : decision
+  const isNew = hasReserved(request, decision.answer)
+  const done = isNew ? perform(tx, request, decision) : decision
   if (done instanceof EffectError) return done
-  write(tx, request, done, turn ?? (row?.claim != null ? (row as unknown as Turn) : null))
+  write(tx, request, done, isNew || row?.claim == null ? turn : (row as unknown as Turn))
   if (request.act === 'resolve') appendAudit(tx, gateAudit(request.audit, request.to !== null, done.answer))
   return done.answer
 }
@@ -68,8 +78,8 @@ function turnOf(tx: Transaction, { member }: GateReserve): Turn | 'lost' | null 
 
 /** Runs the effect where the key is free for it. */
 function perform(tx: Transaction, request: GateReserve, decision: GateDecision): GateDecision | EffectError {
-  const { outcome, gate: record } = decision.answer
-  if (!request.within || !record || (outcome !== 'reserved' && outcome !== 'taken')) return decision
+  const { gate: record } = decision.answer
+  if (!request.within || !record) return decision
   const { db } = tx.connection
   try {
     return performed(record, request, runWithin(db, request.within), tx.now)

@@ -81,12 +81,11 @@ export const beatCases = topic('beat', {
       rows.map(({ target, actor, action, after }) => [target, actor, action, JSON.parse(after ?? 'null')]),
       [['web', 'ada', 'drain', { draining: ['node-1', 'node-2'] }]],
     )
-    for (const phase of ['stay', 'pulse', 'join', 'stay'] as const)
+    for (const phase of ['stay', 'pulse', 'join', 'stay', 'leave'] as const)
       assert.equal((await scene.beat({ boot: 'node-1', node: { name: 'web' }, phase })).isDraining, true)
     assert.equal((await scene.beat({ boot: 'node-3', node: { name: 'db' } })).isDraining, false)
     await scene.store.nodes({ drain: { node: 'node-3' } })
     assert.equal((await scene.beat({ boot: 'node-3', node: { name: 'db' } })).isDraining, true)
-    await scene.beat({ boot: 'node-1', phase: 'leave' })
     assert.equal((await scene.join('node-1', { name: 'web' })).isDraining, false)
   },
   'a node that drains says so itself under its next boot id': async (scene) => {

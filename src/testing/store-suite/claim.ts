@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { kindOf } from '../../model/job.ts'
+import { concurrency } from './keys.ts'
 import { day, idsOf, memberOf, minute } from './scene.ts'
 import { topic } from './topic.ts'
 
@@ -150,6 +151,14 @@ export const claimCases = topic('claim', {
     assert.deepEqual(await scene.claimedIds({ dueBy: scene.now - 100 }), [early])
     assert.deepEqual(await scene.claimedIds({ dueBy: scene.now + 1000 }), [late])
     assert.equal(await scene.state(future), 'pending')
+  },
+  'BL-2 dueBy bounds work that a freed key lets in, too': async (scene) => {
+    const holder = await scene.running({ limits: concurrency(1) })
+    const next = await scene.create({ limits: concurrency(1) })
+    await scene.claim()
+    await scene.settle(holder, 'completed')
+    assert.deepEqual(await scene.claimedIds({ dueBy: scene.now - 1 }), [])
+    assert.deepEqual(await scene.claimedIds(), [next])
   },
   'claiming again under the same id returns the same members': async (scene) => {
     await scene.join()

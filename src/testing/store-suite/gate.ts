@@ -99,6 +99,14 @@ export const gateCases = topic('gate', {
     await scene.loseNode()
     assert.equal(await outcome(scene, { holder: 'holder-2' }), 'unknown')
   },
+  'BL-6 a call outside of jobs that takes over the key of a lost turn holds it': async (scene) => {
+    const holding = await scene.running()
+    await outcome(scene, { member: memberRef(holding), occurrence: holding.id })
+    await scene.settle(holding, 'parked')
+    assert.equal(await outcome(scene, { holder: 'holder-2', takesUnknown: true }), 'taken')
+    assert.equal((await only(scene)).state, 'reserved')
+    assert.equal(await outcome(scene, { holder: 'holder-3', takesUnknown: true }), 'busy')
+  },
   'a turn that is over reserves nothing': async (scene) => {
     const holding = await scene.running()
     const member = memberRef(holding)

@@ -23,6 +23,13 @@ export async function handler({ payload, attempt, log, progress, fail, signal, r
         reject(signal.reason)
       })
     })
+  if (payload === 'break') {
+    progress(0.1)
+    setImmediate(() => {
+      throw new Error('broken')
+    })
+    await new Promise(() => setInterval(() => {}, 1000))
+  }
   if (payload === 'endless') {
     progress(0.1)
     // The message is on its way, and nothing else ever is.

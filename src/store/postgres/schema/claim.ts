@@ -126,7 +126,7 @@ export const claimFunctions = (n: number): readonly string[] => [
       IF chosen IS NOT NULL OR has_pauses OR EXISTS (${firstDue('1', 'door.due_by', 'kinds')}) THEN
         ${enterReady('door.granted_rows')}
       ELSE
-        direct := ARRAY(SELECT ${liveRowOf('u')} FROM unnest(door.granted_rows) u WHERE u.kind = ANY(kinds)
+        direct := ARRAY(SELECT ${liveRowOf('u')} FROM unnest(door.granted_rows) u WHERE u.kind = ANY(kinds) AND u.due_at <= door.due_by
           ORDER BY u.priority, u.due_at, u.ref LIMIT room);
         ${enterReady('door.granted_rows', 'NOT u.ref = ANY(ARRAY(SELECT ref FROM unnest(direct)))')}
         room := room - cardinality(direct);

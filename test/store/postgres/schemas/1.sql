@@ -660,7 +660,7 @@ CREATE FUNCTION punctual.claim_1(
             WHERE k.ref = ANY(kinds) ORDER BY p.priority, r.due_at, r.ref LIMIT 1) THEN
         INSERT INTO punctual.ready (kind, priority, due_at, ref, series, turn, begun, retrying, planned, recovery, gate, granted, expires_at, limits) SELECT u.kind, u.priority, u.due_at, u.ref, u.series, u.turn, u.begun, u.retrying, u.planned, u.recovery, u.gate, u.granted, u.expires_at, u.limits FROM unnest(door.granted_rows) u WHERE true;
       ELSE
-        direct := ARRAY(SELECT ROW(u.kind, u.priority, u.due_at, u.ref, u.series, u.turn, u.begun, u.retrying, u.planned, u.recovery, u.gate, u.granted, u.expires_at, u.limits)::punctual.ready FROM unnest(door.granted_rows) u WHERE u.kind = ANY(kinds)
+        direct := ARRAY(SELECT ROW(u.kind, u.priority, u.due_at, u.ref, u.series, u.turn, u.begun, u.retrying, u.planned, u.recovery, u.gate, u.granted, u.expires_at, u.limits)::punctual.ready FROM unnest(door.granted_rows) u WHERE u.kind = ANY(kinds) AND u.due_at <= door.due_by
           ORDER BY u.priority, u.due_at, u.ref LIMIT room);
         INSERT INTO punctual.ready (kind, priority, due_at, ref, series, turn, begun, retrying, planned, recovery, gate, granted, expires_at, limits) SELECT u.kind, u.priority, u.due_at, u.ref, u.series, u.turn, u.begun, u.retrying, u.planned, u.recovery, u.gate, u.granted, u.expires_at, u.limits FROM unnest(door.granted_rows) u WHERE NOT u.ref = ANY(ARRAY(SELECT ref FROM unnest(direct)));
         room := room - cardinality(direct);
