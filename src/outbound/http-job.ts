@@ -47,6 +47,8 @@ interface Call {
 const methods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const
 const mostResponseBytes = 65_536
 const keptCharacters = 500
+const firstWaitMs = 5000
+const longestWaitMs = 3_600_000
 
 /** A status that is no success. */
 class HttpFailure extends Error implements RetryHint {
@@ -77,7 +79,7 @@ export function createWebhooks(options: WebhooksOptions): void {
     'punctual/http',
     {
       payload: checkedSchema(checkHttpPayload),
-      retry: { max: 8, interval: '5s', factor: 2, maxInterval: '1h' },
+      retry: { max: 8, interval: firstWaitMs, factor: 2, maxInterval: longestWaitMs },
       timeout: timeoutMs + 5000,
     },
     (ctx) => run(ctx, { secret, timeoutMs, allowPrivate, now: () => job.clock.wall() }),
@@ -102,7 +104,7 @@ async function run(
   const { status, body: answered, retryAfter } = answer
   if (status >= 200 && status < 300) return { status }
   const mayPass = status === 408 || status === 425 || status === 429 || status >= 500
-  throw new HttpFailure(status, answered, mayPass, mayPass ? retryAfterMs(retryAfter, now()) : null)
+  throw new HttpFailure(status, answered, mayPass, mayPass ? retryAfterMs(retryAfter, now(), ctx.attempt) : null)
 }
 
 interface Answer {
@@ -129,7 +131,12 @@ function call({ url, method, headers, body, timeoutMs, allowPrivate }: Call, sig
       },
       (response) => read(response).then(resolve, reject),
     )
-    request.once('error', reject)
+    request.on('error', reject)
+    // An answer that begins another protocol is no answer to this.
+    request.once('upgrade', ({ statusCode = 0 }, socket) => {
+      socket.destroy()
+      reject(new HttpFailure(statusCode, '', false, null))
+    })
     request.end(body)
   })
 }
@@ -148,11 +155,12 @@ async function read(response: IncomingMessage): Promise<Answer> {
   return { status: response.statusCode ?? 0, body, retryAfter: response.headers['retry-after'] }
 }
 
-/** The wait that the receiver asks for, in seconds or as a date; at most a day. */
-function retryAfterMs(text: string | undefined, now: number): number | null {
+/** The wait that the receiver asks for, in seconds or as a date: at most a day. A shorter one than without it would use up the retries. */
+function retryAfterMs(text: string | undefined, now: number, attempt: number): number | null {
   if (text === undefined) return null
   const ms = /^\d{1,9}$/.test(text) ? Number(text) * 1000 : Date.parse(text) - now
-  return Number.isNaN(ms) ? null : Math.min(Math.max(0, ms), 86_400_000)
+  const waitMs = Math.min(firstWaitMs * 2 ** (attempt - 1), longestWaitMs)
+  return ms > waitMs ? Math.min(ms, 86_400_000) : null
 }
 
 function checkHttpPayload(payload: unknown): HttpPayload {

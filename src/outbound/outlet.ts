@@ -7,6 +7,8 @@ import { Untried } from '../model/untried.ts'
 
 const firstProbeMs = 250
 const longestProbeMs = 5000
+/** Where the broker is well and takes no message all the same: each probe claims work that goes back. */
+const longestTrialMs = 60_000
 
 export interface OutletOptions {
   /** The failures after which nothing more is tried until the broker is well; others of a passing kind count as failed attempts. */
@@ -94,14 +96,14 @@ export class Outlet {
     this.#away = { reason, since: job.now() }
     job.hold()
     job.log.warn('The broker takes no messages; due work waits', { broker: this.#broker.name, reason })
-    this.#probeLater()
+    this.#probeLater(failure === 'unreachable' ? longestProbeMs : longestTrialMs)
     this.#options.onClosed?.(failure, message)
   }
 
   /** The wait grows until a message gets through, so a broker that only looks well is not tried at full speed. */
-  #probeLater(): void {
-    const ms = this.#probeMs
-    this.#probeMs = Math.min(ms * 2, longestProbeMs)
+  #probeLater(longestMs = longestProbeMs): void {
+    const ms = Math.min(this.#probeMs, longestMs)
+    this.#probeMs = Math.min(ms * 2, longestMs)
     this.#cancelProbe = this.#job().clock.timer(ms, () => void this.#probe())
   }
 

@@ -22,8 +22,8 @@ export interface IntakeOptions {
   readonly poison: PoisonBook
   /** Carries a command out. Throws `Poison`, or what the store threw. */
   readonly carryOut: (command: Unwrapped, delivery: Delivery) => Promise<void>
-  /** Starts what else needs the connection. */
-  readonly also?: () => Promise<Consumer>
+  /** Answers requests. Commands are carried out without it. */
+  readonly respond?: () => Promise<Consumer>
   readonly onCritical: (error: PunctualError) => void
   readonly count: { received(): void; poison(): void; retried(): void }
 }
@@ -33,7 +33,7 @@ export class CommandIntake {
   readonly #options: IntakeOptions
   readonly #stop = new AbortController()
   #consumers: Consumer[] = []
-  #starting: Promise<void> = Promise.resolve()
+  #starting: Promise<unknown> = Promise.resolve()
   #down: string | null = 'it has not connected yet'
 
   constructor(options: IntakeOptions) {
@@ -47,7 +47,18 @@ export class CommandIntake {
 
   /** Returns at once: without a broker it waits for one. */
   start(): void {
-    this.#starting = this.#start()
+    const { broker, channel, group, maxInFlight, respond } = this.#options
+    const handle = (delivery: Delivery) => this.#handle(delivery)
+    this.#starting = Promise.all([
+      this.#begin(
+        'Commands cannot be consumed',
+        () => broker.consume({ channel, group, maxInFlight }, handle),
+        (reason) => {
+          this.#down = reason
+        },
+      ),
+      respond && this.#begin('Requests cannot be answered', respond),
+    ])
   }
 
   async stop(): Promise<void> {
@@ -57,19 +68,18 @@ export class CommandIntake {
     this.#down = 'it was stopped'
   }
 
-  async #start(): Promise<void> {
-    const { broker, channel, group, maxInFlight, clock, log, also, onCritical } = this.#options
+  /** Tries until a consumer is there. */
+  async #begin(fault: string, consume: () => Promise<Consumer>, note: (reason: string | null) => void = () => {}): Promise<void> {
+    const { broker, channel, clock, log, onCritical } = this.#options
     const { signal } = this.#stop
     for (let waitMs = firstWaitMs; !signal.aborted; waitMs = Math.min(waitMs * 2, longestWaitMs)) {
       try {
         await broker.open()
-        if (also && this.#consumers.length === 0) this.#consumers.push(await also())
-        this.#consumers.push(await broker.consume({ channel, group, maxInFlight }, (delivery) => this.#handle(delivery)))
-        this.#down = null
-        return
+        this.#consumers.push(await consume())
+        return note(null)
       } catch (error) {
-        this.#down = errorText(error)
-        log.warn('Commands cannot be consumed; trying again', { channel: channel.name, error: errorText(error) })
+        note(errorText(error))
+        log.warn(`${fault}; trying again`, { channel: channel.name, error: errorText(error) })
         const isCritical = error instanceof PunctualError && (error.code === 'broker.refused' || error.code === 'broker.invalid')
         if (isCritical) onCritical(error)
         await sleep(clock, waitMs, signal)

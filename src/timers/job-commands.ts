@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import type { Broker, Delivery } from '../broker/broker.ts'
 import { checkChannel } from '../broker/check.ts'
 import { type BuiltIn, builtIn } from '../client/built-in.ts'
@@ -118,9 +119,14 @@ async function enqueue(punctual: Punctual, job: string, fields: Unwrapped['field
     ...(tenant !== undefined && { tenant }),
     ...(keyVersion !== undefined && { keyVersion }),
     ...(correlationId !== undefined && { refs: { correlation: correlationId } }),
-    ...(!hasKey && id !== null && { idempotencyKey: `message ${id}`.slice(0, 200) }),
+    ...(!hasKey && id !== null && { idempotencyKey: messageKey(id) }),
   }
   await punctual.enqueue(job, payload, options as never)
+}
+
+/** Other senders have ids of any length and character. */
+function messageKey(id: string): string {
+  return /^[!-~]{1,190}$/.test(id) ? `message ${id}` : `message sha256 ${createHash('sha256').update(id).digest('hex')}`
 }
 
 async function cancel(

@@ -90,7 +90,7 @@ export class Timers {
       log: this.#job.log,
       poison: new PoisonBook(punctual),
       carryOut: (command, delivery) => this.#carryOut(command, delivery),
-      also: () => broker.respond(`${commands}.when`, 'timers', (body) => answerWhen(punctual, body)),
+      respond: () => broker.respond(`${commands}.when`, 'timers', (body) => answerWhen(punctual, body)),
       onCritical,
       count: {
         received: () => void this.#counters.received++,

@@ -1,4 +1,4 @@
-import { jetstream, jetstreamManager } from '@nats-io/jetstream'
+import { AckPolicy, DeliverPolicy, jetstream, jetstreamManager, RetentionPolicy } from '@nats-io/jetstream'
 import { connect, headers } from '@nats-io/transport-node'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { type Delivery, reasonHeader } from '../../src/broker/broker.ts'
@@ -55,6 +55,75 @@ describe.skipIf(isLeftOut(needed))('NATS JetStream', () => {
     expect(body.startsWith(new TextDecoder().decode(dead.body))).toBe(true)
     expect(dead.body.length).toBeGreaterThan(body.length - 1000)
     expect(attempts).toEqual([1])
+  })
+
+  it('a foreign message whose headers leave no room for the reason is terminated without some of them', async () => {
+    const name = `foreign.${crypto.randomUUID()}`
+    const broker = nats(server.url)
+    onTestFinished(() => broker.close())
+    await broker.consume({ channel: { name, kind: 'queue' }, group: 'test', maxInFlight: 1 }, (one) => one.terminate('no'))
+    const buried = Promise.withResolvers<Delivery>()
+    const dead = { name: `${name}.dead`, kind: 'queue' as const }
+    await broker.consume({ channel: dead, group: 'test', maxInFlight: 1 }, async (delivery) => {
+      await delivery.ack()
+      buried.resolve(delivery)
+    })
+    const connection = await connect({ servers: server.url })
+    onTestFinished(() => connection.close())
+    const foreign = headers()
+    foreign.set('long', 'x'.repeat(65_450))
+    foreign.set('short', 'kept')
+    await jetstream(connection).publish(name, 'body', { headers: foreign })
+    const { headers: kept, body } = await buried.promise
+    expect([kept, new TextDecoder().decode(body)]).toMatchObject([{ [reasonHeader]: 'no', short: 'kept' }, 'body'])
+  })
+
+  it.each([
+    ['that drops what no consumer waits for', { retention: RetentionPolicy.Interest }, null],
+    ['with another consumer of its messages', { retention: RetentionPolicy.Workqueue }, { durable_name: 'other' }],
+    ['whose consumer skips messages', {}, { durable_name: 'workers', deliver_policy: DeliverPolicy.New }],
+  ])('a stream %s is refused', async (_, settings, consumer) => {
+    const connection = await connect({ servers: server.url })
+    onTestFinished(() => connection.close())
+    const name = `other-${crypto.randomUUID()}`
+    const jsm = await jetstreamManager(connection)
+    await jsm.streams.add({ name, subjects: [name], ...settings })
+    if (consumer) await jsm.consumers.add(name, { ack_policy: AckPolicy.Explicit, filter_subject: name, ...consumer })
+    const broker = nats(server.url)
+    onTestFinished(() => broker.close())
+    const consumed = broker.consume({ channel: { name, kind: 'queue' }, group: 'test', maxInFlight: 1 }, (one) => one.ack())
+    await expect(consumed).rejects.toMatchObject({ code: 'broker.invalid', message: expect.stringContaining(name) })
+  })
+
+  it('a stream that another process makes at the same time, with other settings, is used by both', async () => {
+    const name = `both-${crypto.randomUUID()}`
+    const brokers = ['1m', '30s', '10s'].map((duplicateWindow) =>
+      nats({ servers: server.url, duplicateWindow, ackWait: duplicateWindow }),
+    )
+    onTestFinished(() => Promise.all(brokers.map((broker) => broker.close())).then(() => {}))
+    await Promise.all(brokers.map((broker) => broker.open()))
+    const seen: string[] = []
+    const channel = { name, kind: 'queue' as const }
+    await Promise.all(
+      brokers.map((broker) =>
+        broker.consume({ channel, group: 'test', maxInFlight: 1 }, async (delivery) => {
+          await delivery.ack()
+          seen.push(delivery.id as string)
+        }),
+      ),
+    )
+    const results = await Promise.all(brokers.map((broker, n) => broker.publish([{ channel, id: String(n), body: '' }])))
+    expect(results.flat().map(({ ok }) => ok)).toEqual([true, true, true])
+    await expect.poll(() => seen.toSorted()).toEqual(['0', '1', '2'])
+  })
+
+  it.each(['$JS.API.>', '$JS.API.STREAM.>', '$JS.API.CONSUMER.>'])('a missing right to %s is refused', async (denied) => {
+    await using strict = await startNats({ user: 'timer', password: 'pw', denied })
+    const broker = nats(strict.url.replace('nats://', 'nats://timer:pw@'))
+    onTestFinished(() => broker.close())
+    const channel = { name: 'commands', kind: 'queue' as const }
+    const consumed = broker.consume({ channel, group: 'test', maxInFlight: 1 }, (delivery) => delivery.ack())
+    await expect(consumed).rejects.toMatchObject({ code: 'broker.refused' })
   })
 
   it('a message that is larger than its stream takes is too large, for good', async () => {

@@ -1,6 +1,6 @@
 import { Connection } from 'rabbitmq-client'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
-import type { Delivery } from '../../src/broker/broker.ts'
+import { type Broker, type Channel, type Delivery, deadChannel, reasonHeader } from '../../src/broker/broker.ts'
 import { rabbitmq } from '../../src/broker/rabbitmq/index.ts'
 import { isLeftOut, rabbitmq as needed } from '../support/servers/needed.ts'
 import { type RabbitmqServer, startRabbitmq } from '../support/servers/rabbitmq.ts'
@@ -70,5 +70,126 @@ describe.skipIf(isLeftOut(needed))('RabbitMQ', () => {
     const found = await connection.basicGet({ queue: channel.name, noAck: true })
     expect(found).toMatchObject({ contentType: 'application/json', type: 'DueTimeReached', contentEncoding: 'utf-8' })
     expect(String(found?.body)).toBe('{"n": 12345678901234567890}')
+  })
+
+  /** Sends a message as another sender does. */
+  async function sendForeign(queue: string, envelope: object): Promise<void> {
+    const connection = new Connection({ url: server.url, frameMax: 131_072 })
+    onTestFinished(() => connection.unsafeDestroy())
+    await connection.createPublisher({ confirm: true }).send({ routingKey: queue, ...envelope }, Buffer.from('foreign'))
+  }
+
+  async function firstOf(broker: Broker, channel: Channel, handle: (delivery: Delivery) => Promise<void>): Promise<Delivery> {
+    const { promise, resolve } = Promise.withResolvers<Delivery>()
+    await broker.consume({ channel, group: 'test', maxInFlight: 1 }, async (delivery) => {
+      await handle(delivery)
+      resolve(delivery)
+    })
+    return promise
+  }
+
+  function opened(url = server.url): Broker {
+    const broker = rabbitmq({ url, queueType: 'classic' })
+    onTestFinished(() => broker.close())
+    return broker
+  }
+
+  const newQueue = () => ({ name: `q.${crypto.randomUUID()}`, kind: 'queue' }) as const
+
+  it('a foreign message whose headers leave no room for the reason is terminated without some of them', async () => {
+    const broker = opened()
+    const channel = newQueue()
+    await broker.publish([{ channel, id: 'own', body: '' }])
+    await sendForeign(channel.name, { messageId: 'big', headers: { long: 'x'.repeat(120_000), short: 'kept' } })
+    await firstOf(broker, channel, (delivery) => (delivery.id === 'big' ? delivery.terminate('no') : delivery.ack()))
+    const dead = await firstOf(broker, deadChannel(channel), (delivery) => delivery.ack())
+    expect([dead.id, dead.headers]).toEqual(['big', expect.objectContaining({ [reasonHeader]: 'no', short: 'kept' })])
+  })
+
+  it('a count of attempts that is none is ignored', async () => {
+    const broker = opened()
+    const channel = newQueue()
+    await broker.publish([{ channel, id: 'own', body: '' }])
+    await sendForeign(channel.name, { headers: { 'x-punctual-attempt': 'many' } })
+    const attempts: number[] = []
+    await firstOf(broker, channel, async (delivery) => {
+      attempts.push(delivery.attempt)
+      await delivery.ack()
+    })
+    await expect.poll(() => attempts).toEqual([1, 1])
+  })
+
+  it.each([{ id: '€'.repeat(100) }, { id: 'a', headers: { type: 'x'.repeat(256) } }])(
+    'a message with more than 255 bytes where AMQP has no more is refused',
+    async (message) => {
+      const channel = newQueue()
+      const [result] = await opened().publish([{ channel, body: '', ...message }])
+      expect(result).toMatchObject({ ok: false, reason: 'refused', message: expect.stringContaining('255') })
+    },
+  )
+
+  it.each([
+    ['that ends with the server', { durable: false }],
+    ['that ends with its consumers', { durable: true, autoDelete: true }],
+    ['of one connection', { durable: true, exclusive: true }],
+    ['that is a stream', { durable: true, arguments: { 'x-queue-type': 'stream' as const } }],
+  ])('a queue %s is refused', async (_, settings) => {
+    const connection = new Connection(server.url)
+    onTestFinished(() => connection.unsafeDestroy())
+    const channel = newQueue()
+    await connection.queueDeclare({ queue: channel.name, ...settings })
+    const broker = opened()
+    const consumed = broker.consume({ channel, group: 'test', maxInFlight: 1 }, (delivery) => delivery.ack())
+    await expect(consumed).rejects.toMatchObject({ code: 'broker.invalid' })
+    expect(await broker.publish([{ channel, id: '1', body: '' }])).toMatchObject([{ ok: false, reason: 'refused' }])
+  })
+
+  it('a queue with other settings that loses nothing is used', async () => {
+    const connection = new Connection(server.url)
+    onTestFinished(() => connection.unsafeDestroy())
+    const channel = newQueue()
+    const settings = { 'x-queue-type': 'quorum', 'x-max-length': 5 } as const
+    await connection.queueDeclare({ queue: channel.name, durable: true, arguments: settings })
+    const broker = opened()
+    expect(await broker.publish([{ channel, id: '1', body: '' }])).toMatchObject([{ ok: true }])
+    expect(await firstOf(broker, channel, (delivery) => delivery.ack())).toMatchObject({ id: '1' })
+  })
+
+  it('a responder that is refused throws', async () => {
+    const connection = new Connection(server.url)
+    onTestFinished(() => connection.unsafeDestroy())
+    const { name } = newQueue()
+    await connection.queueDeclare({ queue: name, durable: true })
+    const answer = async () => 'no'
+    await expect(opened().respond(name, 'test', answer)).rejects.toMatchObject({ code: 'broker.invalid' })
+  })
+
+  it('a missing right to publish is refused, and other messages are not', async () => {
+    await server.ctl('add_user', 'limited', 'pw')
+    await server.ctl('set_permissions', '-p', '/', 'limited', '.*', '^(?!secret).*', '.*')
+    const url = new URL(server.url)
+    url.username = 'limited'
+    url.password = 'pw'
+    const broker = opened(url.href)
+    const channel = newQueue()
+    await broker.publish([{ channel, id: 'first', body: '' }])
+    const secret = { channel: { name: 'secret', kind: 'topic' as const }, id: 'secret', body: '' }
+    const others = Array.from({ length: 20 }, (_, n) => ({ channel, id: `m-${n}`, body: 'x'.repeat(10_000) }))
+    const results = await broker.publish([...others, secret, ...others.map((one) => ({ ...one, id: `${one.id}-after` }))])
+    expect(results.filter(({ ok }) => !ok)).toMatchObject([{ reason: 'refused' }])
+    expect(results[20]?.ok).toBe(false)
+  })
+
+  it('a server that is out of memory is away, and takes messages when it has room again', async () => {
+    const broker = opened()
+    const channel = newQueue()
+    const publish = async (id: string) => (await broker.publish([{ channel, id, body: '' }]))[0]
+    expect(await publish('before')).toMatchObject({ ok: true })
+    await server.ctl('set_vm_memory_high_watermark', 'absolute', '1000000')
+    onTestFinished(() => server.ctl('set_vm_memory_high_watermark', '0.4'))
+    await expect.poll(() => publish('blocked'), { timeout: 30_000 }).toMatchObject({ ok: false, reason: 'unreachable' })
+    expect(await broker.health()).toMatchObject({ isOk: false, reason: expect.stringContaining('blocked') })
+    await server.ctl('set_vm_memory_high_watermark', '0.4')
+    await expect.poll(async () => (await publish('after'))?.ok, { timeout: 30_000 }).toBe(true)
   })
 })

@@ -19,7 +19,7 @@ import { startRabbitmq } from '../support/servers/rabbitmq.ts'
 
 const commands: Channel = { name: 'timers.commands', kind: 'queue' }
 const events: Channel = { name: 'timers.events', kind: 'topic' }
-/** Timers per round, and rounds; each round kills something. More, on all four pairs: SEEDS=20, SEED=100, ROUNDS=10. */
+/** Timers per round, and rounds; each round kills something. More, on all four pairs: SEEDS=20, SEED=100, ROUNDS=10; on one: PAIR=rabbitmq,sqlite. */
 const perRound = 100
 const rounds = Number(process.env.ROUNDS ?? 2)
 const seeds = Array.from({ length: Number(process.env.SEEDS ?? 1) }, (_, n) => n + Number(process.env.SEED ?? 1))
@@ -49,7 +49,10 @@ const stores = {
 }
 
 const short = [['nats', 'sqlite'] as const, ['rabbitmq', 'postgres'] as const]
-const cases = process.env.SEEDS === undefined ? short : [...short, ['nats', 'postgres'] as const, ['rabbitmq', 'sqlite'] as const]
+const all = [...short, ['nats', 'postgres'] as const, ['rabbitmq', 'sqlite'] as const]
+const { PAIR: pair, SEEDS: more } = process.env
+const cases = pair ? all.filter((one) => one.join() === pair) : more ? all : short
+if (cases.length === 0) throw new Error(`PAIR must be one of ${all.join(' ')}`)
 
 describe.each(cases)('TS-3 a timer service with %s on %s, killed at random like its broker', (brokerName, storeName) => {
   const { needed, start: startServer, connect } = brokers[brokerName]

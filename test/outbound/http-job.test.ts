@@ -77,6 +77,29 @@ describe('punctual/http', () => {
     expect((found?.dueAt.getTime() ?? 0) - (found?.turns[0]?.endedAt.getTime() ?? 0)).toBeGreaterThan(110_000)
   })
 
+  it.each(['0', '-5', '1', 'soon', 'Wed, 21 Oct 2015 07:28:00 GMT'])(
+    'waits no less for a Retry-After of %j',
+    async (retryAfter) => {
+      const url = await receiver((_, __, response) => response.writeHead(503, { 'retry-after': retryAfter }).end())
+      const punctual = scheduler()
+      const { id } = await punctual.enqueue('punctual/http', { url })
+      await punctual.runDue()
+      const found = await punctual.get(id)
+      expect([found?.state, found?.turns.length]).toEqual(['retrying', 1])
+      expect((found?.dueAt.getTime() ?? 0) - (found?.turns[0]?.endedAt.getTime() ?? 0)).toBeGreaterThan(4900)
+    },
+  )
+
+  it('takes a change of the protocol as a refusal', async () => {
+    const server = createServer().on('connection', (socket) => {
+      socket.once('data', () => socket.write('HTTP/1.1 101 Switching Protocols\r\nupgrade: x\r\nconnection: upgrade\r\n\r\n'))
+    })
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    onTestFinished(() => void server.close())
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
+    expect(await outcome(scheduler(), { url })).toEqual({ state: 'dead', error: 'The receiver answered 101' })
+  })
+
   it.each([400, 404, 301])('does not retry after %i, and follows no redirect', async (status) => {
     let calls = 0
     const url = await receiver((_, __, response) => {

@@ -29,6 +29,14 @@ describe('EnqueueJob and CancelJob', () => {
     expect(ran).toEqual([['acme', { n: 1 }]])
   })
 
+  it('are told apart by the whole id of their message, whatever it is', async () => {
+    const { ran, send } = await sceneWithJobs()
+    const long = 'x'.repeat(199)
+    for (const id of [`${long}a`, `${long}b`, `${long}b`, ' ', 'ż', 'ż'])
+      await send({ type: 'EnqueueJob', job: 'invoice', payload: id }, id)
+    expect(ran).toHaveLength(4)
+  })
+
   it('leave work alone that has a higher version than the cancel', async () => {
     const { scene, ran, send } = await sceneWithJobs()
     await send({ type: 'EnqueueJob', job: 'invoice', payload: 1, idempotencyKey: 'k', delay: '1m', version: 2 }, 'a')

@@ -11,11 +11,15 @@ import { createTimers, type Timers, type TimersOptions } from '../../src/timers/
 const start = '2026-11-18T03:00:00.000Z'
 
 /** A broker whose server can be away. */
-class FlakyBroker implements Broker {
+export class FlakyBroker implements Broker {
   readonly #inner: Broker
   readonly name = 'flaky'
   isAway = false
   publishes = 0
+  /** Is healthy, and takes no message all the same. */
+  looksWell = false
+  /** Refuses to answer requests. */
+  isSilent = false
   /** Instead of `unreachable`. */
   failure: 'unreachable' | 'unroutable' | 'refused' = 'unreachable'
 
@@ -25,7 +29,10 @@ class FlakyBroker implements Broker {
 
   open = () => this.#inner.open()
   consume: Broker['consume'] = (options, handler) => this.#inner.consume(options, handler)
-  respond: Broker['respond'] = (subject, group, answer) => this.#inner.respond(subject, group, answer)
+  respond: Broker['respond'] = async (subject, group, answer) => {
+    if (this.isSilent) throw new Error('on purpose')
+    return this.#inner.respond(subject, group, answer)
+  }
   request: Broker['request'] = (subject, body, timeoutMs) => this.#inner.request(subject, body, timeoutMs)
   close = () => this.#inner.close()
 
@@ -37,7 +44,7 @@ class FlakyBroker implements Broker {
 
   async health() {
     const health = await this.#inner.health()
-    return this.isAway ? { ...health, isOk: false, reason: 'on purpose' } : health
+    return this.isAway && !this.looksWell ? { ...health, isOk: false, reason: 'on purpose' } : health
   }
 }
 

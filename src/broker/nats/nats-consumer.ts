@@ -2,7 +2,7 @@ import type { ConsumerMessages, JsMsg, Consumer as PullConsumer } from '@nats-io
 import { headers as makeHeaders } from '@nats-io/transport-node'
 import { sleep, systemClock } from '../../time/clock.ts'
 import { type ConsumeOptions, type Delivery, type DeliveryHandler, deadChannel, reasonHeader } from '../broker.ts'
-import { headerText } from '../check.ts'
+import { headersWithin, headerText } from '../check.ts'
 import { handleDelivery } from '../handle-delivery.ts'
 import { InFlight } from '../in-flight.ts'
 import type { RemoteConsumer } from '../remote-broker.ts'
@@ -13,6 +13,8 @@ const pullMs = 10_000
 const restMs = 250
 /** The version line and the name of the message id in the headers of a dead letter, in bytes. */
 const headerRoom = 64
+/** JetStream takes 64 kB, of which the message id may be one. */
+const mostHeaderBytes = 60_000
 
 /** Pulls messages of a durable consumer. Each pull asks only for as many as can be handled, so none waits here that another could have. */
 export class NatsConsumer implements RemoteConsumer {
@@ -107,8 +109,9 @@ export class NatsConsumer implements RemoteConsumer {
     const channel = deadChannel(this.#options.channel)
     const { nc, js, streams } = await this.#broker.link()
     const headers = makeHeaders()
+    const own = { [reasonHeader]: headerText(reason) }
     let size = headerRoom
-    for (const [name, value] of [...Object.entries(given), [reasonHeader, headerText(reason)] as const]) {
+    for (const [name, value] of Object.entries(headersWithin(mostHeaderBytes, { ...own, ...given, ...own }))) {
       if (name.startsWith('nats-')) continue
       headers.set(name, value)
       size += Buffer.byteLength(`${name}: ${value}\r\n`)

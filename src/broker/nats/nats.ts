@@ -15,7 +15,7 @@ import { NatsConsumer } from './nats-consumer.ts'
 import { type NatsOptions, type ParsedNatsOptions, parseNatsOptions } from './options.ts'
 import { publishFailure } from './publish-failure.ts'
 import { Publisher } from './publisher.ts'
-import { Streams } from './streams.ts'
+import { isPermissionMissing, Streams } from './streams.ts'
 
 /**
  * NATS JetStream. Queues become work-queue streams and topics streams with limits; an existing stream that covers the subject is used.
@@ -74,12 +74,10 @@ export class NatsBroker extends RemoteBroker<Link> {
       return link
     } catch (error) {
       await nc.close()
-      throw new PunctualError(
-        'broker.unreachable',
-        `JetStream does not answer: ${(error as Error).message}`,
-        {},
-        { cause: error },
-      )
+      const [code, what] = isPermissionMissing(error)
+        ? (['broker.refused', 'is refused to this user'] as const)
+        : (['broker.unreachable', 'does not answer'] as const)
+      throw new PunctualError(code, `JetStream ${what}: ${(error as Error).message}`, {}, { cause: error })
     }
   }
 

@@ -2,13 +2,14 @@
 import {
   AckPolicy,
   DeliverPolicy,
+  JetStreamApiError,
   type JetStreamManager,
   RetentionPolicy,
   StorageType,
   type StreamConfig,
   type StreamInfo,
 } from '@nats-io/jetstream'
-import { nanos } from '@nats-io/transport-node'
+import { nanos, PermissionViolationError } from '@nats-io/transport-node'
 import { PunctualError } from '../../errors.ts'
 import type { Channel } from '../broker.ts'
 import type { ParsedNatsOptions } from './options.ts'
@@ -45,7 +46,7 @@ export class Streams {
   async consumer(channel: Channel, group: string): Promise<{ readonly stream: string; readonly consumer: string }> {
     const { config } = await this.stream(channel)
     const consumer = channel.kind === 'queue' ? queueConsumer : group
-    await this.#jsm.consumers.add(config.name, {
+    const made = this.#jsm.consumers.add(config.name, {
       durable_name: consumer,
       ack_policy: AckPolicy.Explicit,
       ack_wait: nanos(this.#options.ackWaitMs),
@@ -55,29 +56,46 @@ export class Streams {
       max_ack_pending: 20_000,
       max_deliver: -1,
     })
+    await made.catch((error: Error) => {
+      throw refusalOf(channel, `Consumer ${consumer} of stream ${config.name}`, error)
+    })
     return { stream: config.name, consumer }
   }
 
   /** Settings of the known streams under which a message can be lost. */
   async warnings(): Promise<string[]> {
-    const warnings: string[] = []
+    const warnings = new Set<string>()
     for (const found of this.#streams.values()) {
       const info = await found.catch(() => null)
-      if (info?.config.storage === StorageType.Memory) warnings.push(`stream ${info.config.name} is kept in memory`)
+      if (info?.config.storage === StorageType.Memory) warnings.add(`stream ${info.config.name} is kept in memory`)
     }
-    return warnings
+    return [...warnings]
   }
 
   async #ensure(channel: Channel): Promise<StreamInfo> {
-    const found = await this.#find(channel.name)
-    const info = found ?? (await this.#jsm.streams.add(this.#config(channel)))
-    checkStream(channel, info.config)
-    return info
+    try {
+      const info = (await this.#find(channel.name)) ?? (await this.#make(channel))
+      checkStream(channel, info.config)
+      return info
+    } catch (error) {
+      throw refusalOf(channel, 'The stream', error as Error)
+    }
   }
 
   async #find(subject: string): Promise<StreamInfo | null> {
     for await (const info of this.#jsm.streams.list(subject)) return info
     return null
+  }
+
+  /** Another process may make it at the same time, with other settings: the first one counts. */
+  async #make(channel: Channel): Promise<StreamInfo> {
+    try {
+      return await this.#jsm.streams.add(this.#config(channel))
+    } catch (error) {
+      const found = await this.#find(channel.name)
+      if (found) return found
+      throw error
+    }
   }
 
   #config({ name, kind }: Channel): Partial<StreamConfig> & { name: string } {
@@ -94,6 +112,23 @@ export class Streams {
       ...(!isQueue && { max_age: nanos(retentionMs) }),
     }
   }
+}
+
+/** Placement: the servers of a cluster that are missing may come back. */
+const noSuitablePeers = 10_005
+
+/** What the server's error about a stream or a consumer means. */
+function refusalOf({ name, kind }: Channel, what: string, error: Error): Error {
+  const text = `${what} for ${kind} ${name} is refused by NATS: ${error.message}`
+  if (isPermissionMissing(error)) return new PunctualError('broker.refused', text, { channel: name }, { cause: error })
+  if (!(error instanceof JetStreamApiError) || error.code === noSuitablePeers) return error
+  const isInvalid = error.status === 400 || error.message.includes('can not be updated')
+  return isInvalid ? new PunctualError('broker.invalid', text, { channel: name }, { cause: error }) : error
+}
+
+/** Whether an error is one of rights. The client wraps those of requests. */
+export function isPermissionMissing(error: unknown): boolean {
+  return error instanceof PermissionViolationError || (error instanceof Error && error.cause instanceof PermissionViolationError)
 }
 
 function checkStream({ name, kind }: Channel, config: StreamConfig): void {

@@ -2,10 +2,11 @@ import { type AsyncMessage, type Consumer as ClientConsumer, ConsumerStatus } fr
 import { PunctualError } from '../../errors.ts'
 import { sleep, systemClock } from '../../time/clock.ts'
 import { type ConsumeOptions, type Delivery, type DeliveryHandler, reasonHeader } from '../broker.ts'
-import { headerText } from '../check.ts'
+import { headersWithin, headerText, mostHeaderBytes } from '../check.ts'
 import { handleDelivery } from '../handle-delivery.ts'
 import type { RemoteConsumer } from '../remote-broker.ts'
 import type { RabbitmqBroker } from './rabbitmq.ts'
+import { begun } from './refusal.ts'
 import { deadExchange, type Topology } from './topology.ts'
 
 /** Counts the deliveries of a message that was retried: it waits in another queue, which starts the server's own count anew. */
@@ -64,7 +65,7 @@ export class RabbitmqConsumer implements RemoteConsumer {
     // The server is back, perhaps without its data.
     connection.on('connection', make)
     consumer.on('error', make)
-    await new Promise<void>((resolve) => consumer.once('ready', resolve))
+    await begun(consumer, this.#queue)
   }
 
   async #handle(message: AsyncMessage): Promise<ConsumerStatus> {
@@ -76,7 +77,7 @@ export class RabbitmqConsumer implements RemoteConsumer {
 
   #delivery(message: AsyncMessage, answer: { status: ConsumerStatus | null }): Delivery {
     const given = (message.headers ?? {}) as Record<string, unknown>
-    const attempt = Number(given[attemptHeader] ?? 1) + Number(given['x-delivery-count'] ?? 0)
+    const attempt = countOf(given[attemptHeader], 1) + countOf(given['x-delivery-count'], 0)
     const headers = {
       ...(message.contentType !== undefined && { 'content-type': message.contentType }),
       ...(message.type !== undefined && { type: message.type }),
@@ -106,7 +107,7 @@ export class RabbitmqConsumer implements RemoteConsumer {
   ): Promise<ConsumerStatus> {
     const { topology } = await this.#broker.link()
     const routingKey = await topology.delay(this.#queue, afterMs)
-    return this.#send({ routingKey }, message, { ...headers, [attemptHeader]: String(attempt + 1) })
+    return this.#send({ routingKey }, message, headers, { [attemptHeader]: String(attempt + 1) })
   }
 
   async #bury(message: AsyncMessage, headers: Readonly<Record<string, string>>, reason: string): Promise<ConsumerStatus> {
@@ -114,21 +115,29 @@ export class RabbitmqConsumer implements RemoteConsumer {
     const { topology } = await this.#broker.link()
     await topology.dead(channel)
     const address = { exchange: deadExchange, routingKey: channel.name }
-    return this.#send(address, message, { ...headers, [reasonHeader]: headerText(reason) })
+    return this.#send(address, message, headers, { [reasonHeader]: headerText(reason) })
   }
 
   /** Puts a copy of the message elsewhere, after which it is acknowledged here. */
   async #send(
     address: { exchange?: string; routingKey: string },
     message: AsyncMessage,
-    headers: Readonly<Record<string, string>>,
+    given: Readonly<Record<string, string>>,
+    own: Readonly<Record<string, string>>,
   ): Promise<ConsumerStatus> {
     const { send } = await this.#broker.link()
     const { channel } = this.#options
+    const headers = headersWithin(mostHeaderBytes, { ...own, ...given, ...own })
     const result = await send(address, { channel, id: message.messageId ?? '', headers, body: bytesOf(message) })
     if (!result.ok) throw new PunctualError('broker.unreachable', `The message was not kept: ${result.message}`)
     return ConsumerStatus.ACK
   }
+}
+
+/** A count from a header, which any sender can set. */
+function countOf(given: unknown, otherwise: number): number {
+  const count = Number(given ?? otherwise)
+  return Number.isSafeInteger(count) && count >= otherwise ? count : otherwise
 }
 
 /** The client parses the bodies of other senders by their content type. */

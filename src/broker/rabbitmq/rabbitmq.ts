@@ -15,6 +15,7 @@ import { checkMessage } from '../check.ts'
 import { connectError, RemoteBroker } from '../remote-broker.ts'
 import { type ParsedRabbitmqOptions, parseRabbitmqOptions, type RabbitmqOptions } from './options.ts'
 import { RabbitmqConsumer } from './rabbitmq-consumer.ts'
+import { begun } from './refusal.ts'
 import { Topology } from './topology.ts'
 
 /**
@@ -31,10 +32,10 @@ const answerMs = 5000
 /** A connection, and all that belongs to it. */
 export interface Link {
   readonly connection: Connection
-  readonly publisher: Publisher
   readonly topology: Topology
   /** Sends to an exchange and a key, and resolves with the broker's confirmation that a queue has it. */
   readonly send: (address: Address, message: OutMessage) => Promise<PublishResult>
+  readonly closePublishers: () => Promise<unknown>
 }
 
 interface Address {
@@ -62,26 +63,24 @@ export class RabbitmqBroker extends RemoteBroker<Link> {
           .catch(() => {})
       },
     )
-    consumer.on('error', () => {})
-    await new Promise<void>((resolve) => consumer.once('ready', resolve))
+    await begun(consumer, subject)
     return { close: () => consumer.close() }
   }
 
   protected async connect(): Promise<Link> {
     const connection = await this.#dial()
-    const publisher = connection.createPublisher({ confirm: true })
-    return { connection, publisher, topology: new Topology(connection, this.#options.queueType), send: sender(publisher) }
+    return { connection, topology: new Topology(connection, this.#options.queueType), ...sender(connection) }
   }
 
   protected async tryToConnect(): Promise<void> {
     ;(await this.#dial()).unsafeDestroy()
   }
 
-  protected async disconnect({ connection, publisher }: Link, closeConsumers: () => Promise<unknown>): Promise<void> {
+  protected async disconnect({ connection, closePublishers }: Link, closeConsumers: () => Promise<unknown>): Promise<void> {
     const closed = new AbortController()
     const close = async () => {
       await closeConsumers()
-      await publisher.close()
+      await closePublishers()
       await connection.close()
     }
     // It waits for channels that a server which is away never closes.
@@ -97,6 +96,7 @@ export class RabbitmqBroker extends RemoteBroker<Link> {
   protected async publishOne({ topology, send }: Link, message: OutMessage): Promise<PublishResult> {
     try {
       checkMessage(message)
+      checkProperties(message)
       const size = Buffer.byteLength(message.body)
       if (size > this.#options.maxBytes)
         return { ok: false, reason: 'too-large', message: `${size} bytes, of at most ${this.#options.maxBytes}` }
@@ -153,12 +153,31 @@ function textOf(body: unknown): string {
   return Buffer.isBuffer(body) ? body.toString() : String(body)
 }
 
+/** The client cuts longer ones, so two ids could become one. */
+function checkProperties({ id, headers = {} }: OutMessage): void {
+  for (const [name, value = ''] of Object.entries({ id, 'content-type': headers['content-type'], type: headers.type }))
+    if (Buffer.byteLength(value) > 255)
+      throw new PunctualError('option.invalid', `${name} of a message must be at most 255 bytes on RabbitMQ`, {
+        field: name,
+        max: 255,
+      })
+}
+
 /** A confirmation alone does not say that a queue has the message: one that none takes is returned first. */
-function sender(publisher: Publisher): Link['send'] {
+function sender(connection: Connection): Pick<Link, 'send' | 'closePublishers'> {
   const returned = new Set<string>()
-  publisher.on('basic.return', ({ headers }) => void returned.add(String(headers?.['x-send'])))
+  const publishers = new Map<string, Publisher>()
+  // The server closes a channel at a refusal, for the oldest message on it: each exchange has its own.
+  const publisherOf = (exchange: string) => {
+    const known = publishers.get(exchange)
+    if (known) return known
+    const publisher = connection.createPublisher({ confirm: true })
+    publisher.on('basic.return', ({ headers }) => void returned.add(String(headers?.['x-send'])))
+    publishers.set(exchange, publisher)
+    return publisher
+  }
   let sends = 0
-  return async ({ exchange = '', routingKey }, { id, headers = {}, body }) => {
+  const send: Link['send'] = async ({ exchange = '', routingKey }, { id, headers = {}, body }) => {
     const send = String(++sends)
     const envelope = {
       exchange,
@@ -170,7 +189,7 @@ function sender(publisher: Publisher): Link['send'] {
       mandatory: true,
     }
     try {
-      await within(publisher.send(envelope, Buffer.from(body)), 'no confirmation')
+      await within(publisherOf(exchange).send(envelope, Buffer.from(body)), 'no confirmation')
     } catch (error) {
       return publishFailure(error)
     }
@@ -180,6 +199,7 @@ function sender(publisher: Publisher): Link['send'] {
       return { ok: false, reason: 'unroutable', message: `no queue takes messages of ${exchange || routingKey}` }
     return { ok: true, isDuplicate: false }
   }
+  return { send, closePublishers: () => Promise.all([...publishers.values()].map((publisher) => publisher.close())) }
 }
 
 /** The content type and the type as AMQP has them. With an encoding the client of a receiver leaves the body as it is. */

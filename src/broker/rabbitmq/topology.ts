@@ -1,13 +1,15 @@
 // Queues and exchanges. An existing queue is used as it is; those that are made are durable.
 import type { Connection } from 'rabbitmq-client'
-import { PunctualError } from '../../errors.ts'
 import { type Channel, deadChannel } from '../broker.ts'
+import { refusalOf, type ServerError } from './refusal.ts'
 
 /** Terminated messages go through it, by the name of their channel. */
 export const deadExchange = 'punctual.dead'
 
 /** The waits of messages that are retried. Each has a separate queue, whose messages all wait for the same time. */
 const delaysMs = [500, 1000, 2000, 5000, 15_000, 60_000, 300_000, 3_600_000] as const
+
+type QueueDeclaration = Exclude<Parameters<Connection['queueDeclare']>[0], string | undefined>
 
 export class Topology {
   readonly #connection: Connection
@@ -66,22 +68,24 @@ export class Topology {
   }
 
   #queue(queue: string, more: Readonly<Record<string, unknown>> = {}): Promise<void> {
+    const declaration = { queue, durable: true, arguments: { 'x-queue-type': this.#queueType, ...more } }
     return this.#once(`queue ${queue}`, async () => {
-      const isThere = await this.#has(queue)
-      if (!isThere)
-        await this.#connection.queueDeclare({ queue, durable: true, arguments: { 'x-queue-type': this.#queueType, ...more } })
+      const error = await this.#declare(declaration)
+      if (error === null || isUsable(error)) return
+      // A user without the right to make queues may use those that are there.
+      const missing = error.code === 'ACCESS_REFUSED' ? await this.#declare({ queue, passive: true }) : error
+      if (missing) throw missing
     })
   }
 
-  /** Uses a separate channel: the server closes the one on which a queue is missed, and with it what others do there. */
-  async #has(queue: string): Promise<boolean> {
+  /** Uses a separate channel: the server closes the one on which it refuses a queue, and with it what others do there. */
+  async #declare(declaration: QueueDeclaration): Promise<ServerError | null> {
     const channel = await this.#connection.acquire()
     try {
-      await channel.queueDeclare({ queue, passive: true })
-      return true
+      await channel.queueDeclare(declaration)
+      return null
     } catch (error) {
-      if ((error as { code?: string }).code === 'NOT_FOUND') return false
-      throw error
+      return error as ServerError
     } finally {
       // Not awaited: the client never settles it when the connection breaks meanwhile.
       void channel.close()
@@ -96,13 +100,16 @@ export class Topology {
   #once(name: string, make: () => Promise<void>): Promise<void> {
     const known = this.#made.get(name)
     if (known) return known
-    const made = make().catch((error: { code?: string; message: string }) => {
+    const made = make().catch((error: Error) => {
       this.#made.delete(name)
-      if (error.code === 'PRECONDITION_FAILED' || error.code === 'RESOURCE_LOCKED')
-        throw new PunctualError('broker.invalid', `RabbitMQ has another ${name}: ${error.message}`, { name }, { cause: error })
-      throw error
+      throw refusalOf(name, error)
     })
     this.#made.set(name, made)
     return made
   }
+}
+
+/** An existing queue with other settings is used, unless it loses messages: with the server, with a connection, or as a stream, which nobody empties. */
+function isUsable({ code, message }: ServerError): boolean {
+  return code === 'PRECONDITION_FAILED' && !/inequivalent arg '(durable|auto_delete|exclusive)'|'stream'/.test(message)
 }

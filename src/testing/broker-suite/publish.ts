@@ -46,12 +46,14 @@ export const publishCases: readonly BrokerDraft[] = [
         { channel: { name: 'wild.*', kind: 'queue' }, id: '1', body: '' },
         { ...good, id: 'h', headers: { 'x-message-ttl': '1' } },
         { ...good, id: 'n', headers: { name: 'line\r\nbreak' } },
+        { ...good, id: 'c', headers: { CC: 'elsewhere' } },
+        { ...good, id: 'm', headers: Object.fromEntries(Array.from({ length: 40 }, (_, n) => [`h${n}`, 'x'.repeat(4096)])) },
         { ...good, id: '' },
         good,
       ])
       assert.deepEqual(
         results.map((result) => (result.ok ? 'ok' : result.reason)),
-        ['refused', 'refused', 'refused', 'refused', 'ok'],
+        ['refused', 'refused', 'refused', 'refused', 'refused', 'refused', 'ok'],
       )
       assert.deepEqual(await (await scene.inbox(channel)).texts(1), ['good'])
     },

@@ -17,6 +17,8 @@ export interface RabbitmqServer extends AsyncDisposable {
   start(): Promise<void>
   /** Removes its data, while it is down. */
   wipe(): Promise<void>
+  /** Runs `rabbitmqctl`. */
+  ctl(...args: string[]): Promise<void>
   stop(): Promise<void>
 }
 
@@ -41,8 +43,12 @@ export async function startRabbitmq(login = { user: 'guest', password: 'guest' }
   }
   await start()
   const end = () => supervisor.signalAll('SIGKILL')
+  const ctl = async (...args: string[]) => {
+    const env = { PATH: process.env.PATH, HOME: supervisor.folder, ...variables() }
+    await promisify(execFile)(join(programs, 'rabbitmqctl'), args, { env, ...serverUser() })
+  }
   const kill = async () => {
-    await keepQueues(join(programs, 'rabbitmqctl'), { PATH: process.env.PATH, HOME: supervisor.folder, ...variables() })
+    await ctl(...keepQueues)
     await end()
   }
   const stop = async () => {
@@ -52,6 +58,7 @@ export async function startRabbitmq(login = { user: 'guest', password: 'guest' }
   return {
     url: `amqp://${login.user}:${login.password}@127.0.0.1:${port}`,
     kill,
+    ctl,
     start,
     wipe: async () => void data++,
     stop,
@@ -63,9 +70,7 @@ export async function startRabbitmq(login = { user: 'guest', password: 'guest' }
  * RabbitMQ 3.10 may forget a queue that was made just before a kill, and its messages with it, confirmed or not: the log of
  * definitions is then not on disk yet. The tests are about messages, so the log is written first.
  */
-async function keepQueues(program: string, env: NodeJS.ProcessEnv): Promise<void> {
-  await promisify(execFile)(program, ['eval', 'disk_log:sync(latest_log).'], { env, ...serverUser() })
-}
+const keepQueues = ['eval', 'disk_log:sync(latest_log).']
 
 function environment(folder: string, { port, dist, epmd, data }: Record<'port' | 'dist' | 'epmd' | 'data', number>) {
   return {
