@@ -3,16 +3,17 @@
 
 import { pruneAudit } from '../rules/audit.ts'
 import { boundKeyMs } from '../rules/gate.ts'
+import { dropExpiredTokens } from '../rules/sql/tokens.ts'
 import type { Hint, PruneAnswer, PruneRequest } from '../store.ts'
 import { appendAudit, sealAudit } from './audit.ts'
 import { lockDoor } from './claim/door.ts'
+import { runSteps } from './connection/session.ts'
 import { type Context, storeNow } from './context.ts'
 import { foldCounts } from './counts.ts'
 import { foldFigures } from './figures.ts'
 import { removeByRules } from './prune/by-rules.ts'
 import { dropRanges, dropVersions } from './prune/job-records.ts'
 import { type Pass, removeFrom } from './prune/remove-ended.ts'
-import { dropExpiredTokens } from './tokens.ts'
 
 /** How many looks at what has ended too lately end a walk. */
 const looksTooEarly = 2
@@ -39,7 +40,7 @@ interface Pruned {
 export async function prune(context: Context, cursor: PruneCursor, request: PruneRequest): Promise<Pruned> {
   await foldCounts(context)
   await foldFigures(context)
-  await dropExpiredTokens(context)
+  await runSteps(context.db, dropExpiredTokens(context.now()))
   await sweep(context)
   await sealAudit(context, request.auditBefore ?? null)
   if (request.pausesBefore != null)

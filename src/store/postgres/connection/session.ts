@@ -1,3 +1,6 @@
+import type { Steps } from '../../rules/sql/steps.ts'
+import { column } from './arrays.ts'
+
 /** Runs statements on a connection of the store or in the caller's transaction. */
 export interface Session {
   /** Rows as objects, by the names of their columns. */
@@ -24,4 +27,15 @@ export function inTurn(session: Session): Session {
       return answer
     },
   }
+}
+
+/** Runs an act of rules/sql. */
+export async function runSteps<Answer>(session: Session, steps: Steps<Answer>): Promise<Answer> {
+  let step = steps.next([])
+  while (!step.done) {
+    const { sql, values } = step.value
+    const sent = values.map((value) => (Array.isArray(value) ? column(value) : value))
+    step = steps.next(await session.rows(sql, sent))
+  }
+  return step.value
 }
