@@ -1,7 +1,6 @@
-import { drainAudit } from '../rules/audit.ts'
-import { type NodeRow, nodeRecord } from '../rules/sql/node-row.ts'
+import { drainNodes, type NodeRow, nodeRecord } from '../rules/sql/nodes.ts'
 import type { Hint, NodesAnswer, NodesRequest } from '../store.ts'
-import { appendAudit } from './audit.ts'
+import { runSteps } from './connection/session.ts'
 import { type Context, storeNow } from './context.ts'
 import { isRescueDue } from './rescue.ts'
 
@@ -26,22 +25,11 @@ export async function nodes(
   context: Context,
   { drain }: NodesRequest = {},
 ): Promise<{ readonly answer: NodesAnswer; readonly hints: readonly Hint[] }> {
-  const hints = drain ? await drainNodes(context, drain) : []
-  const rows = await context.db.rows<Row>(selectNodes, [context.now()])
+  const { db, now: clock } = context
+  const drained = drain ? await db.transaction((session) => runSteps(session, drainNodes(clock(), drain))) : []
+  const rows = await db.rows<Row>(selectNodes, [clock()])
   const [{ now, unserved, is_rescue_due }] = rows as [Row]
   const all = rows.flatMap((row) => (row.boot === null ? [] : nodeRecord(row)))
+  const hints = drained.map((node) => ({ kind: 'cancel' as const, node }))
   return { answer: { now, nodes: all, unserved: (unserved ?? []).sort(), isRescueDue: is_rescue_due }, hints }
-}
-
-/** Marks the nodes of a boot id or name. */
-async function drainNodes(context: Context, { node, audit }: NonNullable<NodesRequest['drain']>): Promise<readonly Hint[]> {
-  return context.db.transaction(async (session) => {
-    const rows = await session.rows<{ boot: string }>(
-      'UPDATE punctual.node SET draining = true WHERE NOT draining AND (boot = $1 OR name = $1) RETURNING boot',
-      [node],
-    )
-    const boots = rows.map(({ boot }) => boot)
-    await appendAudit(session, context, [drainAudit(audit, node, boots)])
-    return boots.map((boot) => ({ kind: 'cancel' as const, node: boot }))
-  })
 }

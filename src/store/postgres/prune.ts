@@ -3,6 +3,7 @@
 
 import { pruneAudit } from '../rules/audit.ts'
 import { boundKeyMs } from '../rules/gate.ts'
+import { dropVersions } from '../rules/sql/jobs.ts'
 import { dropExpiredTokens } from '../rules/sql/tokens.ts'
 import type { Hint, PruneAnswer, PruneRequest } from '../store.ts'
 import { appendAudit, sealAudit } from './audit.ts'
@@ -12,7 +13,7 @@ import { type Context, storeNow } from './context.ts'
 import { foldCounts } from './counts.ts'
 import { foldFigures } from './figures.ts'
 import { removeByRules } from './prune/by-rules.ts'
-import { dropRanges, dropVersions } from './prune/job-records.ts'
+import { dropRanges } from './prune/job-records.ts'
 import { type Pass, removeFrom } from './prune/remove-ended.ts'
 
 /** How many looks at what has ended too lately end a walk. */
@@ -46,7 +47,7 @@ export async function prune(context: Context, cursor: PruneCursor, request: Prun
   if (request.pausesBefore != null)
     await context.db.rows('DELETE FROM punctual.pause WHERE to_at < $1 AND swept', [request.pausesBefore])
   await dropRanges(context, request.rangesBefore ?? null)
-  await dropVersions(context, request.versionsBefore ?? null)
+  if (request.versionsBefore != null) await runSteps(context.db, dropVersions(request.versionsBefore))
   const { endedBefore } = request
   if (request.audit)
     return { answer: endedBefore === null ? nothing : await passOnCall(context, { ...request, endedBefore }), hints: [] }

@@ -1,6 +1,7 @@
 import { occurrenceAudit, pruneAudit } from '../rules/audit.ts'
 import { sealAudit } from '../rules/sql/audit.ts'
 import { foldFigures } from '../rules/sql/figures.ts'
+import { dropVersions } from '../rules/sql/jobs.ts'
 import { dropExpiredTokens } from '../rules/sql/tokens.ts'
 import type { PruneAnswer, PruneRequest, RetentionRule, Which } from '../store.ts'
 import { appendAudit, audited } from './audit.ts'
@@ -9,7 +10,7 @@ import { find } from './find.ts'
 import { forgetGates } from './gate.ts'
 import { type Entry, readEntry } from './occurrence/entry.ts'
 import { remove, removeWithHook } from './occurrence/remove.ts'
-import { dropRanges, dropVersions, pruneJob } from './prune/job.ts'
+import { dropRanges, pruneJob } from './prune/job.ts'
 import { foldCreated } from './schema/count-changes.ts'
 import { isLastEnd } from './schema/tables.ts'
 
@@ -26,7 +27,7 @@ export function prune(tx: Transaction, request: PruneRequest): PruneAnswer {
   tx.runSteps(dropExpiredTokens(tx.now))
   if (pausesBefore !== null && tx.run('DELETE FROM punctual_pause WHERE to_at < ?', pausesBefore) > 0) tx.cache.pauses = null
   dropRanges(tx, request.rangesBefore ?? null)
-  dropVersions(tx, request.versionsBefore ?? null)
+  if (request.versionsBefore != null) tx.runSteps(dropVersions(request.versionsBefore))
   const own = rules.flatMap((rule) => {
     const series = tx.names.findSeries(rule.tenant, rule.job)?.ref
     return series === undefined ? [] : [{ series, ends: rule.ends }]

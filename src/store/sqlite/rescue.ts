@@ -1,6 +1,6 @@
 import { isNodeGone } from '../rules/node-gone.ts'
 import { recoverMember } from '../rules/recover.ts'
-import { type NodeRow, nodeRecord } from '../rules/sql/node-row.ts'
+import { type NodeRow, nodeRecord } from '../rules/sql/nodes.ts'
 import { isExpired, notInTime } from '../rules/verdict.ts'
 import type { PassedOccurrence, RescueAnswer, RescueRequest } from '../store.ts'
 import { claimsOf, deleteClaim, unended } from './claim/claim-row.ts'

@@ -1,11 +1,10 @@
 // The jobs that want planning, with all that a plan of them needs: one statement, since every node sends it again and again.
 import { covers, type PauseRecord } from '../../../model/pause.ts'
-import { type JobRow, jobRecord, type VersionRow, versionRecord } from '../../rules/sql/job-row.ts'
-import { type PauseRow, pauseRecord } from '../../rules/sql/pause-row.ts'
+import { type JobRow, jobColumns, jobRecord, type VersionRow, versionRecord } from '../../rules/sql/jobs.ts'
+import { type PauseRow, pauseRecord } from '../../rules/sql/pauses.ts'
 import type { PlanCandidate, PlanWork } from '../../store.ts'
 import { each } from '../connection/by-key.ts'
 import { type Context, storeNow } from '../context.ts'
-import { jobColumns } from '../jobs.ts'
 
 interface Row extends JobRow {
   readonly versions: readonly VersionRow[]

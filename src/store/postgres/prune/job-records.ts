@@ -25,14 +25,3 @@ export async function dropRanges({ db }: Context, before: number | null): Promis
     [before],
   )
 }
-
-/** By the rule of `isReplaced`. */
-export async function dropVersions({ db }: Context, before: number | null): Promise<void> {
-  if (before === null) return
-  await db.rows(
-    `DELETE FROM punctual.job_version v WHERE EXISTS (
-      SELECT 1 FROM punctual.job_version n JOIN punctual.job j ON j.series = n.series WHERE n.series = v.series AND n.version > v.version
-        AND n.effective_at < $1::float8 AND (j.next_at IS NULL OR n.effective_at <= j.cursor))`,
-    [before],
-  )
-}

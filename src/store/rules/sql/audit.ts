@@ -1,8 +1,7 @@
 import { type AuditDigest, type AuditEntry, type AuditRecord, type AuditSeal, rowDigest, sealOf } from '../../../model/audit.ts'
 import type { AuditQuery } from '../../store.ts'
 import { mostPerSegment } from '../audit.ts'
-import { whereOf } from './conditions.ts'
-import { asJson, type Clock, marks, rows, type Steps, storeNow } from './steps.ts'
+import { asJson, type Clock, marks, rows, type Steps, storeNow, whereOf } from './steps.ts'
 
 /** The columns of an entry. */
 const fields = [

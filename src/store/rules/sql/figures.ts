@@ -1,8 +1,7 @@
 import type { Figure } from '../../../model/figure.ts'
 import type { FigureAdd, FigureQuery, FigureRow } from '../../store.ts'
 import { addedFor, figureLevels, figuresPast, figuresPerStep, foldedFigures, minute, widestFigure } from '../figures.ts'
-import { whereOf } from './conditions.ts'
-import { asJson, rows, type Steps } from './steps.ts'
+import { asJson, rows, type Steps, whereOf } from './steps.ts'
 
 const columns = 'tenant, job, at, width, data'
 

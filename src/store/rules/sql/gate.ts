@@ -1,8 +1,7 @@
 import type { Page } from '../../query.ts'
 import type { GateAnswer, GateKey, GateList, GateRecord, GateState, GateWrite, MemberWrite } from '../../store.ts'
 import { type GateDecision, GatePage, gateRule, hasReserved, type KnownGate } from '../gate.ts'
-import { whereOf } from './conditions.ts'
-import { type Clock, marks, readNow, rows, type Steps, storeNow } from './steps.ts'
+import { type Clock, marks, readNow, rows, type Steps, storeNow, whereOf } from './steps.ts'
 
 const columns = `tenant, scope, key, state, fingerprint, occurrence, tries, hits, reserved_at, ended_at, expires_at, result, reason, holder,
   held_until`

@@ -56,14 +56,3 @@ export function dropRanges(tx: Transaction, before: number | null): void {
     tx.run(`UPDATE punctual_series SET ${state}_in_ranges = ${state}_in_ranges - ? WHERE ref = ?`, count, series)
   }
 }
-
-/** By the rule of `isReplaced`. */
-export function dropVersions(tx: Transaction, before: number | null): void {
-  if (before === null) return
-  tx.run(
-    `DELETE FROM punctual_job_version AS v WHERE EXISTS (
-      SELECT 1 FROM punctual_job_version n JOIN punctual_job j ON j.series = n.series WHERE n.series = v.series AND n.version > v.version
-        AND n.effective_at < ? AND (j.next_at IS NULL OR n.effective_at <= j.cursor))`,
-    before,
-  )
-}
