@@ -9,14 +9,9 @@ import { lockDoor } from './claim/door.ts'
 import { column } from './connection/arrays.ts'
 import { each, endOf, lacks } from './connection/by-key.ts'
 import type { Session } from './connection/session.ts'
-import { type Context, storeNow } from './context.ts'
+import { type Acted, type Context, storeNow } from './context.ts'
 import { type RunningMember, readRunning } from './occurrence/running-members.ts'
 import { takeIdleWhere } from './occurrence/take-idle.ts'
-
-interface Beaten {
-  readonly answer: BeatAnswer
-  readonly hints: readonly Hint[]
-}
 
 interface Look {
   readonly now: number
@@ -31,7 +26,7 @@ const look = `SELECT t.now, l.alive_since, (SELECT draining FROM punctual.node W
   NOT EXISTS (SELECT 1 FROM punctual.node WHERE beat_at + ttl_ms >= t.now) AS is_break, l.last_alive_at
   FROM (SELECT ${storeNow} AS now) t, punctual.life l`
 
-export async function beat(context: Context, one: Beat): Promise<Beaten> {
+export async function beat(context: Context, one: Beat): Promise<Acted<BeatAnswer>> {
   const { db, names } = context
   if (one.phase === 'pulse') return { answer: await pulse(context, one), hints: [] }
   await names.addKinds(one.node.kinds)
@@ -147,7 +142,7 @@ function startColumns(long: Beat['long']): (string | null)[] {
 }
 
 /** Joins, leaves, gives back claims whose answer never arrived, and notes a time without nodes. The door is locked first. */
-async function beatWithCare(session: Session, context: Context, one: Beat): Promise<Beaten> {
+async function beatWithCare(session: Session, context: Context, one: Beat): Promise<Acted<BeatAnswer>> {
   const { node, claims, inFlight, phase } = one
   await session.rows(lockDoor)
   await session.rows('SELECT boot FROM punctual.node WHERE boot = $1 FOR UPDATE', [node.boot])

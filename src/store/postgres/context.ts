@@ -1,4 +1,5 @@
 import * as steps from '../rules/sql/steps.ts'
+import type { Hint } from '../store.ts'
 import type { Database } from './connection/database.ts'
 import { runSteps, type Session } from './connection/session.ts'
 import type { Names } from './names/names.ts'
@@ -17,6 +18,12 @@ export interface Context {
   guessNow(): number
   /** Takes note of a time that the server has just returned. */
   noteNow(now: number): void
+}
+
+/** What an act answers, and the hints that follow from it. */
+export interface Acted<Answer> {
+  readonly answer: Answer
+  readonly hints: readonly Hint[]
 }
 
 /** The store's time, for decisions that are made here. */

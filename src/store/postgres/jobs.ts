@@ -6,13 +6,10 @@ import { whereOf } from '../rules/sql/steps.ts'
 import type { Hint, JobPut, JobPutAnswer, JobQuery } from '../store.ts'
 import { Changes } from './changes/changes.ts'
 import { runSteps, type Session } from './connection/session.ts'
-import type { Context } from './context.ts'
+import type { Acted, Context } from './context.ts'
 import { takeIdleWhere } from './occurrence/take-idle.ts'
 
-export async function putJob(
-  context: Context,
-  put: JobPut,
-): Promise<{ readonly answer: JobPutAnswer; readonly hints: readonly Hint[] }> {
+export async function putJob(context: Context, put: JobPut): Promise<Acted<JobPutAnswer>> {
   const { db, names, versions } = context
   const { tenant, name } = put
   await names.addSeries([{ tenant, job: name }])

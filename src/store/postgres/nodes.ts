@@ -1,7 +1,7 @@
 import { drainNodes, type NodeRow, nodeRecord } from '../rules/sql/nodes.ts'
-import type { Hint, NodesAnswer, NodesRequest } from '../store.ts'
+import type { NodesAnswer, NodesRequest } from '../store.ts'
 import { runSteps } from './connection/session.ts'
-import { type Context, storeNow } from './context.ts'
+import { type Acted, type Context, storeNow } from './context.ts'
 import { isRescueDue } from './rescue.ts'
 
 type Row = (NodeRow | { readonly boot: null }) & {
@@ -21,10 +21,7 @@ const selectNodes = `SELECT t.now,
     ${isRescueDue('t.now')} AS is_rescue_due, n.*
   FROM (SELECT ${storeNow} AS now) t LEFT JOIN punctual.node n ON true ORDER BY n.seq`
 
-export async function nodes(
-  context: Context,
-  { drain }: NodesRequest = {},
-): Promise<{ readonly answer: NodesAnswer; readonly hints: readonly Hint[] }> {
+export async function nodes(context: Context, { drain }: NodesRequest = {}): Promise<Acted<NodesAnswer>> {
   const { db, now: clock } = context
   const drained = drain ? await db.transaction((session) => runSteps(session, drainNodes(clock(), drain))) : []
   const rows = await db.rows<Row>(selectNodes, [clock()])

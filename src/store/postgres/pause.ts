@@ -1,16 +1,13 @@
 import type { PauseRecord } from '../../model/pause.ts'
 import * as shared from '../rules/sql/pauses.ts'
-import type { Hint, PauseAnswer, PauseRequest } from '../store.ts'
+import type { PauseAnswer, PauseRequest } from '../store.ts'
 import { lockDoor } from './claim/door.ts'
 import { runSteps, type Session } from './connection/session.ts'
-import type { Context } from './context.ts'
+import type { Acted, Context } from './context.ts'
 import { takeGrantsBack } from './occurrence/take-idle.ts'
 import { covers } from './pause/covers.ts'
 
-export async function pause(
-  context: Context,
-  request: PauseRequest,
-): Promise<{ readonly answer: PauseAnswer; readonly hints: readonly Hint[] }> {
+export async function pause(context: Context, request: PauseRequest): Promise<Acted<PauseAnswer>> {
   return context.db.transaction(async (session) => {
     // A claim at the door sets work aside by the pauses it knows.
     await session.rows(lockDoor)

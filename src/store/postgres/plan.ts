@@ -7,7 +7,7 @@ import { column } from './connection/arrays.ts'
 import { lacks } from './connection/by-key.ts'
 import { isDuplicate } from './connection/failure.ts'
 import type { Session } from './connection/session.ts'
-import type { Context } from './context.ts'
+import type { Acted, Context } from './context.ts'
 import { updateRecord } from './create/conflicts.ts'
 import { NamesNeeded } from './names/names.ts'
 import { extraOf, formOf, isGated } from './occurrence/record.ts'
@@ -17,10 +17,7 @@ import { covers } from './pause/covers.ts'
 export { jobsToPlan } from './plan/jobs-to-plan.ts'
 
 /** Plans jobs, all by one statement; the words on stranded instants, where there are any, in the same transaction. */
-export async function plan(
-  context: Context,
-  plans: readonly JobPlan[],
-): Promise<{ readonly answer: readonly PlanAnswer[]; readonly hints: readonly Hint[] }> {
+export async function plan(context: Context, plans: readonly JobPlan[]): Promise<Acted<readonly PlanAnswer[]>> {
   const { db, names, versions } = context
   await names.findAllSeries(db, plans)
   const known = plans.filter(({ tenant, job }) => names.findSeries(tenant, job))

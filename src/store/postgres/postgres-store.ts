@@ -33,7 +33,7 @@ import { ConflictError, storeFailure } from './connection/failure.ts'
 import { connect, listen, type OpenStore } from './connection/open-store.ts'
 import type { Session } from './connection/session.ts'
 import { warmUp } from './connection/warm-up.ts'
-import type { Context } from './context.ts'
+import type { Acted, Context } from './context.ts'
 import { counts } from './counts.ts'
 import { create, firstDue } from './create.ts'
 import { figures } from './figures.ts'
@@ -57,9 +57,7 @@ import { bringUp } from './schema/migrate.ts'
 import { settle } from './settle.ts'
 import { tokens } from './tokens.ts'
 
-interface Acted<Answer> {
-  readonly answer: Answer
-  readonly hints: readonly Hint[]
+interface Sent<Answer> extends Acted<Answer> {
   /** Other processes were notified. */
   readonly isSent?: boolean | undefined
 }
@@ -243,7 +241,7 @@ export class PostgresStore implements Store {
   }
 
   /** A verb that may send hints. */
-  async #act<Answer>(act: (opened: OpenStore) => Promise<Acted<Answer>>): Promise<Answer> {
+  async #act<Answer>(act: (opened: OpenStore) => Promise<Sent<Answer>>): Promise<Answer> {
     const opened = this.#isOpen()
     const { answer, hints, isSent = false } = await this.#underWay(opened.clock, () => act(opened))
     for (const hint of hints) if (hint.kind === 'due') opened.laneStarts.lower(hint.at)
@@ -253,10 +251,7 @@ export class PostgresStore implements Store {
   }
 
   /** Acts in a caller's transaction, where nothing can be announced yet. Errors from the caller's client are not wrapped. */
-  async #join<Answer>(
-    tx: Queryable,
-    act: (session: Session, context: Context) => Promise<{ answer: Answer; hints: readonly Hint[] }>,
-  ): Promise<Answer> {
+  async #join<Answer>(tx: Queryable, act: (session: Session, context: Context) => Promise<Acted<Answer>>): Promise<Answer> {
     const { context, clock, callerWrites } = this.#isOpen()
     try {
       const { answer, hints } = await this.#underWay(clock, () => act(context.db.joined(tx), context))

@@ -5,11 +5,11 @@ import { pruneAudit } from '../rules/audit.ts'
 import { boundKeyMs } from '../rules/gate.ts'
 import { dropVersions } from '../rules/sql/jobs.ts'
 import { dropExpiredTokens } from '../rules/sql/tokens.ts'
-import type { Hint, PruneAnswer, PruneRequest } from '../store.ts'
+import type { PruneAnswer, PruneRequest } from '../store.ts'
 import { appendAudit, sealAudit } from './audit.ts'
 import { lockDoor } from './claim/door.ts'
 import { runSteps } from './connection/session.ts'
-import { type Context, storeNow } from './context.ts'
+import { type Acted, type Context, storeNow } from './context.ts'
 import { foldCounts } from './counts.ts'
 import { foldFigures } from './figures.ts'
 import { removeByRules } from './prune/by-rules.ts'
@@ -33,12 +33,7 @@ export interface PruneCursor {
   readonly rules: Map<number, number>
 }
 
-interface Pruned {
-  readonly answer: PruneAnswer
-  readonly hints: readonly Hint[]
-}
-
-export async function prune(context: Context, cursor: PruneCursor, request: PruneRequest): Promise<Pruned> {
+export async function prune(context: Context, cursor: PruneCursor, request: PruneRequest): Promise<Acted<PruneAnswer>> {
   await foldCounts(context)
   await foldFigures(context)
   await runSteps(context.db, dropExpiredTokens(context.now()))

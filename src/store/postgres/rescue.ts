@@ -9,7 +9,7 @@ import { lockClaims } from './claim/fence.ts'
 import { column } from './connection/arrays.ts'
 import { each, endOf, lacks } from './connection/by-key.ts'
 import type { Session } from './connection/session.ts'
-import { type Context, storeNow } from './context.ts'
+import { type Acted, type Context, storeNow } from './context.ts'
 import { type RunningMember, readRunning } from './occurrence/running-members.ts'
 import { sweepPauses } from './pause.ts'
 
@@ -42,10 +42,7 @@ interface Look {
 }
 
 /** Ends the turns of gone nodes and of those past their deadline, what was not started in time, and hands out hooks. */
-export async function rescue(
-  context: Context,
-  request: RescueRequest,
-): Promise<{ readonly answer: RescueAnswer; readonly hints: readonly Hint[] }> {
+export async function rescue(context: Context, request: RescueRequest): Promise<Acted<RescueAnswer>> {
   const { db } = context
   const [seen] = (await db.rows<Look>(look, [context.now()])) as [Look]
   const { now } = seen

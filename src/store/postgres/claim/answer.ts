@@ -1,16 +1,13 @@
 // The answer to a claim, from the rows that its statement returned.
 import type { ClaimAnswer, ClaimRequest, Hint, PassedOccurrence } from '../../store.ts'
 import type { Session } from '../connection/session.ts'
-import type { Context } from '../context.ts'
+import type { Acted, Context } from '../context.ts'
 import type { CurrentJob } from './current-jobs.ts'
 import type { Lane, LaneStarts } from './lane-starts.ts'
 import { describe, inOrder, type MemberRow } from './members.ts'
 import { reclaim, unknownNode } from './reclaim.ts'
 
-export interface Claimed {
-  readonly answer: ClaimAnswer
-  readonly hints: readonly Hint[]
-}
+export type Claimed = Acted<ClaimAnswer>
 
 /** The facts that the statement found, beside the rows that it took. */
 interface Head {

@@ -1,9 +1,9 @@
 import { deleteJobAudit } from '../../rules/audit.ts'
 import { type JobRow, jobRecord, selectJob } from '../../rules/sql/jobs.ts'
-import type { Hint, PruneAnswer, PruneRequest } from '../../store.ts'
+import type { PruneAnswer, PruneRequest } from '../../store.ts'
 import { appendAudit } from '../audit.ts'
 import { column } from '../connection/arrays.ts'
-import type { Context } from '../context.ts'
+import type { Acted, Context } from '../context.ts'
 import { counts, foldCounts } from '../counts.ts'
 import { removeRanges } from './job-records.ts'
 import { endDead } from './one.ts'
@@ -14,7 +14,7 @@ export async function pruneJob(
   context: Context,
   { tenant, job }: NonNullable<PruneRequest['job']>,
   { keyRetentionMs, limit, audit }: PruneRequest,
-): Promise<{ readonly answer: PruneAnswer; readonly hints: readonly Hint[] }> {
+): Promise<Acted<PruneAnswer>> {
   // Deltas that are folded after the deletion would bring the last run back.
   await foldCounts(context)
   const answer = await context.db.transaction(async (session): Promise<PruneAnswer> => {
