@@ -1,8 +1,8 @@
 import type { JobRecord, VersionRecord } from '../../model/job.ts'
 import { lowerAscii } from '../../model/job-search.ts'
 import { isWithdrawn } from '../rules/put-job.ts'
+import { whereOf } from '../rules/sql/conditions.ts'
 import * as shared from '../rules/sql/jobs.ts'
-import { whereOf } from '../rules/sql/steps.ts'
 import type { Hint, JobPut, JobPutAnswer, JobQuery } from '../store.ts'
 import { Changes } from './changes/changes.ts'
 import { runSteps, type Session } from './connection/session.ts'
@@ -46,9 +46,12 @@ export async function readJobs({ db }: Context, { tenant, name, search, after, l
       ['strpos(lower(s.job), ?) > 0', search && lowerAscii(search)],
       ['(s.job, s.tenant) > (?, ?)', after && [after.name, after.tenant]],
     ],
-    (n) => `$${n + 2}`,
+    2,
   )
-  const rows = await db.rows<shared.JobRow>(`${shared.selectJob} ${where} ORDER BY s.job, s.tenant LIMIT $1`, [limit, ...values])
+  const rows = await db.rows<shared.JobRow>(`${shared.selectJob} WHERE ${where} ORDER BY s.job, s.tenant LIMIT $1`, [
+    limit,
+    ...values,
+  ])
   return rows.map(shared.jobRecord)
 }
 

@@ -1,8 +1,8 @@
 import type { JobRecord, VersionRecord } from '../../model/job.ts'
 import { lowerAscii } from '../../model/job-search.ts'
 import { isWithdrawn } from '../rules/put-job.ts'
+import { whereOf } from '../rules/sql/conditions.ts'
 import * as shared from '../rules/sql/jobs.ts'
-import { whereOf } from '../rules/sql/steps.ts'
 import type { JobPut, JobPutAnswer, JobQuery } from '../store.ts'
 import type { Transaction } from './connection/transaction.ts'
 import { deleteOccurrence, plannedOf } from './occurrence/remove.ts'
@@ -36,17 +36,14 @@ export function findJob(tx: Transaction, tenant: string, name: string): JobRecor
 }
 
 export function readJobs(tx: Transaction, { tenant, name, search, after, limit }: JobQuery): readonly JobRecord[] {
-  const { where, values } = whereOf(
-    [
-      ['s.tenant = ?', tenant],
-      ['s.job = ?', name],
-      ['instr(lower(s.job), ?) > 0', search && lowerAscii(search)],
-      ['(s.job, s.tenant) > (?, ?)', after && [after.name, after.tenant]],
-    ],
-    () => '?',
-  )
+  const { where, values } = whereOf([
+    ['s.tenant = ?', tenant],
+    ['s.job = ?', name],
+    ['instr(lower(s.job), ?) > 0', search && lowerAscii(search)],
+    ['(s.job, s.tenant) > (?, ?)', after && [after.name, after.tenant]],
+  ])
   return tx
-    .all<shared.JobRow>(`${shared.selectJob} ${where} ORDER BY s.job, s.tenant LIMIT ? + 0`, ...values, limit)
+    .all<shared.JobRow>(`${shared.selectJob} WHERE ${where} ORDER BY s.job, s.tenant LIMIT ? + 0`, ...values, limit)
     .map(shared.jobRecord)
 }
 

@@ -2,8 +2,8 @@
 // handles it has: parts with nothing in the window are passed over, however many there are.
 import { systemClock } from '../../../time/clock.ts'
 import type { OccurrenceFilter } from '../../query.ts'
+import { type JobFilter, seriesWhere } from '../../rules/sql/conditions.ts'
 import type { Session } from '../connection/session.ts'
-import { type Asked, askedSeries } from '../names/series-filter.ts'
 
 /** The instants that a list is about: `from` inclusive, `to` exclusive. */
 export interface Window {
@@ -50,9 +50,9 @@ export async function allOfJob(
   session: Session,
   { from, to }: Window,
   below: number,
-  { job, condition }: { readonly job: Asked; readonly condition: Condition },
+  { job, condition }: { readonly job: JobFilter; readonly condition: Condition },
 ): Promise<number[] | null> {
-  const { where, values } = askedSeries(job, 4 + condition.values.length)
+  const { where, values } = seriesWhere(job, 4 + condition.values.length)
   const [row] = await session.rows<{ count: number; refs: number[] | null }>(
     `SELECT count(*) AS count, array_agg(o.ref ORDER BY o.ref DESC)
         FILTER (WHERE o.scheduled_at >= $1::float8 AND o.scheduled_at < $2::float8 AND ${condition.where}) AS refs FROM (

@@ -1,7 +1,8 @@
 import { type AuditDigest, type AuditEntry, type AuditRecord, type AuditSeal, rowDigest, sealOf } from '../../../model/audit.ts'
 import type { AuditQuery } from '../../store.ts'
 import { mostPerSegment } from '../audit.ts'
-import { asJson, type Clock, marks, rows, type Steps, storeNow, whereOf } from './steps.ts'
+import { whereOf } from './conditions.ts'
+import { asJson, type Clock, marks, rows, type Steps, storeNow } from './steps.ts'
 
 /** The columns of an entry. */
 const fields = [
@@ -107,9 +108,9 @@ export function* listAudit(query: AuditQuery): Steps<readonly AuditRecord[] | re
       ['at < ?', query.to],
       [isNewest ? 'seq < ?' : 'seq > ?', query.beyond],
     ],
-    (n) => `$${n + 2}`,
+    2,
   )
-  const select = `SELECT ${columns} FROM punctual.audit ${where} ORDER BY seq ${isNewest ? 'DESC' : ''} LIMIT $1::int + 0`
+  const select = `SELECT ${columns} FROM punctual.audit WHERE ${where} ORDER BY seq ${isNewest ? 'DESC' : ''} LIMIT $1::int + 0`
   return (yield* rows<AuditRecord>(select, [limit, ...values])).map(auditRecord)
 }
 

@@ -1,7 +1,8 @@
 import type { Figure } from '../../../model/figure.ts'
 import type { FigureAdd, FigureQuery, FigureRow } from '../../store.ts'
 import { addedFor, figureLevels, figuresPast, figuresPerStep, foldedFigures, minute, widestFigure } from '../figures.ts'
-import { asJson, rows, type Steps, whereOf } from './steps.ts'
+import { whereOf } from './conditions.ts'
+import { asJson, rows, type Steps } from './steps.ts'
 
 const columns = 'tenant, job, at, width, data'
 
@@ -45,9 +46,9 @@ export function* figures(request: FigureQuery | FigureAdd): Steps<readonly Figur
       ['at < ?::float8', to],
       ['at + width > ?::float8', from],
     ],
-    (n) => `$${n + 2}`,
+    2,
   )
-  const select = `SELECT ${columns} FROM punctual.figure ${where} ORDER BY at DESC LIMIT $1::int + 0`
+  const select = `SELECT ${columns} FROM punctual.figure WHERE ${where} ORDER BY at DESC LIMIT $1::int + 0`
   return (yield* rows<DataRow>(select, [limit, ...values])).map(figureRow)
 }
 

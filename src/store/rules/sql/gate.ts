@@ -1,7 +1,8 @@
 import type { Page } from '../../query.ts'
 import type { GateAnswer, GateKey, GateList, GateRecord, GateState, GateWrite, MemberWrite } from '../../store.ts'
 import { type GateDecision, GatePage, gateRule, hasReserved, type KnownGate } from '../gate.ts'
-import { type Clock, marks, readNow, rows, type Steps, storeNow, whereOf } from './steps.ts'
+import { whereOf } from './conditions.ts'
+import { type Clock, marks, readNow, rows, type Steps, storeNow } from './steps.ts'
 
 const columns = `tenant, scope, key, state, fingerprint, occurrence, tries, hits, reserved_at, ended_at, expires_at, result, reason, holder,
   held_until`
@@ -114,9 +115,9 @@ export function* listGates(clock: Clock, list: GateList): Steps<Page<GateRecord>
         [isDone ?? '', isDone && []],
         ['(tenant, scope, key) > (?, ?, ?)', after ? [after.tenant, after.scope, after.key] : undefined],
       ],
-      (n) => `$${n + 3}`,
+      3,
     )
-    const sql = `${select} ${where} ORDER BY tenant, scope, key LIMIT $2::int + 0`
+    const sql = `${select} WHERE ${where} ORDER BY tenant, scope, key LIMIT $2::int + 0`
     const found = yield* rows<GateRow>(sql, [clock, list.limit + 1, ...values])
     const page = gates.add(found.map(knownGate), found[0]?.now ?? 0)
     if (page) return page

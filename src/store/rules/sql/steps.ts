@@ -38,17 +38,3 @@ export function asJson(given: readonly object[]): string {
   // Half of a pair of surrogates is no text for PostgreSQL.
   return JSON.stringify(given, (_, value: unknown) => (typeof value === 'string' ? value.toWellFormed() : value))
 }
-
-/** A condition with `?` for each of its values. It is left out where its value is not given. */
-type Condition = readonly [text: string, value: string | number | readonly (string | number)[] | undefined]
-
-/** The conditions that are asked for as a WHERE clause, and their values. `mark` writes the placeholder of the n-th value. */
-export function whereOf(
-  conditions: readonly Condition[],
-  mark: (n: number) => string,
-): { readonly where: string; readonly values: readonly (string | number)[] } {
-  const given = conditions.flatMap(([text, value]) => (value === undefined ? [] : [{ text, values: [value].flat() }]))
-  let n = 0
-  const where = given.map(({ text }) => text.replaceAll('?', () => mark(n++))).join(' AND ')
-  return { where: where && `WHERE ${where}`, values: given.flatMap(({ values }) => values) }
-}
