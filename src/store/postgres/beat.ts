@@ -2,7 +2,6 @@ import type { TurnRecord } from '../../model/occurrence.ts'
 import { bareEnd } from '../../model/turn.ts'
 import { nextTurnDue } from '../rules/settle.ts'
 import type { Beat, BeatAnswer, CancelNotice, Hint, NodeInfo } from '../store.ts'
-import { freeUnservedKeys, updateServedKinds } from './beat/served-kinds.ts'
 import { Changes } from './changes/changes.ts'
 import { putStarts } from './checkpoint.ts'
 import { lockDoor } from './claim/door.ts'
@@ -10,6 +9,7 @@ import { column } from './connection/arrays.ts'
 import { each, endOf, lacks } from './connection/by-key.ts'
 import type { Session } from './connection/session.ts'
 import { type Acted, type Context, storeNow } from './context.ts'
+import { removeNode, updateServedKinds } from './nodes.ts'
 import { type RunningMember, readRunning } from './occurrence/running-members.ts'
 import { takeIdleWhere } from './occurrence/take-idle.ts'
 
@@ -267,12 +267,4 @@ async function putNode(context: Context, session: Session, node: NodeInfo, now: 
   )
   await updateServedKinds(session)
   return row?.draining ?? node.isDraining
-}
-
-/** Removes a node, with the claims that have no members left. The door is locked. */
-export async function removeNode(context: Context, session: Session, boot: string, now: number): Promise<readonly Hint[]> {
-  await session.rows('DELETE FROM punctual.claim WHERE node = $1', [boot])
-  await session.rows('DELETE FROM punctual.node WHERE boot = $1', [boot])
-  await session.rows('UPDATE punctual.hook_note SET node = NULL, free_at = $2 WHERE node = $1', [boot, now])
-  return freeUnservedKeys(context, session, now)
 }

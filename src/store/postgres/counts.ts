@@ -3,8 +3,7 @@
 import { type OccurrenceState, occurrenceStates } from '../../model/lifecycle.ts'
 import { type JobFilter, seriesWhere } from '../rules/sql/conditions.ts'
 import type { CountsQuery, DeadCause, JobCounts, StateCounts } from '../store.ts'
-import type { Session } from './connection/session.ts'
-import { tryLock } from './connection/try-lock.ts'
+import { type Session, tryLock } from './connection/session.ts'
 import type { Context } from './context.ts'
 
 /**

@@ -1,7 +1,6 @@
 import * as shared from '../rules/sql/figures.ts'
 import type { FigureAdd, FigureQuery, FigureRow } from '../store.ts'
-import { runSteps } from './connection/session.ts'
-import { tryLock } from './connection/try-lock.ts'
+import { runSteps, tryLock } from './connection/session.ts'
 import { type Context, readNow } from './context.ts'
 
 export function figures({ db }: Context, request: FigureQuery | FigureAdd): Promise<readonly FigureRow[]> {

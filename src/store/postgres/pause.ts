@@ -5,7 +5,6 @@ import { lockDoor } from './claim/door.ts'
 import { runSteps, type Session } from './connection/session.ts'
 import type { Acted, Context } from './context.ts'
 import { takeGrantsBack } from './occurrence/take-idle.ts'
-import { covers } from './pause/covers.ts'
 
 export async function pause(context: Context, request: PauseRequest): Promise<Acted<PauseAnswer>> {
   return context.db.transaction(async (session) => {
@@ -50,7 +49,7 @@ export function readPauses({ db }: Context, query: { readonly since?: number }):
 /** Pauses that are over and have no instant left in them cost claims nothing any more. */
 export async function sweepPauses(session: Session, now: number): Promise<void> {
   const instants = (table: string) => `EXISTS (SELECT 1 FROM punctual.${table} p JOIN punctual.series s ON s.ref = p.series
-      JOIN punctual.occurrence o ON o.ref = p.ref WHERE p.planned AND NOT p.begun AND ${covers('q', 's')}
+      JOIN punctual.occurrence o ON o.ref = p.ref WHERE p.planned AND NOT p.begun AND ${shared.coversSeries('q', 's')}
         AND q.from_at <= o.scheduled_at AND o.scheduled_at < q.to_at)`
   await session.rows(
     `UPDATE punctual.pause q SET swept = true WHERE NOT q.swept AND q.to_at <= $1::float8 AND NOT ${instants('ready')}

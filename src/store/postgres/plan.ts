@@ -1,5 +1,6 @@
 import { bareEnd } from '../../model/turn.ts'
 import { draftPlanned, revivedRecord } from '../rules/draft.ts'
+import { coversSeries } from '../rules/sql/pauses.ts'
 import { isPlanned } from '../rules/verdict.ts'
 import type { Hint, JobPlan, PlanAnswer, PlannedOccurrence } from '../store.ts'
 import { Changes } from './changes/changes.ts'
@@ -12,7 +13,6 @@ import { updateRecord } from './create/conflicts.ts'
 import { NamesNeeded } from './names/names.ts'
 import { extraOf, formOf, isGated } from './occurrence/record.ts'
 import { takeIdleWhere } from './occurrence/take-idle.ts'
-import { covers } from './pause/covers.ts'
 
 export { jobsToPlan } from './plan/jobs-to-plan.ts'
 
@@ -106,7 +106,7 @@ const insertPlans = `WITH t AS MATERIALIZED (SELECT coalesce($1::float8, punctua
       FROM unnest($24::int[], $28::bigint[], $29::text[]) r (series, count, state) WHERE r.series IN (SELECT series FROM ok)) a GROUP BY a.series),
   q AS (
     UPDATE punctual.pause SET swept = false FROM n JOIN punctual.series s ON s.ref = n.series
-    WHERE pause.swept AND ${covers('pause', 's')}
+    WHERE pause.swept AND ${coversSeries('pause', 's')}
       AND pause.from_at <= n.at AND n.at < pause.to_at)
   SELECT t.now, ok.series, (SELECT count(*) FROM n WHERE n.series = ok.series) AS created FROM t LEFT JOIN ok ON true`
 

@@ -40,7 +40,6 @@ import { figures } from './figures.ts'
 import { gate } from './gate.ts'
 import { get } from './get.ts'
 import { putJob, readJobs, readVersions } from './jobs.ts'
-import { refreshBlocks } from './list/refresh-blocks.ts'
 import { list, listRanges } from './list.ts'
 import { listDue } from './list-due.ts'
 import { move } from './move.ts'
@@ -49,8 +48,6 @@ import { checkPostgresOptions, checkSource, type PostgresOptions } from './optio
 import { pause, readPauses } from './pause.ts'
 import { backlog, peek } from './peek.ts'
 import { jobsToPlan, plan } from './plan.ts'
-import { pruneJob } from './prune/job.ts'
-import { pruneOnly } from './prune/one.ts'
 import { prune } from './prune.ts'
 import { rescue } from './rescue.ts'
 import { bringUp } from './schema/migrate.ts'
@@ -190,17 +187,7 @@ export class PostgresStore implements Store {
   }
   readonly rescue = this.#acts(rescue)
   async prune(request: PruneRequest) {
-    const { only } = request
-    if (request.job) {
-      const { job } = request
-      return this.#act(({ context }) => pruneJob(context, job, request))
-    }
-    if (only) return this.#act(async ({ context }) => ({ answer: await pruneOnly(context, only, request), hints: [] }))
-    return this.#act(async ({ context, pruned }) => {
-      const done = await prune(context, pruned, request)
-      if (done.answer.pruned > 0) pruned.page = await refreshBlocks(context, pruned.page)
-      return done
-    })
+    return this.#act(({ context, pruned }) => prune(context, pruned, request))
   }
   readonly get = this.#reads(get)
   readonly list = this.#reads(list)

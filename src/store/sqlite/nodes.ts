@@ -1,7 +1,6 @@
 import { drainNodes, type NodeRow, nodeRecord } from '../rules/sql/nodes.ts'
 import type { NodesAnswer, NodesRequest } from '../store.ts'
 import { heads } from './claim/due-entries.ts'
-import { servedKinds } from './claim/served-kinds.ts'
 import type { Transaction } from './connection/transaction.ts'
 import { grantedEntries } from './occurrence/entry.ts'
 import { takeGrantBack } from './occurrence/live-tables.ts'
@@ -44,4 +43,15 @@ export function removeNode(tx: Transaction, boot: string): void {
   tx.run('UPDATE punctual_hook_note SET node = NULL, free_at = ? WHERE node = ?', tx.now, boot)
   const served = servedKinds(tx)
   for (const entry of grantedEntries(tx)) if (!served.has(entry.kind)) takeGrantBack(tx, entry)
+}
+
+/** The kinds that some node serves. */
+export function servedKinds(tx: Transaction): ReadonlySet<string> {
+  tx.cache.served ??= readServed(tx)
+  return tx.cache.served
+}
+
+function readServed(tx: Transaction): ReadonlySet<string> {
+  const rows = tx.all<{ kinds: string }>('SELECT kinds FROM punctual_node')
+  return new Set(rows.flatMap(({ kinds }) => JSON.parse(kinds) as string[]))
 }

@@ -45,3 +45,7 @@ export function* putPause(clock: Clock, request: PauseRequest): Steps<{ readonly
   yield* appendAudit(clock, [pauseAudit(current, request, answer)])
   return { answer, now }
 }
+
+/** Whether a pause is about the jobs of a series, whenever it is, as `covers` of model/pause.ts: names of the two rows. */
+export const coversSeries = (pause: string, series: string) =>
+  `(${pause}.tenant IS NULL OR ${pause}.tenant = ${series}.tenant) AND (${pause}.job IS NULL OR ${pause}.job = ${series}.job)`

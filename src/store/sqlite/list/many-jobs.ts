@@ -7,8 +7,7 @@ import { whereOf } from '../../rules/sql/conditions.ts'
 import { running } from '../claim/claim-row.ts'
 import type { Source } from '../connection/merge.ts'
 import type { CountedState } from '../schema/tables.ts'
-import { runningSource } from './running-source.ts'
-import type { Origin, Tables } from './tables.ts'
+import { type Origin, runningSource, type Tables } from './tables.ts'
 
 type Condition = Pick<Origin, 'where' | 'values'>
 

@@ -11,8 +11,7 @@ import { type Entry, readEntry } from '../occurrence/entry.ts'
 import { createdAfter } from '../schema/count-changes.ts'
 import { type CountedState, countedStates } from '../schema/tables.ts'
 import { named, namedOfMany, ofCause, ofManyJobs } from './many-jobs.ts'
-import { runningSource } from './running-source.ts'
-import { type Origin, Tables } from './tables.ts'
+import { type Origin, runningSource, Tables } from './tables.ts'
 
 /** More jobs than these are not looked into one by one. */
 const mostLanes = 200
