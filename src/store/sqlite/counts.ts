@@ -4,7 +4,7 @@ import { type JobFilter, seriesWhere, whereOf } from '../rules/sql/conditions.ts
 import type { CountsQuery, DeadCause, JobCounts, StateCounts } from '../store.ts'
 import { running } from './claim/claim-row.ts'
 import type { Transaction } from './connection/transaction.ts'
-import { createdAfter } from './schema/count-changes.ts'
+import { createdAfter } from './occurrence/counts.ts'
 import { countedStates, tenantSums } from './schema/tables.ts'
 
 type Sums = Record<(typeof tenantSums)[number], number>

@@ -20,11 +20,11 @@ import { Fence } from './claim/fence.ts'
 import { claimAfter } from './claim.ts'
 import type { Transaction } from './connection/transaction.ts'
 import { newestOf } from './find.ts'
+import { JobSpecs } from './names/job-specs.ts'
 import { cancelOf } from './occurrence/ends.ts'
 import { type Entry, readEntry } from './occurrence/entry.ts'
 import { findTombstone, insertOccurrence, updateOccurrence } from './occurrence/insert.ts'
 import { reschedule } from './occurrence/live-tables.ts'
-import { JobSpecs } from './schema/job-specs.ts'
 
 export function create(tx: Transaction, rows: readonly NewOccurrence[], options: CreateOptions = {}): CreateAnswer {
   const jobs = new JobSpecs(tx)

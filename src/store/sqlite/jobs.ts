@@ -5,8 +5,8 @@ import { whereOf } from '../rules/sql/conditions.ts'
 import * as shared from '../rules/sql/jobs.ts'
 import type { JobPut, JobPutAnswer, JobQuery } from '../store.ts'
 import type { Transaction } from './connection/transaction.ts'
+import { foldCreated } from './occurrence/counts.ts'
 import { deleteOccurrence, plannedOf } from './occurrence/remove.ts'
-import { foldCreated } from './schema/count-changes.ts'
 
 export function putJob(tx: Transaction, put: JobPut): JobPutAnswer {
   const series = tx.names.series(put.tenant, put.name).ref

@@ -5,12 +5,12 @@ import { rangeMessage } from '../rules/message.ts'
 import type { JobPlan, PlanAnswer, PlanCandidate, PlannedOccurrence, PlanWork } from '../store.ts'
 import type { Transaction } from './connection/transaction.ts'
 import { findJob, jobsByNext } from './jobs.ts'
+import { JobSpecs, versionsFrom } from './names/job-specs.ts'
 import { endUnattended } from './occurrence/ends.ts'
 import { type Entry, readEntry } from './occurrence/entry.ts'
 import { addMessage, findTombstone, insertOccurrence, updateOccurrence } from './occurrence/insert.ts'
 import { reschedule } from './occurrence/live-tables.ts'
 import { allPauses } from './pause.ts'
-import { JobSpecs, versionsFrom } from './schema/job-specs.ts'
 
 export function jobsToPlan(tx: Transaction, { horizonMs, limit }: { horizonMs: number; limit: number }): PlanWork {
   const { now } = tx

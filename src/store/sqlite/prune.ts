@@ -8,10 +8,10 @@ import { appendAudit, audited } from './audit.ts'
 import type { Transaction } from './connection/transaction.ts'
 import { find } from './find.ts'
 import { forgetGates } from './gate.ts'
+import { foldCreated } from './occurrence/counts.ts'
 import { type Entry, readEntry } from './occurrence/entry.ts'
 import { remove, removeWithHook } from './occurrence/remove.ts'
 import { dropRanges, pruneJob } from './prune/job.ts'
-import { foldCreated } from './schema/count-changes.ts'
 import { isLastEnd } from './schema/tables.ts'
 
 /** Deletes ended occurrences, those that ended first before the others. Hooks that have not run keep theirs. */

@@ -5,10 +5,10 @@ import { isExpired, notInTime } from '../rules/verdict.ts'
 import type { PassedOccurrence, RescueAnswer, RescueRequest } from '../store.ts'
 import { claimsOf, deleteClaim, unended } from './claim/claim-row.ts'
 import type { Transaction } from './connection/transaction.ts'
+import { JobSpecs } from './names/job-specs.ts'
 import { removeNode } from './nodes.ts'
 import { cancelOf, endTurn, endUnattended, nextTurn, noteHook, startOf } from './occurrence/ends.ts'
 import { type Entry, readEntry, turnsOf } from './occurrence/entry.ts'
-import { JobSpecs } from './schema/job-specs.ts'
 
 type Rescued = RescueAnswer['rescued'][number]
 

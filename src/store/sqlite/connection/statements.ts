@@ -1,8 +1,8 @@
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite'
 import type { JobSpec } from '../../../model/job.ts'
 import { storeNow } from '../../rules/sql/steps.ts'
-import { Names } from '../schema/names.ts'
-import type { Span } from '../schema/ref-blocks.ts'
+import type { Span } from '../list/ref-blocks.ts'
+import { Names } from '../names/names.ts'
 import { Cache } from './cache.ts'
 
 /** Every text has the names of tables with this beginning; statements have the one of the options. */

@@ -3,7 +3,7 @@ import type { StoredMember } from '../claim/claim-row.ts'
 import { merge, type Source } from '../connection/merge.ts'
 import type { Transaction } from '../connection/transaction.ts'
 import { type Entry, readEntry } from '../occurrence/entry.ts'
-import type { RefRange } from '../schema/ref-blocks.ts'
+import type { RefRange } from './ref-blocks.ts'
 
 /** A table `s`, and the first columns of its index. */
 export interface Origin {

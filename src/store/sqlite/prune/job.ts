@@ -5,9 +5,9 @@ import { appendAudit } from '../audit.ts'
 import type { Transaction } from '../connection/transaction.ts'
 import { counts } from '../counts.ts'
 import { findJob } from '../jobs.ts'
+import { foldCreated } from '../occurrence/counts.ts'
 import { type Entry, readEntry } from '../occurrence/entry.ts'
 import { removeWithHook } from '../occurrence/remove.ts'
-import { foldCreated } from '../schema/count-changes.ts'
 
 /** Deletes the work of a job, and at last the job. */
 export function pruneJob(tx: Transaction, name: NonNullable<PruneRequest['job']>, request: PruneRequest): PruneAnswer {
