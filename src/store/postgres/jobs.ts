@@ -1,5 +1,4 @@
 import type { JobRecord, VersionRecord } from '../../model/job.ts'
-import { lowerAscii } from '../../model/job-search.ts'
 import { isWithdrawn } from '../rules/put-job.ts'
 import { whereOf } from '../rules/sql/conditions.ts'
 import * as shared from '../rules/sql/jobs.ts'
@@ -43,7 +42,7 @@ export async function readJobs({ db }: Context, { tenant, name, search, after, l
     [
       ['s.tenant = ?', tenant],
       ['s.job = ?', name],
-      ['strpos(lower(s.job), ?) > 0', search && lowerAscii(search)],
+      [/[A-Za-z]/.test(search ?? '') ? 's.job ILIKE ?' : 's.job LIKE ?', search && `%${search.replace(/[\\%_]/g, '\\$&')}%`],
       ['(s.job, s.tenant) > (?, ?)', after && [after.name, after.tenant]],
     ],
     2,
