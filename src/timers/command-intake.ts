@@ -107,7 +107,7 @@ export class CommandIntake {
     }
     await delivery.terminate(reason)
     count.poison()
-    log.error('A command was terminated', { channel: channel.name, message: delivery.id, reason })
+    log.error('A command was terminated', { channel: channel.name, messageId: delivery.id, reason })
   }
 
   /** The store is away, or something else that may pass: the command comes again. */

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { defineJob } from '../../src/model/definition.ts'
 import { memory } from '../../src/store/memory/index.ts'
 import { metricsText } from '../../src/timers/metrics-text.ts'
@@ -172,6 +172,14 @@ describe('TS-6 poison', () => {
     const { poison, poisonCount } = await scene.timers.overview()
     expect(poisonCount).toBe(1)
     expect(poison[0]?.reason).toMatch(reason)
+  })
+
+  it('is logged with the id of the message', async () => {
+    const error = vi.fn()
+    const scene = await TimersScene.open({}, { log: { debug() {}, info() {}, warn() {}, error } })
+    await scene.send('nonsense', 'm-1')
+    const fields = { channel: 'timers.commands', messageId: 'm-1', reason: expect.stringMatching(/JSON/) }
+    expect(error).toHaveBeenCalledWith('A command was terminated', fields)
   })
 
   it('does not stand in the way of the next command', async () => {
