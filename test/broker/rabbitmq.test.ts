@@ -1,7 +1,8 @@
 import { Connection } from 'rabbitmq-client'
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { type Broker, type Channel, type Delivery, deadChannel, reasonHeader } from '../../src/broker/broker.ts'
 import { rabbitmq } from '../../src/broker/rabbitmq/index.ts'
+import { patiently } from '../support/patiently.ts'
 import { isLeftOut, rabbitmq as needed } from '../support/servers/needed.ts'
 import { type RabbitmqServer, startRabbitmq } from '../support/servers/rabbitmq.ts'
 import { registerBrokerSuite } from './register-broker-suite.ts'
@@ -153,6 +154,21 @@ describe.skipIf(isLeftOut(needed))('RabbitMQ', () => {
     const broker = opened()
     expect(await broker.publish([{ channel, id: '1', body: '' }])).toMatchObject([{ ok: true }])
     expect(await firstOf(broker, channel, (delivery) => delivery.ack())).toMatchObject({ id: '1' })
+  })
+
+  it('a consumer, a responder and the broker are closed while the server is away', async () => {
+    // The client itself waits so long for a connection before it closes a consumer.
+    const connection = { acquireTimeout: 3_600_000, retryLow: 1, retryHigh: 1 }
+    const broker = rabbitmq({ url: server.url, queueType: 'classic', connection })
+    const channel = { name: `away.${crypto.randomUUID()}`, kind: 'queue' } as const
+    const consumer = await broker.consume({ channel, group: 'test', maxInFlight: 1 }, (delivery) => delivery.ack())
+    const responder = await broker.respond(`${channel.name}.when`, 'test', async (body) => body)
+    await server.kill()
+    onTestFinished(() => server.start())
+    await vi.waitFor(() => expect(broker.open()).rejects.toMatchObject({ code: 'broker.unreachable' }), patiently)
+    await consumer.close()
+    await responder.close()
+    await broker.close()
   })
 
   it('a responder that is refused throws', async () => {
