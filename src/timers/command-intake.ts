@@ -9,6 +9,8 @@ import type { PoisonBook } from './poison-job.ts'
 
 const firstWaitMs = 250
 const longestWaitMs = 5000
+/** A command that could not be stored is kept so long before it goes back, so a backlog is not tried at full speed. */
+const heldMs = 1000
 
 export interface IntakeOptions {
   readonly broker: Broker
@@ -35,6 +37,7 @@ export class CommandIntake {
   #consumers: Consumer[] = []
   #starting: Promise<unknown> = Promise.resolve()
   #down: string | null = 'it has not connected yet'
+  #isStoring = true
 
   constructor(options: IntakeOptions) {
     this.#options = options
@@ -95,6 +98,7 @@ export class CommandIntake {
     } catch (error) {
       return error instanceof Poison ? this.#terminate(delivery, error.message) : this.#putBack(delivery, error)
     }
+    this.#noteStored()
     await delivery.ack()
   }
 
@@ -105,16 +109,25 @@ export class CommandIntake {
     } catch (error) {
       return this.#putBack(delivery, error)
     }
+    this.#noteStored()
     await delivery.terminate(reason)
     count.poison()
     log.error('A command was terminated', { channel: channel.name, messageId: delivery.id, reason })
   }
 
-  /** The store is away, or something else that may pass: the command comes again. */
+  /** The store is away, or something else that may pass: the command comes again. An outage is logged once, not with each command. */
   async #putBack(delivery: Delivery, error: unknown): Promise<void> {
-    const { channel, log, count } = this.#options
+    const { channel, clock, log, count } = this.#options
     count.retried()
-    log.warn('A command could not be stored and comes again', { channel: channel.name, error: errorText(error) })
-    await delivery.retry(Math.min(1000 * 2 ** (delivery.attempt - 1), 30_000))
+    if (this.#isStoring) log.warn('Commands cannot be stored and come again', { channel: channel.name, error: errorText(error) })
+    this.#isStoring = false
+    await sleep(clock, heldMs, this.#stop.signal)
+    await delivery.retry(Math.min(firstWaitMs * 2 ** delivery.attempt, longestWaitMs))
+  }
+
+  #noteStored(): void {
+    const { channel, log } = this.#options
+    if (!this.#isStoring) log.info('Commands are stored again', { channel: channel.name })
+    this.#isStoring = true
   }
 }

@@ -57,6 +57,27 @@ describe('TS-1 a command', () => {
     await scene.clock.advance('1m')
     expect(scene.firedIds).toEqual(['call-1'])
   })
+
+  it('of a backlog is not tried at full speed while the store is down, and the outage is logged once', async () => {
+    const store = faultyStore(memory())
+    const [info, warn] = [vi.fn(), vi.fn()]
+    const scene = await TimersScene.open({ maxInFlight: 10 }, { store, log: { debug() {}, info, warn, error() {} } })
+    const commands = Array.from({ length: 1000 }, (_, n) => ({
+      tenantId: 'acme',
+      serviceCallId: `${n}`,
+      dueAt: '2026-11-18T03:00:00Z',
+    }))
+    store.cut()
+    await scene.sendTogether(...commands)
+    await scene.clock.advance('9s')
+    // Ten at once, each for a second.
+    expect(scene.timers.metrics.commandsRetried).toBe(100)
+    store.heal()
+    await scene.clock.advance('1m')
+    expect(scene.firedIds).toHaveLength(1000)
+    const lines = (log: typeof warn) => log.mock.calls.filter(([text]) => /stored/.test(text)).map(([text]) => text)
+    expect([lines(warn), lines(info)]).toEqual([['Commands cannot be stored and come again'], ['Commands are stored again']])
+  })
 })
 
 describe('TS-2 one timer for a tenant and a service call', () => {
