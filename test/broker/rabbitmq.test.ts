@@ -156,6 +156,28 @@ describe.skipIf(isLeftOut(needed))('RabbitMQ', () => {
     expect(await firstOf(broker, channel, (delivery) => delivery.ack())).toMatchObject({ id: '1' })
   })
 
+  it.each([{ kind: 'queue' }, { kind: 'topic' }] as const)(
+    'a consumer goes on when its $kind is deleted, also where nothing is published',
+    async ({ kind }) => {
+      const connect = open('classic')
+      const brokers = [await connect(), await connect()] as const
+      onTestFinished(() => Promise.all(brokers.map((broker) => broker.close())).then(() => {}))
+      const connection = new Connection(server.url)
+      onTestFinished(() => connection.close())
+      const channel = { name: `gone.${crypto.randomUUID()}`, kind }
+      const arrived = Promise.withResolvers<void>()
+      await brokers[0].consume({ channel, group: 'test', maxInFlight: 1 }, async (delivery) => {
+        await delivery.ack()
+        arrived.resolve()
+      })
+      await connection.queueDelete({ queue: kind === 'queue' ? channel.name : `${channel.name}.test` })
+      if (kind === 'topic') await connection.exchangeDelete({ exchange: channel.name })
+      const publish = () => brokers[1].publish([{ channel, id: 'one', body: '' }])
+      await vi.waitFor(async () => expect(await publish()).toMatchObject([{ ok: true }]), patiently)
+      await arrived.promise
+    },
+  )
+
   it('a consumer, a responder and the broker are closed while the server is away', async () => {
     // The client itself waits so long for a connection before it closes a consumer.
     const connection = { acquireTimeout: 3_600_000, retryLow: 1, retryHigh: 1 }

@@ -50,6 +50,7 @@ export class RabbitmqConsumer implements RemoteConsumer {
     const { channel, group } = this.#options
     const { signal } = this.#stop
     for (let isMade = false; !isMade && !signal.aborted; ) {
+      topology.forget()
       isMade = await topology.source(channel, group).then(
         () => true,
         () => false,
