@@ -156,6 +156,18 @@ describe.skipIf(isLeftOut(needed))('RabbitMQ', () => {
     expect(await firstOf(broker, channel, (delivery) => delivery.ack())).toMatchObject({ id: '1' })
   })
 
+  it('a quorum queue is made without the limit of deliveries that RabbitMQ 4 would give it', async () => {
+    const broker = await open('quorum')()
+    onTestFinished(() => broker.close())
+    const connection = new Connection(server.url)
+    onTestFinished(() => connection.close())
+    const queue = `unlimited.${crypto.randomUUID()}`
+    await broker.publish([{ channel: { name: queue, kind: 'queue' }, id: 'one', body: '' }])
+    // Refused where the queue has other settings.
+    const settings = { 'x-queue-type': 'quorum', 'x-delivery-limit': 2 ** 31 - 1 }
+    await expect(connection.queueDeclare({ queue, durable: true, arguments: settings })).resolves.toMatchObject({ queue })
+  })
+
   it.each([{ kind: 'queue' }, { kind: 'topic' }] as const)(
     'a consumer goes on when its $kind is deleted, also where nothing is published',
     async ({ kind }) => {
