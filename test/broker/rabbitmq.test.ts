@@ -164,7 +164,7 @@ describe.skipIf(isLeftOut(needed))('RabbitMQ', () => {
     const queue = `unlimited.${crypto.randomUUID()}`
     await broker.publish([{ channel: { name: queue, kind: 'queue' }, id: 'one', body: '' }])
     // Refused where the queue has other settings.
-    const settings = { 'x-queue-type': 'quorum', 'x-delivery-limit': 2 ** 31 - 1 }
+    const settings = { 'x-queue-type': 'quorum' as const, 'x-delivery-limit': 2 ** 31 - 1 }
     await expect(connection.queueDeclare({ queue, durable: true, arguments: settings })).resolves.toMatchObject({ queue })
   })
 
