@@ -147,6 +147,15 @@ describe('CancelTimer', () => {
     expect(scene.firedIds).toEqual(['call'])
   })
 
+  it('may have the version of the command it takes back, and a command of that version does not bring the timer back', async () => {
+    const scene = await TimersScene.open()
+    await scene.schedule('call', 1000, { version: 5 })
+    await scene.send({ type: 'CancelTimer', tenantId: 'acme', serviceCallId: 'call', version: 5 })
+    await scene.schedule('call', 1000, { version: 5 })
+    await scene.clock.advance(2000)
+    expect(scene.firedIds).toEqual([])
+  })
+
   it('that comes right after the command it takes back is carried out after it', async () => {
     const scene = await TimersScene.open()
     const timer = { tenantId: 'acme', serviceCallId: 'call' }
