@@ -27,7 +27,8 @@ export interface IntakeOptions {
   /** Answers requests. Commands are carried out without it. */
   readonly respond?: () => Promise<Consumer>
   readonly onCritical: (error: PunctualError) => void
-  readonly count: { received(): void; poison(): void; retried(): void }
+  /** Counts that this intake adds to. */
+  readonly counters: { received: number; poison: number; retried: number }
 }
 
 /** Consumes commands until it is stopped, over outages of the broker. */
@@ -91,8 +92,8 @@ export class CommandIntake {
   }
 
   async #handle(delivery: Delivery): Promise<void> {
-    const { defaultType, carryOut, count } = this.#options
-    count.received()
+    const { defaultType, carryOut, counters } = this.#options
+    counters.received += 1
     try {
       await carryOut(unwrap(delivery.body, delivery.headers, defaultType), delivery)
     } catch (error) {
@@ -103,7 +104,7 @@ export class CommandIntake {
   }
 
   async #terminate(delivery: Delivery, reason: string): Promise<void> {
-    const { poison, channel, log, count } = this.#options
+    const { poison, channel, log, counters } = this.#options
     try {
       await poison.keep(delivery, channel.name, reason)
     } catch (error) {
@@ -111,14 +112,14 @@ export class CommandIntake {
     }
     this.#noteStored()
     await delivery.terminate(reason)
-    count.poison()
+    counters.poison += 1
     log.error('A command was terminated', { channel: channel.name, messageId: delivery.id, reason })
   }
 
   /** The store is away, or something else that may pass: the command comes again. An outage is logged once, not with each command. */
   async #putBack(delivery: Delivery, error: unknown): Promise<void> {
-    const { channel, clock, log, count } = this.#options
-    count.retried()
+    const { channel, clock, log, counters } = this.#options
+    counters.retried += 1
     if (this.#isStoring) log.warn('Commands cannot be stored and come again', { channel: channel.name, error: errorText(error) })
     this.#isStoring = false
     await sleep(clock, heldMs, this.#stop.signal)

@@ -63,7 +63,7 @@ export function createJobCommands(options: JobCommandsOptions): JobCommandIntake
   checkChannel(channel, 'commands')
   const { clock, log }: BuiltIn = builtIn(punctual, defineJob('punctual/commands'), { canRun: false })
   const order = new KeyOrder()
-  const metrics = { commandsReceived: 0, poison: 0, commandsRetried: 0 }
+  const counters = { received: 0, poison: 0, retried: 0 }
   const intake = new CommandIntake({
     broker,
     channel,
@@ -76,18 +76,15 @@ export function createJobCommands(options: JobCommandsOptions): JobCommandIntake
     // A cancel that comes right after its work must not overtake it on the way to the store.
     carryOut: (command, delivery) => order.run(keyOf(command, delivery), () => carryOut(punctual, jobs, command, delivery)),
     onCritical: () => {},
-    count: {
-      received: () => void metrics.commandsReceived++,
-      poison: () => void metrics.poison++,
-      retried: () => void metrics.commandsRetried++,
-    },
+    counters,
   })
   return {
     get down() {
       return intake.down
     },
     get metrics() {
-      return { ...metrics }
+      const { received, poison, retried } = counters
+      return { commandsReceived: received, poison, commandsRetried: retried }
     },
     start: () => intake.start(),
     stop: () => intake.stop(),
