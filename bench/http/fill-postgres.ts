@@ -44,7 +44,7 @@ function statements(amount: Amount, now: number): readonly string[] {
     `INSERT INTO punctual.occurrence (ref, scheduled_at, created_at, id, series, form, key, entity)
       SELECT n + 1000, ${at}, ${at}, ${id}, ${series}, 1, ${keySql}, ${entitySql} FROM ${copies(occurrences)}`,
     `SELECT setval(pg_get_serial_sequence('punctual.occurrence', 'ref'), ${occurrences + 1000})`,
-    `INSERT INTO punctual.turn (ref, ended_at, started_at, due_at, turn, series, "end", attempt, node, error, told)
+    `INSERT INTO punctual.turn (ref, ended_at, started_at, due_at, turn, series, "end", attempt, node, error, is_published)
       SELECT n + 1000, ${at} + 40, CASE WHEN ${wasRunSql} THEN ${at} END, ${at}, 1, ${series}, (${stateSql})::punctual.turn_end,
         (CASE WHEN ${errorSql} IS NOT NULL THEN 'failed' WHEN ${wasRunSql} THEN 'succeeded' END)::punctual.attempt_state, 'node-1', ${errorSql}, true
       FROM ${copies(occurrences)}`,
