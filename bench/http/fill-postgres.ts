@@ -1,7 +1,20 @@
 import { Client } from 'pg'
 import { postgres } from '../../src/store/postgres/index.ts'
 import { addFigures, addModel } from './model.ts'
-import { type Amount, atSql, causeSql, entitySql, errorSql, jobSql, keySql, stateSql, tenantSql, wasRunSql } from './past.ts'
+import {
+  type Amount,
+  atSql,
+  causeSql,
+  dayMs,
+  days,
+  entitySql,
+  errorSql,
+  jobSql,
+  keySql,
+  stateSql,
+  tenantSql,
+  wasRunSql,
+} from './past.ts'
 
 /** Fills an empty database by SQL: it copies one job and one run that the library itself has made. */
 export async function fillPostgres(url: string, amount: Amount): Promise<void> {
@@ -43,6 +56,8 @@ function statements(amount: Amount, now: number): readonly string[] {
       SELECT n + 1, version, spec, effective_at, created_at, by_whom FROM ${copies(jobs)}, punctual.job_version WHERE series = 1`,
     `INSERT INTO punctual.occurrence (ref, scheduled_at, created_at, id, series, form, key, entity)
       SELECT n + 1000, ${at}, ${at}, ${id}, ${series}, 1, ${keySql}, ${entitySql} FROM ${copies(occurrences)}`,
+    // The model was created before them.
+    `UPDATE punctual.occurrence SET scheduled_at = scheduled_at - ${days * dayMs}, created_at = created_at - ${days * dayMs} WHERE ref < 1000`,
     `SELECT setval(pg_get_serial_sequence('punctual.occurrence', 'ref'), ${occurrences + 1000})`,
     `INSERT INTO punctual.turn (ref, ended_at, started_at, due_at, turn, series, "end", attempt, node, error, is_published)
       SELECT n + 1000, ${at} + 40, CASE WHEN ${wasRunSql} THEN ${at} END, ${at}, 1, ${series}, (${stateSql})::punctual.turn_end,

@@ -8,7 +8,7 @@ export interface Amount {
 
 export const definition = 'report'
 export const days = 30
-const dayMs = 86_400_000
+export const dayMs = 86_400_000
 /** Jobs that have half of all runs; the others share the rest. */
 const busyJobs = 100
 

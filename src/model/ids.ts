@@ -1,6 +1,6 @@
 // Deterministic ids: UUIDv5 over a JSON array whose first element is the kind, so no two tuples collide.
 // The vectors in test/model/ids.test.ts are golden: changing one orphans every stored record.
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 
 const namespace = Buffer.from('7f1f1d9a0c3b5e4d9c4aa1f3b6c0d2e8', 'hex')
 
@@ -72,7 +72,7 @@ export function slotOf(tenant: string): number {
 }
 
 function uuidV5(tuple: readonly (string | number)[]): string {
-  return stamp(createHash('sha1').update(namespace).update(JSON.stringify(tuple)).digest(), 0x50)
+  return stamp(hash('sha1', Buffer.concat([namespace, Buffer.from(JSON.stringify(tuple))]), 'buffer'), 0x50)
 }
 
 function stamp(bytes: Buffer, version: number): string {

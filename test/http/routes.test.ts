@@ -212,6 +212,31 @@ describe('work', () => {
     expect((await ask('/api/v1/occurrences/nothing/cancel', { body: {} })).body.code).toBe('occurrence.unknown')
   })
 
+  test('operations of several kinds are paged: each is on one page, the newest first', async () => {
+    await punctual.enqueue(broken, undefined)
+    await punctual.runDue()
+    const ids: string[] = []
+    for (let n = 0; n < 3; n++) {
+      ids.push((await punctual.retryAll({ job: broken })).id)
+      ids.push((await punctual.discardAll({ job: broken }, { reason: 'no longer wanted' })).id)
+    }
+    const found: string[] = []
+    let cursor = ''
+    do {
+      const { body } = await ask(`/api/v1/operations?limit=4${cursor}`)
+      found.push(...body.items.map(({ id }: { id: string }) => id))
+      cursor = body.cursor === null ? '' : `&cursor=${body.cursor}`
+    } while (cursor !== '')
+    expect(found.toSorted()).toEqual(ids.toSorted())
+    expect(await ask('/api/v1/operations?cursor=W10')).toMatchObject({ status: 400, body: { code: 'request.invalid' } })
+  })
+
+  test('an unknown operation and unknown work to explain are told apart', async () => {
+    const id = '01a1f1e4-158d-701d-8caa-7af9f49e754e'
+    expect(await ask(`/api/v1/operations/${id}`)).toMatchObject({ status: 404, body: { code: 'operation.unknown' } })
+    expect(await ask(`/api/v1/explain?id=${id}`)).toMatchObject({ status: 404, body: { code: 'occurrence.unknown' } })
+  })
+
   test('a backfill is previewed, started, watched and aborted', async () => {
     await punctual.runDue()
     const body = {

@@ -2,6 +2,7 @@ import type { JobRecord } from '../../model/job.ts'
 import type { OccurrenceSummary } from '../../model/occurrence.ts'
 import { covers } from '../../model/pause.ts'
 import { figureWidth } from '../../store/rules/figures.ts'
+import type { StateCounts } from '../../store/store.ts'
 import type { WireJobMark, WireLane, WireMark, WireTimeline } from '../wire.ts'
 import { type Board, type Facts, factKey, workOf } from './board.ts'
 import { comingInstants } from './coming.ts'
@@ -15,6 +16,7 @@ const lanesShown = 20
 const longestOutageMs = 7 * 86_400_000
 const downtime = 'downtime'
 const binsPerSpan = 240
+const none = { items: [], cursor: null } as const
 const attentionOrder: readonly WireJobMark[] = [
   'failing',
   'late',
@@ -30,19 +32,19 @@ export async function timeline(board: Board, span: Span, lanes = lanesShown): Pr
   const facts = await board.facts(span.tenant)
   const { jobs } = await board.jobs(span.tenant)
   const asked = span.job === undefined ? jobs : jobs.filter(({ name }) => name === span.job)
-  const sorted = asked.toSorted(
-    (a, b) =>
-      attentionRank(marksOf(a, facts)) - attentionRank(marksOf(b, facts)) || (a.nextAt ?? Infinity) - (b.nextAt ?? Infinity),
-  )
+  const sorted = asked
+    .map((job) => ({ job, rank: attentionRank(marksOf(job, facts)) }))
+    .sort((a, b) => a.rank - b.rank || (a.job.nextAt ?? Infinity) - (b.job.nextAt ?? Infinity))
+  const shown = sorted.slice(0, lanes).map(({ job }) => job)
   const rowMs = figureWidth(facts.now - span.from)
   const stepMs = Math.max(1, Math.ceil((span.to - span.from) / binsPerSpan / rowMs)) * rowMs
-  const shown = await Promise.all(sorted.slice(0, lanes).map((job) => lane(board, job, facts, span, stepMs)))
+  const drawn = await lanesOf(board, shown, facts, span, stepMs)
   return {
     now: iso(facts.now),
     from: iso(span.from),
     to: iso(span.to),
     stepMs,
-    lanes: shown.toSorted((a, b) => attentionRank(a.marks) - attentionRank(b.marks)),
+    lanes: drawn.toSorted((a, b) => attentionRank(a.marks) - attentionRank(b.marks)),
     more: Math.max(0, asked.length - lanes),
     outages: await outages(board, span),
   }
@@ -83,21 +85,50 @@ function attentionRank(marks: readonly WireJobMark[]): number {
   return at === -1 ? attentionOrder.length : at
 }
 
-async function lane(board: Board, record: JobRecord, facts: Facts, { from, to }: Span, stepMs: number): Promise<WireLane> {
+/** What all lanes need is asked for at the same moment, since a store can answer that together. */
+async function lanesOf(
+  board: Board,
+  jobs: readonly JobRecord[],
+  facts: Facts,
+  { from, to }: Span,
+  stepMs: number,
+): Promise<WireLane[]> {
+  const past = { from, to: Math.min(to, facts.now) }
+  const known = await Promise.all(
+    jobs.map(async (job): Promise<Known> => {
+      const own = workOf(job, facts)
+      const bins = from < facts.now ? pastBins(board, own, past, stepMs) : []
+      const [{ states }, counted] = await Promise.all([board.env.store.counts(own), bins])
+      return { states, bins: counted }
+    }),
+  )
+  return Promise.all(jobs.map((job, at) => lane(board, job, facts, { from, to, stepMs, ...(known[at] as Known) })))
+}
+
+interface Known {
+  readonly states: StateCounts
+  readonly bins: Bins
+}
+
+async function lane(
+  board: Board,
+  record: JobRecord,
+  facts: Facts,
+  { from, to, stepMs, states, bins }: Span & Known & { readonly stepMs: number },
+): Promise<WireLane> {
   const { tenant, name, override } = record
   const { store } = board.env
-  const { now } = facts
   const own = workOf(record, facts)
-  const until = Math.min(to, now)
-  const [past, open, dues, coming, next, { states }] = await Promise.all([
-    from < now ? pastOf(board, own, { from, to: until }, stepMs) : { items: [], bins: null },
-    store.list({ ...own, states: ['running', 'waiting'], limit: 20 }),
-    to > now ? store.listDue({ ...own, to, limit: mostMarks + 1 }) : [],
+  const { now } = facts
+  const isIdle = states.pending + states.retrying === 0
+  const [past, open, dues, coming, next] = await Promise.all([
+    from < now ? pastOf(board, own, { from, to: Math.min(to, now) }, bins) : { items: [], bins: null },
+    states.running + states.waiting === 0 ? none : store.list({ ...own, states: ['running', 'waiting'], limit: 20 }),
+    to > now && !isIdle ? store.listDue({ ...own, to, limit: mostMarks + 1 }) : [],
     to > now
       ? comingInstants(board, record, { from: Math.max(now, from), to, most: mostInstants, pauses: facts.pauses })
       : { instants: [], isCut: false },
     board.nextRun(record, facts),
-    store.counts(own),
   ])
   const late = dues.filter((line) => isLate(line, now))
   const enqueued = dues.filter(({ source, dueAt }) => source !== 'schedule' && dueAt >= now)
@@ -158,9 +189,8 @@ async function pastOf(
   board: Board,
   own: { readonly tenant?: string; readonly job: string },
   span: { readonly from: number; readonly to: number },
-  stepMs: number,
+  bins: Bins,
 ): Promise<{ readonly items: readonly OccurrenceSummary[] | null; readonly bins: WireLane['bins'] }> {
-  const bins = await pastBins(board, own, span, stepMs)
   const runs = bins.reduce((sum, one) => sum + one.completed + one.failed + one.missed + one.skipped + one.canceled, 0)
   if (runs > mostMarks) return { items: null, bins }
   const { items, cursor } = await board.env.store.list({ ...own, ...span, limit: mostMarks })

@@ -1,7 +1,8 @@
 import type { ListFilter } from '../../client/list-filter.ts'
-import { unknownOccurrence } from '../../client/occurrence-target.ts'
 import type { Occurrence } from '../../client/occurrence-view.ts'
 import { builtInPrefix } from '../../engine/node/registry.ts'
+import type { OccurrenceSummary } from '../../model/occurrence.ts'
+import type { Page } from '../../store/query.ts'
 import { hasRole } from '../access/identity.ts'
 import { isoOrNull, wireError } from '../board/line.ts'
 import { Refusal } from '../problem.ts'
@@ -21,14 +22,29 @@ export const operationCalls: Calls<
     const { limit = defaultPage, cursor } = call.query
     const tenant = scopeOf(call, call.query.tenant)
     const { store } = call.desk.env
-    const pages = await Promise.all(
-      builtInJobs.map((job) =>
-        store.list({ job, limit, ...(tenant !== undefined && { tenant }), ...(cursor !== undefined && { cursor }) }),
-      ),
+    const places = cursor === undefined ? builtInJobs.map(() => '') : decodePlaces(cursor)
+    const pageOf = async (at: number, most: number): Promise<Page<OccurrenceSummary>> => {
+      const place = places[at] as Place
+      if (place === null) return { items: [], cursor: null }
+      const job = builtInJobs[at] as string
+      return store.list({ job, limit: most, ...(tenant !== undefined && { tenant }), ...(place !== '' && { cursor: place }) })
+    }
+    const pages = await Promise.all(builtInJobs.map((_, at) => pageOf(at, limit)))
+    const lines = pages
+      .flatMap((page, at) => page.items.map((line) => ({ line, at })))
+      .sort((a, b) => b.line.createdAt - a.line.createdAt)
+    const shown = lines.slice(0, limit)
+    const next = await Promise.all(
+      pages.map(async (page, at): Promise<Place> => {
+        const { length } = shown.filter((one) => one.at === at)
+        if (length === 0) return page.items.length === 0 ? null : (places[at] as Place)
+        return length === page.items.length ? page.cursor : (await pageOf(at, length)).cursor
+      }),
     )
-    const lines = pages.flatMap(({ items }) => items).sort((a, b) => b.createdAt - a.createdAt)
-    const items = await Promise.all(lines.slice(0, limit).map(({ id }) => operation(call, id)))
-    return { items, cursor: lines.length > limit ? (pages.find((page) => page.cursor)?.cursor ?? null) : null }
+    return {
+      items: await Promise.all(shown.map(({ line }) => operation(call, line.id))),
+      cursor: next.every((place) => place === null) ? null : encodePlaces(next),
+    }
   },
   'operations.get': async (call) => operation(call, call.params.id),
   'operations.preview': async (call) => previewed(call, call.body),
@@ -64,6 +80,22 @@ export const operationCalls: Calls<
     await operation(call, call.params.id)
     return { outcome: await call.desk.punctual.cancel(call.params.id, by(call)) }
   },
+}
+
+/** Where the list of one kind goes on: at a cursor, from the beginning (''), or not at all. */
+type Place = string | null
+
+function encodePlaces(places: readonly Place[]): string {
+  return Buffer.from(JSON.stringify(places)).toString('base64url')
+}
+
+function decodePlaces(cursor: string): readonly Place[] {
+  try {
+    const places: unknown = JSON.parse(Buffer.from(cursor, 'base64url').toString())
+    const isPlace = (one: unknown) => one === null || typeof one === 'string'
+    if (Array.isArray(places) && places.length === builtInJobs.length && places.every(isPlace)) return places
+  } catch {}
+  throw new Refusal('request.invalid', 'The cursor must be one that this list has returned', { field: 'cursor' })
 }
 
 function located(call: Pick<Call, 'headers' | 'root'>, id: string): { id: string } {
@@ -138,7 +170,8 @@ async function causePersists(
 
 async function operation(call: Pick<Call, 'caller' | 'desk'>, id: string): Promise<WireOperation> {
   const found = await call.desk.punctual.get(id)
-  if (!found || !maySee(call, found.tenant) || !builtInJobs.includes(found.job)) throw unknownOccurrence(id)
+  if (!found || !maySee(call, found.tenant) || !builtInJobs.includes(found.job))
+    throw new Refusal('operation.unknown', `There is no operation ${id}`, { field: 'id' })
   return wireOperation(found, hasRole(call.caller, 'operator'))
 }
 

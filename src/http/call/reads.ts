@@ -1,3 +1,4 @@
+import { unknownOccurrence } from '../../client/occurrence-target.ts'
 import { operationNames, operations } from '../../client/operation.ts'
 import { version as ownVersion } from '../../engine/node/version.ts'
 import { hasRole } from '../access/identity.ts'
@@ -136,8 +137,7 @@ export const readCalls: Calls<
       })
     if (id !== undefined) {
       const history = await call.desk.env.store.get({ id })
-      if (!history || !maySee(call, history.record.tenant))
-        throw new Refusal('operation.unknown', 'There is no such occurrence', { field: 'id' })
+      if (!history || !maySee(call, history.record.tenant)) throw unknownOccurrence(id)
     }
     const target =
       id ??

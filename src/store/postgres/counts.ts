@@ -2,6 +2,8 @@
 // series. The count of a state is always both together.
 import { type OccurrenceState, occurrenceStates } from '../../model/lifecycle.ts'
 import type { CountsQuery, JobCounts, StateCounts } from '../store.ts'
+import { column } from './connection/arrays.ts'
+import { each } from './connection/by-key.ts'
 import type { Session } from './connection/session.ts'
 import { tryLock } from './connection/try-lock.ts'
 import type { Context } from './context.ts'
@@ -33,26 +35,39 @@ type Counter = { readonly db: Session }
 export async function counts({ db }: Counter, query: CountsQuery): Promise<JobCounts> {
   const { causes = 0, failing = 0, tenants = 0 } = query
   const [row, ofCauses, ofFailing, ofTenants] = await Promise.all([
-    query.job === undefined ? sumOfTenants(db, query) : sumOfJobs(db, query),
+    query.job === undefined ? sumOfTenants(db, query) : sumsOfJobs(db, [query]).then(([sum]) => sum as CountRow),
     causes === 0 ? [] : deadCauses(db, query, causes),
     failing === 0 ? [] : failingJobs(db, query, failing),
     tenants === 0 ? [] : eachTenant(db, query, tenants),
   ])
-  const { last_run_at: lastRunAt, failures, ...states } = row
-  return { states, lastRunAt, failuresInRow: failures, causes: ofCauses, failing: ofFailing, tenants: ofTenants }
+  return { ...countsOf(row), causes: ofCauses, failing: ofFailing, tenants: ofTenants }
 }
 
-async function sumOfJobs(db: Session, query: Asked): Promise<CountRow> {
-  const { where, values } = askedSeries(query)
-  const sums = occurrenceStates.map((state) => `coalesce(sum(s.${state} + coalesce(t.${state}, 0)), 0)::bigint AS ${state}`)
-  const deltas = `(SELECT y.* FROM punctual.count_delta y WHERE y.series IN (SELECT s.ref FROM punctual.series s WHERE ${where}))`
-  const [row] = await db.rows<CountRow>(
-    `SELECT max(greatest(s.last_run_at, t.last_run_at)) AS last_run_at, coalesce(sum(${failuresInRow}), 0)::bigint AS failures,
-      ${sums.join(', ')}
-      FROM punctual.series s LEFT JOIN (${sumDeltas(deltas)}) t ON t.series = s.ref WHERE ${where}`,
-    values,
+/** The counts of several jobs, in one statement. */
+export async function countsOfJobs({ db }: Counter, queries: readonly CountsQuery[]): Promise<readonly JobCounts[]> {
+  const rows = await sumsOfJobs(db, queries)
+  return rows.map((row) => ({ ...countsOf(row), causes: [], failing: [], tenants: [] }))
+}
+
+function countsOf({ last_run_at: lastRunAt, failures, ...states }: CountRow) {
+  return { states, lastRunAt, failuresInRow: failures }
+}
+
+const sumsOfStates = occurrenceStates.map((state) => `coalesce(sum(s.${state} + coalesce(t.${state}, 0)), 0)::bigint AS ${state}`)
+const selectSumsOfJobs = `WITH asked AS MATERIALIZED (
+    SELECT a.n, s.ref FROM unnest($1::text[], $2::text[]) WITH ORDINALITY a (tenant, job, n)
+      CROSS JOIN ${each('series e', 'e.job = a.job AND (a.tenant IS NULL OR e.tenant = a.tenant)')} s
   )
-  return row as CountRow
+  SELECT max(greatest(s.last_run_at, t.last_run_at)) AS last_run_at, coalesce(sum(${failuresInRow}), 0)::bigint AS failures,
+    ${sumsOfStates.join(', ')}
+  FROM generate_series(1, cardinality($2::text[])) q (n) LEFT JOIN asked a ON a.n = q.n LEFT JOIN ${each('series e', 'e.ref = a.ref')} s ON true
+    LEFT JOIN (${sumDeltas('(SELECT y.* FROM punctual.count_delta y WHERE y.series IN (SELECT ref FROM asked))')}) t ON t.series = a.ref
+  GROUP BY q.n ORDER BY q.n`
+
+/** In the order of the queries, each of which names a job. */
+async function sumsOfJobs(db: Session, queries: readonly CountsQuery[]): Promise<readonly CountRow[]> {
+  const tenants = column(queries.map(({ tenant = null }) => tenant))
+  return db.rows<CountRow>(selectSumsOfJobs, [tenants, column(queries.map(({ job = null }) => job))])
 }
 
 const stateList = occurrenceStates.join(', ')

@@ -1,5 +1,4 @@
 import { type JobRecord, specText, type VersionRecord } from '../../model/job.ts'
-import { lowerAscii } from '../../model/job-search.ts'
 import { putAudit } from '../rules/audit.ts'
 import { isWithdrawn, putJobRule } from '../rules/put-job.ts'
 import { whereOf } from '../rules/sql/conditions.ts'
@@ -88,7 +87,7 @@ export async function readJobs({ db }: Context, { tenant, name, search, after, l
     [
       ['s.tenant = ?', tenant],
       ['s.job = ?', name],
-      ['strpos(lower(s.job), ?) > 0', search && lowerAscii(search)],
+      [/[A-Za-z]/.test(search ?? '') ? 's.job ILIKE ?' : 's.job LIKE ?', search && `%${search.replace(/[\\%_]/g, '\\$&')}%`],
       ['(s.job, s.tenant) > (?, ?)', after && [after.name, after.tenant]],
     ],
     (n) => `$${n + 2}`,

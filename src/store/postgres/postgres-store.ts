@@ -2,6 +2,7 @@ import { extname } from 'node:path'
 import { PunctualError } from '../../errors.ts'
 import { type Clock, systemClock } from '../../time/clock.ts'
 import type { Ability } from '../abilities.ts'
+import type { OccurrenceFilter } from '../query.ts'
 import type {
   AuditAnswerTo,
   AuditQuery,
@@ -9,6 +10,7 @@ import type {
   CancelRequest,
   CheckpointItem,
   ClaimRequest,
+  CountsQuery,
   CreateOptions,
   GateAnswerTo,
   GateRequest,
@@ -30,18 +32,19 @@ import { checkpoint } from './checkpoint.ts'
 import { claim } from './claim.ts'
 import type { Source } from './connection/database.ts'
 import { ConflictError, storeFailure } from './connection/failure.ts'
+import { gathered } from './connection/gathered.ts'
 import { connect, listen, type OpenStore } from './connection/open-store.ts'
 import type { Session } from './connection/session.ts'
 import { warmUp } from './connection/warm-up.ts'
 import type { Context } from './context.ts'
-import { counts } from './counts.ts'
+import { counts, countsOfJobs } from './counts.ts'
 import { create, firstDue } from './create.ts'
 import { figures } from './figures.ts'
 import { gate } from './gate.ts'
 import { get } from './get.ts'
 import { putJob, readJobs, readVersions } from './jobs.ts'
 import { refreshBlocks } from './list/refresh-blocks.ts'
-import { list, listRanges } from './list.ts'
+import { list, listRanges, type PageQuery, pageQuery } from './list.ts'
 import { listDue } from './list-due.ts'
 import { move } from './move.ts'
 import { nodes } from './nodes.ts'
@@ -76,6 +79,8 @@ export class PostgresStore implements Store {
   readonly #listeners = new Map<(hint: Hint) => void, () => void>()
   /** The engines that have opened the store: it closes with the last of them. */
   readonly #users = new Set<StoreEnv>()
+  readonly #counts = gathered((queries: readonly CountsQuery[]) => countsOfJobs(this.#isOpen().context, queries))
+  readonly #lists = gathered((queries: readonly PageQuery[]) => list(this.#isOpen().context, queries))
   #opened: OpenStore | null = null
 
   constructor(source: Source, options: PostgresOptions) {
@@ -205,9 +210,15 @@ export class PostgresStore implements Store {
     })
   }
   readonly get = this.#reads(get)
-  readonly list = this.#reads(list)
+  async list(filter: OccurrenceFilter) {
+    const query = pageQuery(filter)
+    return this.#read(() => this.#lists(query))
+  }
   readonly listRanges = this.#reads(listRanges)
-  readonly counts = this.#reads(counts)
+  async counts(query: CountsQuery) {
+    const isOfJob = query.job !== undefined && !query.causes && !query.failing && !query.tenants
+    return this.#read(({ context }) => (isOfJob ? this.#counts(query) : counts(context, query)))
+  }
   readonly listDue = this.#reads(listDue)
   readonly figures = this.#reads(figures)
   readonly tokens = this.#reads(tokens)

@@ -4,10 +4,13 @@ import { type OccurrenceState, occurrenceStates, type TurnEnd } from '../../../s
 import { column } from '../../../src/store/postgres/connection/arrays.ts'
 import type { Context } from '../../../src/store/postgres/context.ts'
 import { refreshBlocks } from '../../../src/store/postgres/list/refresh-blocks.ts'
-import { list } from '../../../src/store/postgres/list.ts'
+import { reading } from '../../../src/store/postgres/list/snapshot.ts'
+import { list, pageQuery } from '../../../src/store/postgres/list.ts'
 import type { OccurrenceFilter } from '../../../src/store/query.ts'
 import { seededRandom } from '../../../src/testing/store-suite/seeded-random.ts'
 import { postgresContext } from '../../support/postgres-context.ts'
+
+type Page = Awaited<ReturnType<typeof list>>[number]
 
 interface Row {
   readonly ref: number
@@ -24,6 +27,8 @@ interface Row {
 
 const rowCount = 30_000
 const base = 1_700_000_000_000
+/** Occurrences are created a second apart, so those for a time far from their age lie hours from it. */
+const at = (second: number) => base + second * 1000
 let context: Context
 let rows: readonly Row[]
 
@@ -43,10 +48,11 @@ const jobs = [
 ]
 const windows = [
   {},
-  { from: base + 9000, to: base + 9100 },
-  { from: base + 100, to: base + 20_000 },
-  { from: base + 29_000 },
-  { to: base + 15_000 },
+  { from: at(9000), to: at(9100) },
+  { from: at(100), to: at(20_000) },
+  { from: at(20_000), to: at(26_000) },
+  { from: at(29_000) },
+  { to: at(15_000) },
 ]
 
 it.each(jobs)('%j: whatever else is asked for', async (job) => {
@@ -71,18 +77,62 @@ it('finds the same when the index has looked at the table anew', async () => {
   for (const window of windows) await check({ ...window, states: ['completed', 'retrying'] })
 })
 
+it('walks the rows of a job that were created about the time of a window, and no others', async () => {
+  const window = { tenant: 't0', job: 'hot', from: at(28_500), to: at(29_000), limit: 400 }
+  const wanted = rows.filter((row) => matches(row, window)).length
+  const statements: { readonly sql: string; readonly values: readonly unknown[] }[] = []
+  const db = Object.create(context.db) as Context['db']
+  db.snapshot = (act) =>
+    context.db.snapshot(async (session) =>
+      act({
+        rows: (sql, values = []) => {
+          statements.push({ sql, values })
+          return session.rows(sql, values)
+        },
+      }),
+    )
+  const [{ items }] = (await list({ ...context, db }, [pageQuery(window)])) as [Page]
+  expect(items).toHaveLength(wanted)
+  const { sql, values } = statements.find(({ sql }) => sql.startsWith('WITH lane')) as (typeof statements)[number]
+  const looked = await context.db.snapshot(async (session) => {
+    await reading(session, 'in order')
+    const [row] = await session.rows<{ 'QUERY PLAN': readonly { Plan: PlanNode }[] }>(
+      `EXPLAIN (ANALYZE, FORMAT JSON) ${sql}`,
+      values,
+    )
+    return rowsRead(row?.['QUERY PLAN'][0]?.Plan as PlanNode)
+  })
+  // Twice from the newest to the lower bound, which is found in steps of a part of the table: all rows of the job were 30,000.
+  expect(looked).toBeGreaterThanOrEqual(wanted)
+  expect(looked).toBeLessThan(20_000)
+})
+
+interface PlanNode {
+  readonly 'Relation Name'?: string
+  readonly 'Actual Rows': number
+  readonly 'Actual Loops': number
+  readonly 'Rows Removed by Filter'?: number
+  readonly Plans?: readonly PlanNode[]
+}
+
+function rowsRead(node: PlanNode): number {
+  const { 'Actual Rows': kept, 'Actual Loops': loops, 'Rows Removed by Filter': removed = 0, Plans = [] } = node
+  const own = node['Relation Name'] === 'occurrence' ? (kept + removed) * loops : 0
+  return own + Plans.reduce((sum, plan) => sum + rowsRead(plan), 0)
+}
+
 /** The first page, one in the midst, and one small page after another. */
 async function check(filter: Omit<OccurrenceFilter, 'limit'>): Promise<void> {
   const wanted = rows.filter((row) => matches(row, filter)).map(({ id }) => id)
   const title = JSON.stringify(filter)
-  const first = await list(context, { ...filter, limit: 100 })
+  const [first] = (await list(context, [pageQuery({ ...filter, limit: 100 })])) as [Page]
   expect(
     first.items.map(({ id }) => id),
     title,
   ).toEqual(wanted.slice(0, 100))
   expect(first.cursor === null, title).toBe(wanted.length <= 100)
   if (first.cursor === null) return
-  const second = await list(context, { ...filter, limit: 33, cursor: first.cursor })
+  const [second] = (await list(context, [pageQuery({ ...filter, limit: 33, cursor: first.cursor })])) as [Page]
   expect(
     second.items.map(({ id }) => id),
     title,
@@ -121,7 +171,7 @@ function makeRows(): Row[] {
       key: random() < 0.02 ? `k${Math.floor(random() * 20)}` : null,
       entity: random() < 0.02 ? `e${Math.floor(random() * 8)}` : null,
       state,
-      scheduledAt: base + (random() < 0.01 ? Math.floor(random() * rowCount) : ref + Math.floor(random() * 50)),
+      scheduledAt: at(random() < 0.01 ? Math.floor(random() * rowCount) : ref + Math.floor(random() * 50)),
       earlier: mayHaveBefore && random() < 0.1 ? [...earlier, 'released', 'parked'] : earlier,
     }
   })
@@ -144,7 +194,7 @@ async function insert({ db, names }: Context, all: readonly Row[]): Promise<void
   const of = (some: readonly Row[], value: (row: Row) => string | number | null) => column(some.map(value))
   await db.rows(
     `INSERT INTO punctual.occurrence (ref, id, series, scheduled_at, key, entity, created_at, form)
-      SELECT ref, id, series, at, key, entity, at, 1
+      SELECT ref, id, series, at, key, entity, ${base} + ref * 1000, 1
       FROM unnest($1::bigint[], $2::uuid[], $3::int[], $4::float8[], $5::text[], $6::text[]) o (ref, id, series, at, key, entity)`,
     [
       of(oldestFirst, ({ ref }) => ref),

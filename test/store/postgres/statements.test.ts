@@ -159,3 +159,24 @@ it('new work does not overtake older work, nor a limit, a pause or a node that i
   const request = scene.claimRequest({ node: 'nobody' })
   await expect(scene.store.create([scene.row()], { claim: request })).rejects.toMatchObject({ code: 'claim.lost' })
 })
+
+it('lists and counts of many jobs at the same moment take one statement for each list and a few for all', async () => {
+  const { scene } = await postgresScene()
+  await scene.join()
+  const jobs = Array.from({ length: 30 }, (_, n) => ({ tenant: 'default', job: `job-${n}` }))
+  await scene.createAll(jobs.map((of) => scene.row(of)))
+  const ask = async () => {
+    const before = sent.length
+    const answers = await Promise.all([
+      Promise.all(jobs.map((of) => scene.store.list({ ...of, limit: 20 }))),
+      Promise.all(jobs.map((of) => scene.store.counts(of))),
+    ])
+    return { answers, count: sent.length - before }
+  }
+  await ask()
+  const { answers, count } = await ask()
+  const [pages, counts] = answers
+  expect(pages.map(({ items }) => items.map(({ job }) => job))).toEqual(jobs.map(({ job }) => [job]))
+  expect(counts.map(({ states }) => states.pending)).toEqual(jobs.map(() => 1))
+  expect(count).toBeLessThanOrEqual(jobs.length + 7)
+})

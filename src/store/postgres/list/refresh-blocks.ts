@@ -9,13 +9,13 @@ const blocksAtOnce = 2
 const yieldToOthers = "SET LOCAL lock_timeout = '50ms'"
 
 const refresh = `SELECT brin_desummarize_range(i.index, b.page), brin_summarize_range(i.index, b.page)
-  FROM (SELECT 'punctual.occurrence_scheduled'::regclass AS index,
+  FROM (SELECT 'punctual.occurrence_created'::regclass AS index,
       pg_relation_size('punctual.occurrence') / current_setting('block_size')::int AS pages) i
   CROSS JOIN LATERAL generate_series($1::bigint, least($1::bigint + ${pagesPerBlock * blocksAtOnce}, i.pages) - 1, ${pagesPerBlock}) b (page)`
 
 /**
  * Has the index by which lists pass over parts of the table look at some of them anew, from a page on, and says from which to go on.
- * Where new rows take the room of pruned ones, it would otherwise remember the instants of both for ever, and pass over nothing.
+ * Where new rows take the room of pruned ones, it would otherwise remember the times of both for ever, and pass over nothing.
  */
 export async function refreshBlocks({ db }: Context, from: number): Promise<number> {
   try {

@@ -15,8 +15,13 @@ export interface Search {
 /** The ways to what a filter wants: the first that finds a whole page, or the last, has it. Of several lists, all together. */
 export type Ways = readonly [Search, ...Search[]]
 
+/** A filter whose rows all have handles from `first` on. */
+export interface BoundedFilter extends OccurrenceFilter {
+  readonly first?: number
+}
+
 /** The searches that together find what a filter wants. */
-export async function searches(session: Session, filter: OccurrenceFilter): Promise<readonly Ways[]> {
+export async function searches(session: Session, filter: BoundedFilter): Promise<readonly Ways[]> {
   const { tenant, job, states, key, entity, parent, cause } = filter
   if (parent !== undefined) return [[ofParent(filter)]]
   const isNamed = key !== undefined || entity !== undefined
@@ -37,7 +42,7 @@ const foundAmongNewest: readonly OccurrenceState[] = ['pending', 'waiting', 'ret
 const mostPassedBy = 5000
 
 /** Finds what is among the newest of all, which mostly is a page's worth; null where there is a shorter way. */
-export function recent(filter: OccurrenceFilter): Search | null {
+export function recent(filter: BoundedFilter): Search | null {
   const { tenant, job, states, key, entity, parent, cause } = filter
   const isOfMany = tenant !== undefined || states !== undefined || key !== undefined || entity !== undefined
   if (!isOfMany || job !== undefined || parent !== undefined || cause !== undefined) return null
@@ -47,13 +52,13 @@ export function recent(filter: OccurrenceFilter): Search | null {
   const isWanted = [...named(filter, values), ofTenant(filter, values, 'o'), within(filter, values)].join(' AND ')
   const inStates = states ? `${currentState} = ANY(${values.add([...states], 'text[]')})` : 'true'
   const sql = `SELECT o.ref FROM (
-      SELECT * FROM (SELECT ref, series, scheduled_at, key, entity, form FROM punctual.occurrence WHERE ref < $1::bigint ORDER BY ref DESC
-        LIMIT ${states ? mostRecentStates : mostRecent}) o WHERE ${isWanted} OFFSET 0
+      SELECT * FROM (SELECT ref, series, scheduled_at, key, entity, form FROM punctual.occurrence WHERE ${between(filter, values)}
+        ORDER BY ref DESC LIMIT ${states ? mostRecentStates : mostRecent}) o WHERE ${isWanted} OFFSET 0
     ) o ${states ? currentRows : ''} WHERE ${inStates} ORDER BY o.ref DESC LIMIT $2`
   return { sql, values: values.all }
 }
 
-async function waysToState(session: Session, filter: OccurrenceFilter, state: OccurrenceState): Promise<Ways> {
+async function waysToState(session: Session, filter: BoundedFilter, state: OccurrenceState): Promise<Ways> {
   if (state === 'running' || filter.job !== undefined) return [await searchOfState(session, filter, state)]
   if (state === 'pending' || state === 'retrying' || state === 'waiting') return [inTable(filter, originOf(state))]
   if (state === 'completed' && filter.tenant !== undefined) return [await searchOfState(session, filter, state)]
@@ -71,13 +76,13 @@ function ofTenant({ tenant }: OccurrenceFilter, values: Values, row: string): st
 }
 
 /** The work of a key or entity, whatever its jobs, brought in order: what much work has is among the newest. */
-function namedOfMany(filter: OccurrenceFilter): Search {
+function namedOfMany(filter: BoundedFilter): Search {
   const values = new Values()
   const { key: _key, unique: _unique, entity: _entity, ...rest } = filter
   const { from, where } = originOfSeries(rest, values)
   const isNamed = named(filter, values).join(' AND ')
   const sql = `WITH found AS MATERIALIZED (
-      SELECT o.ref, o.series, o.scheduled_at FROM punctual.occurrence o WHERE ${isNamed} AND o.ref < $1::bigint
+      SELECT o.ref, o.series, o.scheduled_at FROM punctual.occurrence o WHERE ${isNamed} AND ${between(filter, values, 'o.')}
     )
     SELECT o.ref FROM ${from.replace('punctual.occurrence o', 'found o')}
       WHERE ${where} AND ${ofTenant(filter, values, 'o')} AND ${within(filter, values)} ORDER BY o.ref DESC LIMIT $2`
@@ -85,16 +90,16 @@ function namedOfMany(filter: OccurrenceFilter): Search {
 }
 
 /** The dead of a cause, of all jobs or those of a tenant, each along its index. */
-function ofCause(filter: OccurrenceFilter, cause: string): Search {
+function ofCause(filter: BoundedFilter, cause: string): Search {
   const values = new Values()
   const ofOne = filter.tenant === undefined ? 'true' : `p.tenant = ${values.add(filter.tenant, 'text')}`
   const sql = `SELECT p.ref FROM ${withOccurrence({ from: 'punctual.dead p', row: 'p', where: '' }, filter)}
-    WHERE ${ofOne} AND p.cause = ${values.add(cause, 'text')} AND p.ref < $1::bigint AND ${within(filter, values)}
+    WHERE ${ofOne} AND p.cause = ${values.add(cause, 'text')} AND ${between(filter, values, 'p.')} AND ${within(filter, values)}
     ORDER BY p.ref DESC LIMIT $2`
   return { sql, values: values.all }
 }
 
-async function searchOfState(session: Session, filter: OccurrenceFilter, state: OccurrenceState): Promise<Search> {
+async function searchOfState(session: Session, filter: BoundedFilter, state: OccurrenceState): Promise<Search> {
   if (state === 'running') return running(filter)
   if (state === 'completed' && (await isBuried(session, filter))) return inTable(filter, completed)
   return lanes(filter, state)
@@ -115,7 +120,7 @@ class Values {
   }
 
   /** A condition on series `s`. */
-  asked(filter: OccurrenceFilter): string {
+  asked(filter: BoundedFilter): string {
     const { where, values } = askedSeries(filter, this.#before + this.all.length + 1)
     this.all.push(...values)
     return where
@@ -123,7 +128,7 @@ class Values {
 }
 
 /** The conditions of a filter on an occurrence `o`, its instants left out. `before`: how many values the statement has already. */
-export function matching(filter: OccurrenceFilter, before: number): { readonly where: string; readonly values: unknown[] } {
+export function matching(filter: BoundedFilter, before: number): { readonly where: string; readonly values: unknown[] } {
   const values = new Values(before)
   const isOfSome = filter.tenant !== undefined || filter.job !== undefined
   const conditions = [
@@ -145,6 +150,11 @@ function named({ key, unique, entity, parent }: OccurrenceFilter, values: Values
 /** Whether the key of an occurrence `o` is of a kind. */
 function ofKind(kind: string): string {
   return `(SELECT f.uniqueness FROM punctual.form f WHERE f.ref = o.form) = ${kind}::punctual.uniqueness`
+}
+
+/** The handles that are asked for, as a condition on rows that have them. */
+function between({ first }: BoundedFilter, values: Values, row = ''): string {
+  return `${row}ref < $1::bigint${first === undefined ? '' : ` AND ${row}ref >= ${values.add(first, 'bigint')}`}`
 }
 
 /** The instants that are asked for, as a condition on an occurrence `o`. */
@@ -172,42 +182,42 @@ function withOccurrence({ from, row }: Origin, { from: since, to }: OccurrenceFi
 }
 
 /** Walks all rows of a table, the newest first, or at most so many of them. */
-function inTable(filter: OccurrenceFilter, origin: Origin, most?: number): Search {
+function inTable(filter: BoundedFilter, origin: Origin, most?: number): Search {
   const values = new Values()
   const { row, where } = origin
   if (most !== undefined) {
     const sql = `SELECT ${row}.ref FROM (
-        SELECT ${row}.ref, ${row}.series FROM ${withOccurrence(origin, filter)} WHERE ${row}.ref < $1::bigint AND ${where}
+        SELECT ${row}.ref, ${row}.series FROM ${withOccurrence(origin, filter)} WHERE ${between(filter, values, `${row}.`)} AND ${where}
           AND ${within(filter, values)} ORDER BY ${row}.ref DESC LIMIT ${most}
       ) ${row} WHERE ${ofTenant(filter, values, row)} ORDER BY ${row}.ref DESC LIMIT $2`
     return { sql, values: values.all }
   }
   const sql = `SELECT ${row}.ref FROM ${withOccurrence(origin, filter)}
-    WHERE ${row}.ref < $1::bigint AND ${ofAsked(filter, values, row)} AND ${where} AND ${within(filter, values)}
+    WHERE ${between(filter, values, `${row}.`)} AND ${ofAsked(filter, values, row)} AND ${where} AND ${within(filter, values)}
     ORDER BY ${row}.ref DESC LIMIT $2`
   return { sql, values: values.all }
 }
 
 /** The children of one occurrence, along their own index. */
-function ofParent(filter: OccurrenceFilter): Search {
+function ofParent(filter: BoundedFilter): Search {
   const values = new Values()
   const { from, where } = originOfSeries(filter, values)
-  const sql = `SELECT o.ref FROM ${from} WHERE o.ref < $1::bigint AND ${where} AND ${ofAsked(filter, values, 'o')}
+  const sql = `SELECT o.ref FROM ${from} WHERE ${between(filter, values, 'o.')} AND ${where} AND ${ofAsked(filter, values, 'o')}
     AND ${within(filter, values)} ORDER BY o.ref DESC LIMIT $2`
   return { sql, values: values.all }
 }
 
 /** As an array: in a join the order of the rows would be lost. */
-function ofAsked(filter: OccurrenceFilter, values: Values, row: string): string {
+function ofAsked(filter: BoundedFilter, values: Values, row: string): string {
   if (filter.tenant === undefined && filter.job === undefined) return 'true'
   return `${row}.series = ANY(ARRAY(SELECT s.ref FROM punctual.series s WHERE ${values.asked(filter)}))`
 }
 
 /** Running work: few rows, and only claims know them. Each is looked up by itself, for the planner guesses badly how many they are. */
-function running(filter: OccurrenceFilter): Search {
+function running(filter: BoundedFilter): Search {
   const values = new Values()
   const sql = `WITH member AS MATERIALIZED (
-      SELECT m.ref, m.turn FROM punctual.claim c CROSS JOIN LATERAL unnest(c.refs, c.turns) m (ref, turn) WHERE m.ref < $1::bigint
+      SELECT m.ref, m.turn FROM punctual.claim c CROSS JOIN LATERAL unnest(c.refs, c.turns) m (ref, turn) WHERE ${between(filter, values, 'm.')}
     )
     SELECT m.ref FROM member m
       CROSS JOIN LATERAL (SELECT o.series FROM punctual.occurrence o WHERE o.ref = m.ref AND ${within(filter, values)} LIMIT 1) o
@@ -220,14 +230,15 @@ function running(filter: OccurrenceFilter): Search {
 const firstRows = ({ limit }: OccurrenceFilter) => Math.ceil(Math.sqrt(limit) / 2) + 1
 
 /** Merges one lane of each series of the filter: of all its occurrences, or of those in one state. */
-function lanes(filter: OccurrenceFilter, state?: Exclude<OccurrenceState, 'running'>): Search {
+function lanes(filter: BoundedFilter, state?: Exclude<OccurrenceState, 'running'>): Search {
   const values = new Values()
   const asked = values.asked(filter)
   const few = values.add(firstRows(filter), 'bigint')
   const origin = state ? originOf(state) : originOfSeries(filter, values)
   const { row, where } = origin
   const ofCause = state && filter.cause !== undefined ? `p.cause = ${values.add(filter.cause, 'text')}` : 'true'
-  const conditions = `${where} AND ${ofCause} AND ${within(filter, values)}`
+  const since = filter.first === undefined ? 'true' : `${row}.ref >= ${values.add(filter.first, 'bigint')}`
+  const conditions = `${since} AND ${where} AND ${ofCause} AND ${within(filter, values)}`
   const page = (series: string, below: string, limit: string) =>
     `SELECT ${row}.ref FROM ${withOccurrence(origin, filter)} WHERE ${row}.series = ${series} AND ${row}.ref < ${below}
       AND ${conditions} ORDER BY ${row}.ref DESC LIMIT ${limit}`
@@ -249,7 +260,7 @@ function isIn(state: OccurrenceState): string {
   return `(s.${state} > 0 OR EXISTS (SELECT 1 FROM punctual.count_delta y WHERE y.series = s.ref AND y.${state} > 0))`
 }
 
-function originOfSeries(filter: OccurrenceFilter, values: Values): Origin {
+function originOfSeries(filter: BoundedFilter, values: Values): Origin {
   const { states, cause } = filter
   const conditions = [
     ...named(filter, values),
@@ -285,7 +296,7 @@ function originOf(state: Exclude<OccurrenceState, 'running'>): Origin {
  * Whether the completed ones of these series lie under so many newer occurrences that have not ended, or in so many lanes, that
  * they are found sooner among the completed ones of all series.
  */
-async function isBuried(session: Session, filter: OccurrenceFilter): Promise<boolean> {
+async function isBuried(session: Session, filter: BoundedFilter): Promise<boolean> {
   const values = new Values(0)
   const [row] = await session.rows<Record<'above' | 'own' | 'everyone', number | null>>(
     `SELECT sum(s.pending + s.waiting + s.retrying + s.running + ${firstRows(filter)})::float8 AS above, sum(s.completed)::float8 AS own,

@@ -32,15 +32,19 @@ interface SummaryRow {
 const selectSummaries = `SELECT o.ref, o.id, o.series, o.key, o.entity, o.parent, o.form, o.scheduled_at, o.created_at,
     ${currentState} AS state, coalesce(r.turn, w.turn) AS turn, coalesce(r.due_at, w.due_at, t.due_at) AS due_at,
     t.turn AS last_turn, t.started_at, t.ended_at, t.error, t.reason, d.cause
-  FROM punctual.occurrence o ${currentRows} WHERE o.ref = ANY($1::bigint[]) ORDER BY o.ref DESC`
+  FROM punctual.occurrence o ${currentRows} WHERE o.ref = ANY($1::bigint[])`
 
 // Only the newest claim of a member can be unended.
 const selectDues = `SELECT m.ref, m.due_at FROM punctual.claim c CROSS JOIN LATERAL unnest(c.refs, c.dues) m (ref, due_at)
   WHERE m.ref = ANY($1::bigint[]) ORDER BY c.seq`
 
-/** The lines of these handles, the newest first. */
-export async function readSummaries(session: Session, names: Names, refs: readonly number[]): Promise<OccurrenceSummary[]> {
-  if (refs.length === 0) return []
+/** The lines of these handles. */
+export async function readSummaries(
+  session: Session,
+  names: Names,
+  refs: readonly number[],
+): Promise<ReadonlyMap<number, OccurrenceSummary>> {
+  if (refs.length === 0) return new Map()
   const rows = await session.rows<SummaryRow>(selectSummaries, [column(refs)])
   const running = rows.filter(({ state }) => state === 'running').map(({ ref }) => ref)
   const [dues] = await Promise.all([
@@ -48,7 +52,7 @@ export async function readSummaries(session: Session, names: Names, refs: readon
     names.learnOf(session, rows),
   ])
   const held = new Map(dues.map(({ ref, due_at }) => [ref, due_at]))
-  return rows.map((row) => summary(names, row, held))
+  return new Map(rows.map((row) => [row.ref, summary(names, row, held)]))
 }
 
 function summary(names: Names, row: SummaryRow, held: ReadonlyMap<number, number>): OccurrenceSummary {

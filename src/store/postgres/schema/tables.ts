@@ -34,6 +34,10 @@ const stateColumns = (type: string) => occurrenceStates.map((state) => `${state}
 /** Texts that are compared for being the same: by their bytes, since a language's order costs several times as much. */
 const word = 'text COLLATE "C"'
 
+/** Occurrences that are created longer than this before or after they are due have an index by their instants. */
+export const apartMs = 1_200_000
+export const isApart = `abs(scheduled_at - created_at) > ${apartMs}`
+
 // begun: an attempt may have begun. retrying: shown as such. planned: stands for an instant of a schedule. gate: lacks a grant.
 // granted: how many of the limits it has. expires_at: not begun by then, it is missed.
 const placeColumns = `kind int NOT NULL, priority smallint NOT NULL, due_at float8 NOT NULL, ref bigint NOT NULL, series int NOT NULL,
@@ -100,7 +104,8 @@ export const migrations: readonly Migration[] = [
       'CREATE INDEX occurrence_key ON punctual.occurrence (key, series, ref) WHERE key IS NOT NULL',
       'CREATE INDEX occurrence_parent ON punctual.occurrence (parent, ref) WHERE parent IS NOT NULL',
       'CREATE INDEX occurrence_entity ON punctual.occurrence (entity, series, ref) WHERE entity IS NOT NULL',
-      'CREATE INDEX occurrence_scheduled ON punctual.occurrence USING brin (scheduled_at, ref)',
+      'CREATE INDEX occurrence_created ON punctual.occurrence USING brin (created_at, ref)',
+      `CREATE INDEX occurrence_apart ON punctual.occurrence (scheduled_at, series) WHERE ${isApart}`,
 
       `CREATE TABLE punctual.ready (${placeColumns}, PRIMARY KEY (series, ref))`,
       'CREATE INDEX ready_due ON punctual.ready (kind, priority, due_at, ref) WHERE NOT gate',

@@ -43,7 +43,8 @@ CREATE INDEX occurrence_series ON punctual.occurrence (series, ref);
 CREATE INDEX occurrence_key ON punctual.occurrence (key, series, ref) WHERE key IS NOT NULL;
 CREATE INDEX occurrence_parent ON punctual.occurrence (parent, ref) WHERE parent IS NOT NULL;
 CREATE INDEX occurrence_entity ON punctual.occurrence (entity, series, ref) WHERE entity IS NOT NULL;
-CREATE INDEX occurrence_scheduled ON punctual.occurrence USING brin (scheduled_at, ref);
+CREATE INDEX occurrence_created ON punctual.occurrence USING brin (created_at, ref);
+CREATE INDEX occurrence_apart ON punctual.occurrence (scheduled_at, series) WHERE abs(scheduled_at - created_at) > 1200000;
 CREATE TABLE punctual.ready (kind int NOT NULL, priority smallint NOT NULL, due_at float8 NOT NULL, ref bigint NOT NULL, series int NOT NULL,
   turn int NOT NULL, begun boolean NOT NULL, retrying boolean NOT NULL, planned boolean NOT NULL, recovery boolean NOT NULL,
   gate boolean NOT NULL, granted smallint NOT NULL, expires_at float8, limits jsonb, PRIMARY KEY (series, ref));
