@@ -37,7 +37,8 @@ export async function nodes(
 async function drainNodes(context: Context, { node, audit }: NonNullable<NodesRequest['drain']>): Promise<readonly Hint[]> {
   return context.db.transaction(async (session) => {
     const rows = await session.rows<{ boot: string }>(
-      'UPDATE punctual.node SET draining = true WHERE NOT draining AND (boot = $1 OR name = $1) RETURNING boot',
+      `WITH marked AS (UPDATE punctual.node SET draining = true WHERE NOT draining AND (boot = $1 OR name = $1) RETURNING boot, seq)
+        SELECT boot FROM marked ORDER BY seq`,
       [node],
     )
     const boots = rows.map(({ boot }) => boot)

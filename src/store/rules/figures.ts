@@ -29,6 +29,11 @@ export function figuresPast({ keepMs, nextMs }: FigureLevel, now: number): numbe
   return nextMs === null ? before : Math.floor(before / nextMs) * nextMs
 }
 
+/** The width of the widest rows up to an age. */
+export function figureWidth(ageMs: number): number {
+  return figureLevels.find(({ keepMs }) => ageMs <= keepMs)?.widthMs ?? widestFigure
+}
+
 /** Figures that nodes have added are summed up once their minute is so long over. */
 export const addedFor = 2 * minute
 /** Rows that one step works off. */
