@@ -74,15 +74,12 @@ export async function insertNew(
     const areAlike = distinct.length === 1
     const claim = areNew && claiming && mayClaim(claiming, rows, distinct) ? claiming : null
     if (claiming && !claim) await checkClaim(session, claiming.request)
-    const [answer] = await session.rows<Answer>(
-      insertText({ areAlike, isLive, areNew, isPatient, isClaiming: claim !== null }),
-      [
-        ...[context.now(), from, until, column(series), column(series.map((ref) => versions.newest(ref)))],
-        ...ownColumns(rows, refs),
-        ...(areAlike ? commonOf(context, distinct[0] as Draft) : commonColumns(context, drafted)),
-        ...(claim ? claimValues(context, claim) : [along?.channel ?? null, along?.payload ?? null]),
-      ],
-    )
+    const [answer] = await session.rows<Answer>(insertText({ areAlike, isLive, areNew, isPatient, isClaiming: claim !== null }), [
+      ...[context.now(), from, until, column(series), column(series.map((ref) => versions.newest(ref)))],
+      ...ownColumns(rows, refs),
+      ...(areAlike ? commonOf(context, distinct[0] as Draft) : commonColumns(context, drafted)),
+      ...(claim ? claimValues(context, claim) : [along?.channel ?? null, along?.payload ?? null]),
+    ])
     const { now, is_current: isCurrent, created, ids, refs: drawn, claimed: text } = answer as Answer
     context.noteNow(now)
     if (isCurrent) {
