@@ -2,9 +2,10 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Browser, Page } from 'playwright-core'
 import { createHandler, toNodeHandler } from '../../src/http/index.ts'
-import { createPunctual, defineJob } from '../../src/index.ts'
+import { createPunctual } from '../../src/index.ts'
 import type { Store } from '../../src/store/store.ts'
-import { jobName } from './fill.ts'
+import { report } from '../http/model.ts'
+import { jobName } from '../http/past.ts'
 
 /** The times of one page of the dashboard. */
 export interface PageTime {
@@ -25,7 +26,7 @@ const readTimes =
 
 /** Visits each page of the dashboard on a filled store. */
 export async function measure(store: Store, browser: Browser): Promise<readonly PageTime[]> {
-  const punctual = createPunctual({ store, jobs: [defineJob('report', {}).task('run', () => {})] })
+  const punctual = createPunctual({ store, jobs: [report] })
   await punctual.counts()
   const server = createServer(toNodeHandler(createHandler(punctual, { open: true })))
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))

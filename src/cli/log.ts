@@ -15,9 +15,10 @@ export function lineLogger(stream: LogStream = process.stderr, form: LogForm = s
   const write = (level: string, message: string, fields: object = {}) => {
     if (form === 'quiet' && level !== 'error') return
     const time = new Date().toISOString()
+    const own = { time, level, message }
     const line =
       form === 'json'
-        ? JSON.stringify({ time, level, message, ...fields })
+        ? JSON.stringify({ ...own, ...fields, ...own })
         : forPerson(time, level, message, form === 'quiet' ? short(fields) : fields)
     stream.write(`${line}\n`)
   }

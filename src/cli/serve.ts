@@ -17,10 +17,12 @@ import { aborted, stopSignal } from './stop-signal.ts'
 import { openStoreUrl, shownStoreUrl } from './store-url.ts'
 
 const setupRetryMs = 1000
+const noJobs: JobsFile = { definitions: [], setup: undefined }
 
 export interface ServeOptions extends BuiltInOptions {
   readonly store: string
-  readonly jobs: string
+  /** None: only built-in jobs run. */
+  readonly jobs?: string
   readonly host: string
   readonly port: number
   readonly concurrency?: number
@@ -32,7 +34,7 @@ export interface ServeOptions extends BuiltInOptions {
 export async function serve(options: ServeOptions): Promise<void> {
   const { store, concurrency, label } = options
   const log = lineLogger(process.stderr, options.log)
-  const file = await loadJobsFile(options.jobs)
+  const file = options.jobs === undefined ? noJobs : await loadJobsFile(options.jobs)
   const broker = await namedBroker(options)
   const punctual = createPunctual({
     store: await openStoreUrl(store),
@@ -105,7 +107,7 @@ function welcome(
     `${bold(`Punctual ${version}`)} runs at ${bold(url)}`,
     '',
     `  store  ${shown}`,
-    `  jobs   ${definitions.map(({ name }) => name).join(', ')} (${jobs})`,
+    `  jobs   ${jobs === undefined ? 'none but the built-in ones' : `${definitions.map(({ name }) => name).join(', ')} (${jobs})`}`,
     ...(broker === undefined
       ? []
       : [`  broker ${shownBrokerUrl(broker)}${commands === undefined ? '' : `, commands from ${commands}`}`]),

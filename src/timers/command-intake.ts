@@ -9,6 +9,8 @@ import type { PoisonBook } from './poison-job.ts'
 
 const firstWaitMs = 250
 const longestWaitMs = 5000
+/** A command that could not be stored is kept so long before it goes back, so a backlog is not tried at full speed. */
+const heldMs = 1000
 
 export interface IntakeOptions {
   readonly broker: Broker
@@ -25,7 +27,8 @@ export interface IntakeOptions {
   /** Answers requests. Commands are carried out without it. */
   readonly respond?: () => Promise<Consumer>
   readonly onCritical: (error: PunctualError) => void
-  readonly count: { received(): void; poison(): void; retried(): void }
+  /** Counts that this intake adds to. */
+  readonly counters: { received: number; poison: number; retried: number }
 }
 
 /** Consumes commands until it is stopped, over outages of the broker. */
@@ -35,6 +38,7 @@ export class CommandIntake {
   #consumers: Consumer[] = []
   #starting: Promise<unknown> = Promise.resolve()
   #down: string | null = 'it has not connected yet'
+  #isStoring = true
 
   constructor(options: IntakeOptions) {
     this.#options = options
@@ -88,33 +92,43 @@ export class CommandIntake {
   }
 
   async #handle(delivery: Delivery): Promise<void> {
-    const { defaultType, carryOut, count } = this.#options
-    count.received()
+    const { defaultType, carryOut, counters } = this.#options
+    counters.received += 1
     try {
       await carryOut(unwrap(delivery.body, delivery.headers, defaultType), delivery)
     } catch (error) {
       return error instanceof Poison ? this.#terminate(delivery, error.message) : this.#putBack(delivery, error)
     }
+    this.#noteStored()
     await delivery.ack()
   }
 
   async #terminate(delivery: Delivery, reason: string): Promise<void> {
-    const { poison, channel, log, count } = this.#options
+    const { poison, channel, log, counters } = this.#options
     try {
       await poison.keep(delivery, channel.name, reason)
     } catch (error) {
       return this.#putBack(delivery, error)
     }
+    this.#noteStored()
     await delivery.terminate(reason)
-    count.poison()
-    log.error('A command was terminated', { channel: channel.name, message: delivery.id, reason })
+    counters.poison += 1
+    log.error('A command was terminated', { channel: channel.name, messageId: delivery.id, reason })
   }
 
-  /** The store is away, or something else that may pass: the command comes again. */
+  /** The store is away, or something else that may pass: the command comes again. An outage is logged once, not with each command. */
   async #putBack(delivery: Delivery, error: unknown): Promise<void> {
-    const { channel, log, count } = this.#options
-    count.retried()
-    log.warn('A command could not be stored and comes again', { channel: channel.name, error: errorText(error) })
-    await delivery.retry(Math.min(1000 * 2 ** (delivery.attempt - 1), 30_000))
+    const { channel, clock, log, counters } = this.#options
+    counters.retried += 1
+    if (this.#isStoring) log.warn('Commands cannot be stored and come again', { channel: channel.name, error: errorText(error) })
+    this.#isStoring = false
+    await sleep(clock, heldMs, this.#stop.signal)
+    await delivery.retry(Math.min(firstWaitMs * 2 ** delivery.attempt, longestWaitMs))
+  }
+
+  #noteStored(): void {
+    const { channel, log } = this.#options
+    if (!this.#isStoring) log.info('Commands are stored again', { channel: channel.name })
+    this.#isStoring = true
   }
 }

@@ -9,6 +9,7 @@ import { defineJob } from '../model/definition.ts'
 import { checkName, checkOptions, checkWhole } from '../model/limits.ts'
 import { Poison, type Unwrapped } from './command.ts'
 import { CommandIntake } from './command-intake.ts'
+import { KeyOrder } from './key-order.ts'
 import { PoisonBook } from './poison-job.ts'
 
 /** The options of `createJobCommands`. */
@@ -61,7 +62,8 @@ export function createJobCommands(options: JobCommandsOptions): JobCommandIntake
   const channel = { name: commands, kind: 'queue' as const }
   checkChannel(channel, 'commands')
   const { clock, log }: BuiltIn = builtIn(punctual, defineJob('punctual/commands'), { canRun: false })
-  const metrics = { commandsReceived: 0, poison: 0, commandsRetried: 0 }
+  const order = new KeyOrder()
+  const counters = { received: 0, poison: 0, retried: 0 }
   const intake = new CommandIntake({
     broker,
     channel,
@@ -71,24 +73,27 @@ export function createJobCommands(options: JobCommandsOptions): JobCommandIntake
     clock,
     log,
     poison: new PoisonBook(punctual),
-    carryOut: (command, delivery) => carryOut(punctual, jobs, command, delivery),
+    // A cancel that comes right after its work must not overtake it on the way to the store.
+    carryOut: (command, delivery) => order.run(keyOf(command, delivery), () => carryOut(punctual, jobs, command, delivery)),
     onCritical: () => {},
-    count: {
-      received: () => void metrics.commandsReceived++,
-      poison: () => void metrics.poison++,
-      retried: () => void metrics.commandsRetried++,
-    },
+    counters,
   })
   return {
     get down() {
       return intake.down
     },
     get metrics() {
-      return { ...metrics }
+      const { received, poison, retried } = counters
+      return { commandsReceived: received, poison, commandsRetried: retried }
     },
     start: () => intake.start(),
     stop: () => intake.stop(),
   }
+}
+
+/** The work that a command is about; a command without a key is about its own. */
+function keyOf({ fields: { tenantId, job, key, idempotencyKey } }: Unwrapped, { id }: Delivery): string {
+  return JSON.stringify([tenantId, job, key, idempotencyKey ?? (key === undefined ? id : null)])
 }
 
 async function carryOut(

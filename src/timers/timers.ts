@@ -1,4 +1,4 @@
-import type { Broker, Delivery } from '../broker/broker.ts'
+import type { Broker } from '../broker/broker.ts'
 import { checkChannel } from '../broker/check.ts'
 import { type BuiltIn, builtIn } from '../client/built-in.ts'
 import type { Punctual } from '../client/punctual.ts'
@@ -89,14 +89,10 @@ export class Timers {
       clock: this.#job.clock,
       log: this.#job.log,
       poison: new PoisonBook(punctual),
-      carryOut: (command, delivery) => this.#carryOut(command, delivery),
+      carryOut: (command) => this.#carryOut(command),
       respond: () => broker.respond(`${commands}.when`, 'timers', (body) => answerWhen(punctual, body)),
       onCritical,
-      count: {
-        received: () => void this.#counters.received++,
-        poison: () => void this.#counters.poison++,
-        retried: () => void this.#counters.retried++,
-      },
+      counters: this.#counters,
     })
     this.#health = new HealthWatch({
       punctual,
@@ -152,7 +148,7 @@ export class Timers {
     return timersOverview(this.#punctual)
   }
 
-  async #carryOut(command: Unwrapped, _delivery: Delivery): Promise<void> {
+  async #carryOut(command: Unwrapped): Promise<void> {
     const timer = timerCommand(command)
     // A cancel that comes right after its timer must not overtake it on the way to the store.
     const outcome = await this.#order.run(`${timer.tenantId} ${timer.serviceCallId}`, () =>

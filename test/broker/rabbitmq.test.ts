@@ -1,7 +1,8 @@
 import { Connection } from 'rabbitmq-client'
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { type Broker, type Channel, type Delivery, deadChannel, reasonHeader } from '../../src/broker/broker.ts'
 import { rabbitmq } from '../../src/broker/rabbitmq/index.ts'
+import { patiently } from '../support/patiently.ts'
 import { isLeftOut, rabbitmq as needed } from '../support/servers/needed.ts'
 import { type RabbitmqServer, startRabbitmq } from '../support/servers/rabbitmq.ts'
 import { registerBrokerSuite } from './register-broker-suite.ts'
@@ -153,6 +154,55 @@ describe.skipIf(isLeftOut(needed))('RabbitMQ', () => {
     const broker = opened()
     expect(await broker.publish([{ channel, id: '1', body: '' }])).toMatchObject([{ ok: true }])
     expect(await firstOf(broker, channel, (delivery) => delivery.ack())).toMatchObject({ id: '1' })
+  })
+
+  it('a quorum queue is made without the limit of deliveries that RabbitMQ 4 would give it', async () => {
+    const broker = await open('quorum')()
+    onTestFinished(() => broker.close())
+    const connection = new Connection(server.url)
+    onTestFinished(() => connection.close())
+    const queue = `unlimited.${crypto.randomUUID()}`
+    await broker.publish([{ channel: { name: queue, kind: 'queue' }, id: 'one', body: '' }])
+    // Refused where the queue has other settings.
+    const settings = { 'x-queue-type': 'quorum' as const, 'x-delivery-limit': 2 ** 31 - 1 }
+    await expect(connection.queueDeclare({ queue, durable: true, arguments: settings })).resolves.toMatchObject({ queue })
+  })
+
+  it.each([{ kind: 'queue' }, { kind: 'topic' }] as const)(
+    'a consumer goes on when its $kind is deleted, also where nothing is published',
+    async ({ kind }) => {
+      const connect = open('classic')
+      const brokers = [await connect(), await connect()] as const
+      onTestFinished(() => Promise.all(brokers.map((broker) => broker.close())).then(() => {}))
+      const connection = new Connection(server.url)
+      onTestFinished(() => connection.close())
+      const channel = { name: `gone.${crypto.randomUUID()}`, kind }
+      const arrived = Promise.withResolvers<void>()
+      await brokers[0].consume({ channel, group: 'test', maxInFlight: 1 }, async (delivery) => {
+        await delivery.ack()
+        arrived.resolve()
+      })
+      await connection.queueDelete({ queue: kind === 'queue' ? channel.name : `${channel.name}.test` })
+      if (kind === 'topic') await connection.exchangeDelete({ exchange: channel.name })
+      const publish = () => brokers[1].publish([{ channel, id: 'one', body: '' }])
+      await vi.waitFor(async () => expect(await publish()).toMatchObject([{ ok: true }]), patiently)
+      await arrived.promise
+    },
+  )
+
+  it('a consumer, a responder and the broker are closed while the server is away', async () => {
+    // The client itself waits so long for a connection before it closes a consumer.
+    const connection = { acquireTimeout: 3_600_000, retryLow: 1, retryHigh: 1 }
+    const broker = rabbitmq({ url: server.url, queueType: 'classic', connection })
+    const channel = { name: `away.${crypto.randomUUID()}`, kind: 'queue' } as const
+    const consumer = await broker.consume({ channel, group: 'test', maxInFlight: 1 }, (delivery) => delivery.ack())
+    const responder = await broker.respond(`${channel.name}.when`, 'test', async (body) => body)
+    await server.kill()
+    onTestFinished(() => server.start())
+    await vi.waitFor(() => expect(broker.open()).rejects.toMatchObject({ code: 'broker.unreachable' }), patiently)
+    await consumer.close()
+    await responder.close()
+    await broker.close()
   })
 
   it('a responder that is refused throws', async () => {

@@ -172,6 +172,28 @@ test('data that cannot be refreshed stays, dimmed, with its age', async () => {
   faults.length = 0
 })
 
+test('data is dimmed, with the reason, while the server answers and its store does not', async () => {
+  await using opened = await visit(browser, shop.url, { isClockSet: true })
+  const { page, faults } = opened
+  await page
+    .getByText(/is failing/)
+    .first()
+    .waitFor()
+  await page.getByText('Live', { exact: true }).waitFor()
+  const problem = {
+    status: 503,
+    json: { title: 'Store not available', detail: 'The store does not answer.', code: 'store.unreachable' },
+  }
+  await page.route(/\/api\/v1\/(?!events)/, (route) => route.fulfill(problem))
+  await page.clock.fastForward(61_000)
+  await page.getByText(/Last update \d+ [sm].* ago: The store does not answer\. What you see/).waitFor()
+  expect(await page.locator('.app.stale').count()).toBe(1)
+  await page.unroute(/\/api\/v1\/(?!events)/)
+  await page.getByRole('button', { name: 'Try now' }).click()
+  await expect.poll(() => page.locator('.app.stale').count()).toBe(0)
+  faults.length = 0
+})
+
 test('a read that takes too long is given up, with advice', async () => {
   await using opened = await visit(browser, `${shop.url}jobs`, { isClockSet: true })
   const { page } = opened

@@ -12,16 +12,26 @@ onEachSeed('a cluster under cuts, crashes, restarts, canaries and lost answers',
   it.each(seeds)('keeps every promise (seed %i)', async (seed) => {
     const siege = new Siege(seed, newDatabase())
     await siege.run(120)
-    const { punctual } = await siege.calm()
+    const last = await siege.calm()
     expect(siege.faults).toEqual([])
-    for (const found of await allOccurrences(punctual)) {
+    const booked = await siege.booked(last)
+    const named = new Map<string, string>()
+    for (const found of await allOccurrences(last.punctual)) {
       siege.created.delete(found.id)
       if (isRecentTick(found, siege)) continue
       expect(endingsOf(found)).toContain(found.state)
+      expect(siege.jobs.resultFaults(found)).toEqual([])
       if (found.state === 'completed') expectSucceededOnce(found)
-      if (found.job === 'paid' && found.state === 'completed') expect(siege.charges.chargesOf(found.id)).toEqual([found.result])
-      if (found.job === 'family') await expectTwoChildren(punctual, found)
-      if (found.job === 'hooked') expect(siege.heard).toContain(found.id)
+      if (booked && found.job === 'booked') expectBooked(found, booked)
+      if (found.job === 'paid' && found.state === 'completed')
+        expect(siege.jobs.charges.chargesOf(found.id)).toEqual([found.result])
+      if (found.job === 'family') await expectTwoChildren(last.punctual, found)
+      if (found.job === 'hooked') expect(siege.jobs.heard).toContain(found.id)
+      if (found.idempotencyKey !== null && found.state !== 'canceled') {
+        const name = `${found.tenant} ${found.job} ${found.idempotencyKey}`
+        expect(named.get(name), name).toBeUndefined()
+        named.set(name, found.id)
+      }
     }
     expect([...siege.created]).toEqual([])
   })
@@ -29,19 +39,31 @@ onEachSeed('a cluster under cuts, crashes, restarts, canaries and lost answers',
 
 /** Schedules go on while all other work ends. */
 function isRecentTick({ job, scheduledAt }: Occurrence, { cluster }: Siege): boolean {
-  return (job === 'tick' || job === 'cron') && scheduledAt.getTime() > cluster.clock.wall() - 150_000
+  return isScheduled(job) && scheduledAt.getTime() > cluster.clock.wall() - 150_000
+}
+
+function isScheduled(job: string): boolean {
+  return job === 'tick' || job === 'cron' || job === 'rota'
 }
 
 /** The states in which an occurrence may have ended. */
 function endingsOf({ job, turns }: Occurrence): readonly string[] {
   const losses = turns.filter((turn) => turn.end === 'lost' || turn.reason === 'lost').length
-  const isBuried = losses === 3 || job === 'hooked'
+  const isBuried = losses >= 3 || job === 'hooked'
   return [
     'completed',
     'canceled',
     ...(isBuried ? ['dead', 'failed'] : []),
-    ...(job === 'cron' || job === 'tick' ? ['skipped', 'failed'] : []),
+    ...(isScheduled(job) ? ['skipped', 'failed'] : []),
+    ...(job === 'prompt' ? ['missed'] : []),
   ]
+}
+
+/** The row is there if, and only if, its task has succeeded. */
+function expectBooked({ id, tasks }: Occurrence, booked: readonly string[]): void {
+  const succeeded = tasks.flatMap(({ attempts }) => attempts).filter(({ state }) => state === 'succeeded')
+  expect(booked.filter((one) => one === id)).toHaveLength(succeeded.length)
+  expect(succeeded.length).toBeLessThanOrEqual(1)
 }
 
 function expectSucceededOnce({ turns, tasks }: Occurrence): void {

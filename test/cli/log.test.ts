@@ -17,6 +17,12 @@ describe('log lines', () => {
     expect(lines[0]?.trimEnd()).not.toContain('\n')
   })
 
+  test('keep their own text beside a field of the same name', () => {
+    const { lines, log } = written(false)
+    log.error('refused', { message: 'm-1', level: 'low', job: 'x' })
+    expect(JSON.parse(lines[0] as string)).toMatchObject({ level: 'error', message: 'refused', job: 'x' })
+  })
+
   test('are short on a terminal, and leave out what is not there', () => {
     const { lines, log } = written(true)
     log.info('completed', { job: 'x', key: null, turn: 1 })

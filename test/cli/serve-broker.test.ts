@@ -61,6 +61,11 @@ describe('punctual serve without a broker', () => {
     expect((await serve.finish()).code).toBe(0)
   })
 
+  it('refuses to run nothing at all', async () => {
+    const { code, stderr } = await punctual(['serve', '--store', 'memory:'])
+    expect([code, stderr]).toEqual([2, expect.stringMatching(/'--jobs <file>' not specified, nor '--broker <url>'/)])
+  })
+
   it('refuses commands without a broker to take them from', async () => {
     const { code, stderr } = await punctual(['serve', '--jobs', jobs, '--store', 'memory:', '--commands', 'work'])
     expect([code, stderr]).toEqual([1, expect.stringContaining('it needs --broker too')])
@@ -84,6 +89,18 @@ describe.skipIf(isLeftOut(needed))('punctual serve with a broker', () => {
     const job = ['--schedule', 'PT1S', '--name', 'beat', '--payload', '{"channel":"orders","body":"tick"}']
     await punctual(['jobs', 'create', 'punctual/publish', '--server', url, ...job])
     expect(await order()).toEqual({ type: 'text/plain', text: 'tick' })
+    serve.signal('SIGTERM')
+    expect((await serve.finish()).code).toBe(0)
+  })
+
+  it('needs no jobs file to publish what jobs without code ask for', async () => {
+    await using server = await startNats()
+    const order = await nextOf(connected(server), 'orders')
+    const env = { PUNCTUAL_STORE: `sqlite:${databasePath()}` }
+    await using serve = new PunctualProcess(['serve', '--port', '0', '--broker', server.url], { env })
+    await serve.see(/jobs {3}none but the built-in ones/)
+    await punctual(['enqueue', 'punctual/publish', '{"channel":"orders","body":{"id":42}}'], { env })
+    expect((await order()).text).toBe('{"id":42}')
     serve.signal('SIGTERM')
     expect((await serve.finish()).code).toBe(0)
   })

@@ -1,8 +1,9 @@
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import type { Broker, Channel, Delivery } from '../../src/broker/broker.ts'
 import { nats } from '../../src/broker/nats/index.ts'
 import { timerSettings } from '../../src/cli/timer-settings.ts'
 import { databasePath } from '../support/database-path.ts'
+import { patiently } from '../support/patiently.ts'
 import { freshSchemaName, sharedPostgresUrl } from '../support/postgres-database.ts'
 import { startNats } from '../support/servers/nats.ts'
 import { isLeftOut, nats as needed } from '../support/servers/needed.ts'
@@ -144,6 +145,26 @@ describe.skipIf(isLeftOut(needed))('punctual timers on NATS', () => {
     expect((await intake.finish()).code).toBe(0)
     second.signal('SIGTERM')
     expect((await second.finish()).code).toBe(0)
+  })
+
+  it('nodes timers shows timers, messages that could not be carried out, and each side of each process', async () => {
+    const server = await startNats()
+    onTestFinished(() => server.stop())
+    const broker = nats(server.url)
+    onTestFinished(() => broker.close())
+    const store = `sqlite:${databasePath()}`
+    const shown = () => punctual(['nodes', 'timers', '--store', store])
+    const intake = service('--store', store, '--broker', server.url, '--commands-only')
+    await intake.see(/Timers run/)
+    await broker.publish([{ channel: commands, id: 'one', body: 'nonsense' }])
+    await vi.waitFor(async () => {
+      const { stdout } = await shown()
+      expect(stdout).toMatch(/fired +0\n[\s\S]+ poison +1\n[\s\S]+not valid JSON/)
+      expect(stdout).toMatch(/NODE +STATE +BROKER +COMMANDS +FIRING +LAST BEAT\n.+ open +nats: ok +ok +elsewhere /)
+    }, patiently)
+    intake.signal('SIGTERM')
+    await intake.finish()
+    expect((await shown()).stdout).toContain('No process runs a timer service.')
   })
 
   it('TS-4 --commands, --events and --envelope name the channels and the wrapping', async () => {

@@ -67,8 +67,8 @@ describe('a lane', () => {
   })
 
   test('becomes a density when marks are closer than they are wide', () => {
-    expect(isCrowded(marks(50), 500)).toBe(false)
-    expect(isCrowded(marks(90), 500)).toBe(true)
+    expect(isCrowded(marks(50), view, 1000)).toBe(false)
+    expect(isCrowded(marks(90), view, 1000)).toBe(true)
   })
 
   test('a density loses nothing: successes, failures and instants to come are all counted', () => {

@@ -117,6 +117,25 @@ onEachStore('TM-9 the store is away', (newDatabase) => {
     expect(punctual.health.state).toBe('ok')
   })
 
+  it('is logged once when it begins and once when it ends, with how long it lasted', async () => {
+    const { node, clock } = newCluster({ connect: newDatabase() })
+    const { punctual, store, log } = await node({
+      jobs: [defineJob('tick', { schedule: interval('PT1M') }).task('only', () => 1)],
+    })
+    await clock.advance('30s')
+    store.cut()
+    await clock.advance('10m')
+    await punctual.enqueue('tick').catch(() => {})
+    store.heal()
+    await clock.advance('30s')
+    const lines = log.filter(({ message }) => message.startsWith('The store'))
+    expect(lines.map(({ level, message }) => `${level}: ${message}`)).toEqual([
+      'error: The store does not answer; this node keeps trying',
+      'warn: The store answers again',
+    ])
+    expect((lines.at(-1) as { fields: { lastedMs: number } }).fields.lastedMs).toBeGreaterThan(500_000)
+  })
+
   it('while a node learns of a change to a job: it asks again', async () => {
     const { node, clock } = newCluster({ connect: newDatabase() })
     const job = defineJob('work').task('only', () => 1)

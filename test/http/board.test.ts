@@ -135,6 +135,54 @@ test('a job that has failed since its last success is failing, whenever that was
   expect((await read('jobs?mark=failing&search=close')).items).toEqual([])
 })
 
+test('a scheduled job that fails is in attention with its newest error, before dead letters of jobs that work again', async () => {
+  let isBroken = true
+  const nightly = defineJob('nightly', { schedule: cron('0 * * * *'), retry: { max: 0 } }).task('collect', () => {
+    throw Object.assign(new Error('rates are missing'), { code: 'ENORATES' })
+  })
+  const mail = defineJob('mail', { retry: { max: 0 } }).task('send', () => {
+    if (isBroken) throw new Error('mailbox full')
+  })
+  await fresh(nightly as never, mail as never)
+  await punctual.enqueue(mail, undefined)
+  await clock.advance('5s')
+  isBroken = false
+  await punctual.enqueue(mail, undefined)
+  await clock.advance('2h')
+  const { attention, jobs } = await read('overview')
+  expect(jobs).toMatchObject({ failing: 1, onTime: 1 })
+  expect(attention).toMatchObject([
+    {
+      kind: 'failing',
+      failing: true,
+      job: 'nightly',
+      label: 'rates are missing',
+      code: 'ENORATES',
+      count: 2,
+      sample: expect.any(String),
+    },
+    { kind: 'dead', failing: false, job: 'mail', label: 'mailbox full' },
+  ])
+})
+
+test('the steps of a timeline are as wide as the figures of its past', async () => {
+  await fresh(tick)
+  const stepOf = async (from: string) => (await read(`timeline?from=${from}&to=2026-03-01T06:00:00Z`)).stepMs
+  expect(await stepOf('2026-03-01T00:00:00Z')).toBe(120_000)
+  expect(await stepOf('2026-02-28T06:00:00Z')).toBe(900_000)
+})
+
+test('a lane says that its job runs', async () => {
+  await fresh(steps, close)
+  await punctual.enqueue(steps)
+  await clock.advance('30s')
+  const { lanes } = await read('timeline?from=2026-03-01T00:00:00Z&to=2026-03-01T06:00:00Z')
+  expect(lanes).toMatchObject([
+    { job: 'steps', marks: ['running'] },
+    { job: 'close', marks: ['on-time'] },
+  ])
+})
+
 test('pages of jobs go on after names of any length', async () => {
   await fresh(close)
   const tenant = '漢'.repeat(100)

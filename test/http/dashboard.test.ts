@@ -38,6 +38,11 @@ describe('the dashboard', () => {
     expect(await ask(pathname, { basePath })).toMatchObject({ status: 200 })
   })
 
+  test.each(['/ops/punctual', '/ops/punctual/'])('the base path may be written %s', async (basePath) => {
+    expect(await ask('/ops/punctual/jobs', { basePath })).toMatchObject({ status: 200 })
+    expect(await ask('/ops/punctual/api/v1/jobs', { basePath })).toMatchObject({ status: 200 })
+  })
+
   test('S12: allows only code and styles of its own, and has none in the page', async () => {
     const { text, response } = await ask('/')
     const policy = response.headers.get('content-security-policy')

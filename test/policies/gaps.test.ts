@@ -246,6 +246,28 @@ onStores('JB-15 every way to be away', (scene, store) => {
     })
   })
 
+  it.each(['stop', 'crash'] as const)('what was late when the only node went by a %s runs late when it is back', async (how) => {
+    const { node, clock, crash } = scene('2026-01-01T00:30:00Z')
+    const blocker = defineJob('blocker').task('only', () => new Promise(() => {}))
+    const tick = cron('*/10 * * * *', { timezone: 'UTC' })
+    const job = defineJob('tick', { schedule: tick, recovery: 'mark-missed', overlap: 'queue' }).task('only', () => 1)
+    const first = await node({ jobs: [blocker, job], concurrency: 1, executionTimeout: '10h', timeout: '10h' })
+    await first.punctual.enqueue(blocker, undefined)
+    await clock.advance('1h')
+    if (how === 'crash') crash(first)
+    else {
+      const stopped = first.punctual.stop({ grace: '1s' })
+      await clock.advance('2s')
+      await stopped
+    }
+    await clock.advance('5s')
+    const { punctual } = await node({ jobs: [job] })
+    await clock.advance('1m')
+    expect(await accountOf(punctual, 'tick', steps(Date.parse('2026-01-01T00:30:00Z'), clock.wall(), 600_000))).toEqual({
+      completed: 6,
+    })
+  })
+
   it('F45 a clock that is set back runs no instant twice', async () => {
     const { node, clock } = scene('2026-01-01T00:30:00Z')
     const ran: string[] = []

@@ -1,4 +1,5 @@
-import type { Occurrence } from '../../src/client/occurrence-view.ts'
+import type { ListFilter } from '../../src/client/list-filter.ts'
+import type { Occurrence, OccurrenceLine } from '../../src/client/occurrence-view.ts'
 import type { PunctualOptions } from '../../src/client/options.ts'
 import { createPunctual, type Punctual } from '../../src/client/punctual.ts'
 import type { Logger } from '../../src/model/context.ts'
@@ -35,7 +36,7 @@ export interface Cluster {
 export function newCluster({ connect = inMemory(), start }: { connect?: Connect; start?: string } = {}): Cluster {
   const clock = manualClock(start)
   const client = (options: Partial<PunctualOptions> = {}): Node => {
-    const store = faultyStore(connect())
+    const store = faultyStore(connect(), clock)
     const log: LogLine[] = []
     const line =
       (level: keyof Logger) =>
@@ -67,15 +68,21 @@ export async function occurrence(punctual: Punctual, target: Parameters<Punctual
   return found
 }
 
-/** All occurrences that a store has. */
+/** All occurrences that a store has, or those of a filter. */
+export async function allLines(punctual: Punctual, filter: ListFilter = {}): Promise<OccurrenceLine[]> {
+  const lines: OccurrenceLine[] = []
+  for (let cursor: string | null | undefined; cursor !== null; ) {
+    const page: Awaited<ReturnType<Punctual['list']>> = await punctual.list({ ...filter, limit: 500, ...(cursor && { cursor }) })
+    lines.push(...page.items)
+    cursor = page.cursor
+  }
+  return lines
+}
+
+/** All occurrences that a store has, with their history. */
 export async function allOccurrences(punctual: Punctual): Promise<Occurrence[]> {
   const found: Occurrence[] = []
-  let cursor: string | null = null
-  do {
-    const page: Awaited<ReturnType<Punctual['list']>> = await punctual.list({ limit: 500, ...(cursor !== null && { cursor }) })
-    for (const { id } of page.items) found.push(await occurrence(punctual, id))
-    cursor = page.cursor
-  } while (cursor !== null)
+  for (const { id } of await allLines(punctual)) found.push(await occurrence(punctual, id))
   return found
 }
 

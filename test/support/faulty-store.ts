@@ -1,5 +1,6 @@
 import { PunctualError } from '../../src/errors.ts'
-import type { Store } from '../../src/store/store.ts'
+import type { Store, StoreEnv } from '../../src/store/store.ts'
+import type { Clock } from '../../src/time/clock.ts'
 
 /** The verbs of the contract that cross to the store. */
 type Verb = Exclude<keyof Store, 'name' | 'abilities' | 'batchLimit' | 'isHearing' | 'subscribe'>
@@ -10,6 +11,8 @@ export interface FaultyStore extends Store {
   cut(): void
   /** Calls wait until `heal`, then go through: a process that was blocked, or a network that held packets back. */
   stall(): void
+  /** As `stall`, and answers wait too: the event loop of this process is blocked. */
+  block(): void
   heal(): void
   /** No call is ever answered, and none reaches the store: what a process that was killed looks like from outside. */
   freeze(): void
@@ -25,7 +28,8 @@ export interface FaultyStore extends Store {
   calls(verb: Verb): number
 }
 
-export function faultyStore(store: Store): FaultyStore {
+/** `clock` is that of the store, where it differs from the one that the node has. */
+export function faultyStore(store: Store, clock?: Clock): FaultyStore {
   const counts = new Map<PropertyKey, number>()
   const lost = new Map<PropertyKey, number>()
   const held = new Map<PropertyKey, Promise<void>>()
@@ -33,6 +37,7 @@ export function faultyStore(store: Store): FaultyStore {
   const refused = new Map<PropertyKey, (...given: never[]) => boolean>()
   let state: 'well' | 'cut' | 'frozen' = 'well'
   let stalled: PromiseWithResolvers<void> | null = null
+  let blocked: PromiseWithResolvers<void> | null = null
 
   const call = async (verb: PropertyKey, given: unknown[], forward: () => Promise<unknown>): Promise<unknown> => {
     counts.set(verb, (counts.get(verb) ?? 0) + 1)
@@ -40,6 +45,7 @@ export function faultyStore(store: Store): FaultyStore {
     held.delete(verb)
     await letThrough
     await stalled?.promise
+    await blocked?.promise
     if (state === 'frozen') return new Promise(() => {})
     if (state === 'cut') throw unreachable('was cut')
     if (refused.get(verb)?.(...(given as never[]))) throw new Error(`${String(verb)} was refused`)
@@ -47,6 +53,7 @@ export function faultyStore(store: Store): FaultyStore {
     const answerThrough = heldAnswers.get(verb)
     heldAnswers.delete(verb)
     await answerThrough
+    await blocked?.promise
     if ((state as typeof state | 'frozen') === 'frozen') return new Promise(() => {})
     const left = lost.get(verb) ?? 0
     if (left === 0) return answer
@@ -61,10 +68,15 @@ export function faultyStore(store: Store): FaultyStore {
     stall() {
       stalled ??= Promise.withResolvers()
     },
+    block() {
+      blocked ??= Promise.withResolvers()
+    },
     heal() {
       state = 'well'
       stalled?.resolve()
       stalled = null
+      blocked?.resolve()
+      blocked = null
     },
     freeze() {
       state = 'frozen'
@@ -82,6 +94,7 @@ export function faultyStore(store: Store): FaultyStore {
       const value = target[name as keyof Store]
       if (typeof value !== 'function') return value
       if (name === 'subscribe') return value.bind(target)
+      if (name === 'open' && clock) return (env: StoreEnv) => call(name, [env], () => target.open({ ...env, clock }))
       return (...given: unknown[]) =>
         call(name, given, () => (value as (...args: unknown[]) => Promise<unknown>).apply(target, given))
     },

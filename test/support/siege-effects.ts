@@ -1,3 +1,5 @@
+import { randomUUID } from 'node:crypto'
+import type { DatabaseSync } from 'node:sqlite'
 import type { Context } from '../../src/model/context.ts'
 import type { EffectContext } from '../../src/model/effect.ts'
 
@@ -47,4 +49,51 @@ export class Charges {
   chargesOf(id: string): string[] {
     return [...this.#byKey].filter(([, occurrence]) => occurrence === id).map(([key]) => key)
   }
+}
+
+type Sql = { query(text: string, values?: unknown[]): Promise<{ rows: unknown[] }> }
+
+/** A table of the user's own in the database of the store, written in the commit that ends the task. */
+export class Books {
+  /** Sieges on PostgreSQL share the table. */
+  readonly #siege = randomUUID()
+
+  booked(work: Work): Work {
+    return async (ctx) => {
+      const value = await work(ctx)
+      return ctx.transaction((tx: DatabaseSync | Sql) => {
+        if ('exec' in tx) {
+          tx.exec('CREATE TABLE IF NOT EXISTS booked (siege TEXT, id TEXT)')
+          tx.prepare('INSERT INTO booked VALUES (?, ?)').run(this.#siege, ctx.occurrenceId)
+          return value
+        }
+        return this.#insert(tx, ctx.occurrenceId, value)
+      })
+    }
+  }
+
+  /** A handler that returns the ids in the table. */
+  readonly read: Work = (ctx) =>
+    ctx.transaction((tx: DatabaseSync | Sql) => {
+      if (!('exec' in tx)) return this.#select(tx)
+      tx.exec('CREATE TABLE IF NOT EXISTS booked (siege TEXT, id TEXT)')
+      return JSON.stringify(tx.prepare('SELECT id FROM booked').all())
+    })
+
+  async #insert(tx: Sql, id: string, value: string): Promise<string> {
+    await makeTable(tx)
+    await tx.query('INSERT INTO siege.booked VALUES ($1, $2)', [this.#siege, id])
+    return value
+  }
+
+  async #select(tx: Sql): Promise<string> {
+    await makeTable(tx)
+    return JSON.stringify((await tx.query('SELECT id FROM siege.booked WHERE siege = $1', [this.#siege])).rows)
+  }
+}
+
+async function makeTable(tx: Sql): Promise<void> {
+  await tx.query('SELECT pg_advisory_xact_lock(11)')
+  await tx.query('CREATE SCHEMA IF NOT EXISTS siege')
+  await tx.query('CREATE TABLE IF NOT EXISTS siege.booked (siege text, id text)')
 }

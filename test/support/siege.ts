@@ -1,93 +1,120 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { Punctual } from '../../src/client/punctual.ts'
-import type { Context } from '../../src/model/context.ts'
-import { type AnyDefinition, defineJob } from '../../src/model/definition.ts'
-import { interval } from '../../src/schedule/interval.ts'
+import { defineJob } from '../../src/model/definition.ts'
 import { seededRandom } from '../../src/testing/store-suite/seeded-random.ts'
-import { sleep } from '../../src/time/clock.ts'
-import { type Cluster, type Node, newCluster } from './cluster.ts'
+import { allLines, type Cluster, type Node, newCluster, occurrence } from './cluster.ts'
 import type { Connect } from './each-store.ts'
-import { Charges, type Work, withChildren } from './siege-effects.ts'
+import { NodeClock } from './node-clock.ts'
+import type { Work } from './siege-effects.ts'
+import { keys, SiegeJobs, type Victim } from './siege-jobs.ts'
 
-/** One node and what the nemesis has done to it. */
-interface Victim extends Node {
-  isCrashed: boolean
-  isStalled: boolean
-  cutUntil: number
-}
-
-/** A handler that runs somewhere. */
-interface Running {
-  readonly by: Victim
-  readonly signal: AbortSignal
-}
-
-const verbs = ['claim', 'settle', 'checkpoint', 'beat', 'plan', 'rescue', 'nodes', 'create', 'cancel'] as const
-const keys = ['a', 'b', 'c']
-const enqueued = ['one', 'many', 'keyed', 'held', 'hooked', 'special', 'rated', 'paid', 'family'] as const
-/** At most so many starts of `rated` within this time. */
-const rate = { limit: 2, per: 5000 }
+const verbs = ['claim', 'settle', 'checkpoint', 'beat', 'plan', 'rescue', 'nodes', 'create', 'cancel', 'putJob', 'gate'] as const
+const enqueued = ['one', 'many', 'keyed', 'held', 'hooked', 'special', 'rated', 'paid', 'family', 'stubborn', 'prompt'] as const
+const scheduled = ['tick', 'cron', 'rota']
+const open = ['pending', 'waiting', 'running', 'retrying'] as const
 
 /**
- * A cluster under a nemesis. Nodes are cut off, crash, stop and come back, answers are lost; nodes serve different jobs, canaries come
- * and go, work is canceled, replayed and paused, effects are cut in the middle. Broken invariants are listed in `faults`.
+ * A cluster under a nemesis. Nodes are cut off, block, crash, stop and come back with wrong clocks, answers are lost; nodes serve
+ * different jobs, canaries come and go, work is canceled, moved, replayed and paused, schedules change, effects are cut in the middle.
+ * Broken invariants are listed in `faults`.
  */
 export class Siege {
   readonly cluster: Cluster
-  readonly faults: string[] = []
   readonly created = new Set<string>()
-  readonly heard = new Set<string>()
-  readonly charges = new Charges(this.faults)
+  readonly jobs: SiegeJobs
+  readonly #hasBooks: boolean
   readonly #random: () => number
   readonly #victims: Victim[] = []
-  readonly #running = new Map<string, Running>()
-  /** The runs under each key that allows one. */
-  readonly #holders = new Map<string, Map<string, Running>>()
-  readonly #rated: number[] = []
-  /** Rescheduled work keeps its `scheduledAt` and may run before it. */
-  readonly #moved = new Set<string>()
+  /** A process that only looks on. */
+  readonly #watcher: Node
+  /** How a wait for a result ended: as a value, or with a code. */
+  readonly #awaited = new Map<string, { value?: unknown; code?: string }>()
+  /** The occurrence that got an idempotency key. */
+  readonly #named = new Map<string, string>()
 
   constructor(seed: number, connect: Connect) {
     this.cluster = newCluster({ connect })
     this.#random = seededRandom(seed)
+    this.jobs = new SiegeJobs(this.cluster.clock, (limit) => this.#below(limit))
+    this.#watcher = this.cluster.client()
+    this.#hasBooks = this.#watcher.store.abilities.has('tx')
+  }
+
+  get faults(): string[] {
+    return this.jobs.faults
   }
 
   async run(steps: number): Promise<void> {
     for (let count = 0; count < 3; count++) await this.#join(count > 0)
+    await this.cluster.clock.settle()
     for (let step = 0; step < steps; step++) await this.#step()
   }
 
   /** Everything heals. All must come to its end within a bound, and every key must be free then. */
   async calm(): Promise<Node> {
-    for (const victim of this.#victims) if (!victim.isCrashed) heal(victim)
+    for (const victim of this.#victims) {
+      victim.clock.skew(0)
+      if (!victim.isCrashed) this.#heal(victim)
+    }
     await this.#join(true)
     const last = this.#victims.at(-1) as Victim
-    for (const job of enqueued) await last.punctual.resume(job).catch(() => {})
+    await last.punctual.update('rota', { enabled: true })
+    for (const job of [...enqueued, ...scheduled]) await last.punctual.resume(job).catch(() => {})
     await this.cluster.pass(240)
     await this.#expectDrained(last.punctual, 600)
     await this.#expectFreeKeys(last.punctual)
+    await this.#expectAwaited(last.punctual)
+    this.faults.push(...(await this.jobs.rota.faults(last.punctual, this.cluster.clock.wall())))
     return last
   }
 
-  async #expectDrained(punctual: Punctual, seconds: number): Promise<void> {
-    const open = async () => {
-      const states = ['pending', 'waiting', 'running', 'retrying'] as const
-      const { items } = await punctual.list({ state: [...states], limit: 500 })
-      return items.filter(({ job }) => job !== 'tick' && job !== 'cron')
-    }
-    for (let passed = 0; passed < seconds && (await open()).length > 0; passed += 30) await this.cluster.pass(30)
-    for (const { id, job, state } of await open()) this.faults.push(`${job} ${id} is ${state} for ever`)
+  /** The ids in the user's own table; null on a store that shares no transactions. */
+  async booked({ punctual }: Node): Promise<string[] | null> {
+    if (!this.#hasBooks) return null
+    const { id } = await punctual.enqueue('ledger')
+    await this.cluster.pass(30)
+    const { result } = await occurrence(punctual, id)
+    return (JSON.parse(result as string) as { id: string }[]).map((row) => row.id)
   }
 
+  async #expectDrained(punctual: Punctual, seconds: number): Promise<void> {
+    const stillOpen = async () => (await allLines(punctual, { state: open })).filter(({ job }) => !scheduled.includes(job))
+    for (let passed = 0; passed < seconds && (await stillOpen()).length > 0; passed += 30) await this.cluster.pass(30)
+    for (const { id, job, state } of await stillOpen()) this.faults.push(`${job} ${id} is ${state} for ever`)
+  }
+
+  /** All keys are free, and what waits under one starts by its priority. */
   async #expectFreeKeys(punctual: Punctual): Promise<void> {
-    const made = await punctual.enqueueMany(keys.map((key) => ({ job: 'keyed', payload: key })))
+    const runAt = new Date(this.cluster.clock.wall() + 5000)
+    const priorities = [7, 2, 9, 4]
+    const made = await punctual.enqueueMany(
+      keys.flatMap((key) => priorities.map((priority) => ({ job: 'keyed', payload: key, priority, runAt }))),
+    )
     for (const { id } of made) this.created.add(id)
     await this.cluster.pass(60)
-    await this.#expectDrained(punctual, 120)
+    await this.#expectDrained(punctual, 600)
+    for (const [at, key] of keys.entries()) {
+      const ids = made.slice(at * priorities.length, (at + 1) * priorities.length).map(({ id }) => id)
+      const order = this.jobs.starts.filter((id) => ids.includes(id)).map((id) => priorities[ids.indexOf(id)])
+      if (`${order}` !== '2,4,7,9') this.faults.push(`work with the priorities ${order} ran in this order under ${key}`)
+    }
+  }
+
+  /** A wait for a result ends with what the record says. */
+  async #expectAwaited(punctual: Punctual): Promise<void> {
+    for (const [id, { value, code }] of this.#awaited) {
+      const { state, result } = await occurrence(punctual, id)
+      const isSame =
+        code === undefined ? state === 'completed' && isDeepStrictEqual(value, result) : code === `occurrence.${state}`
+      // A person may have retried what was dead.
+      if (!isSame && code !== 'occurrence.dead')
+        this.faults.push(`${id} is ${state}, and its result came as ${JSON.stringify(value ?? code)}`)
+    }
   }
 
   async #step(): Promise<void> {
     const { clock } = this.cluster
-    for (const victim of this.#victims) if (!victim.isCrashed && victim.cutUntil <= clock.mono()) heal(victim)
+    for (const victim of this.#victims) if (!victim.isCrashed && victim.cutUntil <= clock.mono()) this.#heal(victim)
     const awake = this.#victims.filter((victim) => !victim.isCrashed && !victim.isStalled)
     const victim = awake[this.#below(awake.length)]
     if (victim) await this.#act(victim)
@@ -95,7 +122,7 @@ export class Siege {
   }
 
   async #act(victim: Victim): Promise<void> {
-    const dice = this.#below(34)
+    const dice = this.#below(46)
     if (dice < 8) await this.#enqueue(victim)
     else if (dice < 11) this.#cut(victim)
     else if (dice < 15) victim.store.loseAnswer(verbs[this.#below(verbs.length)] as (typeof verbs)[number])
@@ -109,6 +136,12 @@ export class Siege {
     else if (dice < 28) await this.#enqueueByKey(victim)
     else if (dice < 29) await this.#reschedule(victim)
     else if (dice < 30) await this.#trigger(victim)
+    else if (dice < 33) await this.jobs.rota.act(victim.punctual, this.cluster.clock.wall()).catch(() => {})
+    else if (dice < 35) this.#block(victim)
+    else if (dice < 36) victim.clock.skew(this.#below(7_200_000) - 3_600_000)
+    else if (dice < 38) await this.#raise(victim)
+    else if (dice < 40) await this.#repeat(victim)
+    else if (dice < 42) await this.#runDue()
   }
 
   #cut(victim: Victim): void {
@@ -143,20 +176,23 @@ export class Siege {
     if (some && some.job !== 'tick') await punctual.cancel(some.id).catch(() => {})
   }
 
-  /** At most one occurrence with the key is live at a time. */
   async #enqueueByKey({ punctual }: Victim): Promise<void> {
     const key = keys[this.#below(keys.length)] as string
-    const made = await punctual.enqueue('one', key, { key, delay: this.#below(9000) }).catch(() => null)
+    const ways = [{ delay: this.#below(9000) }, {}, { debounce: { wait: '3s', longest: '10s' } }, { throttle: '20s' }] as const
+    const way = this.#below(ways.length)
+    const job = way < 2 ? 'one' : 'held'
+    const made = await punctual.enqueue(job, key, { key, ...ways[way] }).catch(() => null)
     if (made) this.created.add(made.id)
-    const live = await punctual.list({ job: 'one', key, state: ['pending', 'waiting', 'retrying', 'running'] }).catch(() => null)
-    if (live && live.items.length > 1) this.faults.push(`${live.items.length} live occurrences have the key ${key}`)
+    const live = await allLines(punctual, { job, key, state: open }).catch(() => [])
+    // Debounced work that comes while the work before runs takes the key from it.
+    if (job === 'one' && live.length > 1) this.faults.push(`${live.length} live occurrences have the key ${key}`)
   }
 
   async #reschedule({ punctual }: Victim): Promise<void> {
     const key = keys[this.#below(keys.length)] as string
     const found = await punctual.get({ job: 'one', key }).catch(() => null)
     if (!found) return
-    this.#moved.add(found.id)
+    this.jobs.moved.add(found.id)
     await punctual.reschedule(found.id, { delay: this.#below(9000) }).catch(() => {})
   }
 
@@ -178,16 +214,51 @@ export class Siege {
   }
 
   /** A deployment that is aborted: its node declares another task, lives for a while and leaves. */
+  /** Its event loop does nothing for a while, and its thread does not beat for it: a process that was frozen. */
+  #block(victim: Victim): void {
+    const ms = this.#below(40_000)
+    victim.store.block()
+    victim.clock.block()
+    victim.isStalled = true
+    victim.cutUntil = this.cluster.clock.mono() + ms
+    victim.blockedUntil = Number.POSITIVE_INFINITY
+  }
+
+  /** Dead work gets another chance, or is given up. */
+  async #raise({ punctual }: Victim): Promise<void> {
+    const page = await punctual.deadLetters({ limit: 20 }).catch(() => null)
+    const some = page?.items[this.#below(page.items.length || 1)]
+    if (some) await (this.#below(2) === 0 ? punctual.retry(some.id) : punctual.discard(some.id)).catch(() => {})
+  }
+
+  /** A request that comes again, from another process. */
+  async #repeat({ punctual }: Victim): Promise<void> {
+    const names = [...this.#named.keys()]
+    const name = names[this.#below(names.length)]
+    if (name === undefined) return
+    const [job, idempotencyKey] = name.split(' ') as [string, string]
+    const made = await punctual.enqueue(job, keys[this.#below(keys.length)], { idempotencyKey }).catch(() => null)
+    if (made) this.created.add(made.id)
+  }
+
+  /** A host that ticks from outside: one pass, and then the process may be gone. */
+  async #runDue(): Promise<void> {
+    const guest = this.#victim(true)
+    void guest.punctual.runDue({ limit: 3 }).catch(() => {})
+    await this.cluster.clock.advance(this.#below(8000))
+    if (this.#below(3) > 0) return
+    guest.store.freeze()
+    guest.isCrashed = true
+  }
+
+  /** A deployment that is aborted: its node declares another task, lives for a while and leaves. */
   async #canary(): Promise<void> {
-    const work: Work = (ctx) => this.#work(canary, ctx)
+    const work: Work = (ctx) => this.jobs.work(canary, ctx)
     const job = defineJob('one', { retry: { max: 50, interval: 500, factor: 1 } })
       .task('only', work as never)
       .task('more', () => 'canary')
-    const canary: Victim = Object.assign(this.cluster.client({ jobs: [job], concurrency: 1 }), {
-      isCrashed: false,
-      isStalled: false,
-      cutUntil: 0,
-    })
+    const clock = new NodeClock(this.cluster.clock)
+    const canary: Victim = Object.assign(this.cluster.client({ jobs: [job], concurrency: 1, clock }), { clock, ...unharmed })
     await canary.punctual.start()
     await this.cluster.clock.advance(this.#below(6000))
     const closed = canary.punctual.close()
@@ -196,89 +267,51 @@ export class Siege {
   }
 
   async #join(isSpecialist: boolean): Promise<void> {
-    const victim: Victim = Object.assign(this.cluster.client({ jobs: this.#jobs(() => victim, isSpecialist), concurrency: 3 }), {
-      isCrashed: false,
-      isStalled: false,
-      cutUntil: 0,
-    })
+    const victim = this.#victim(isSpecialist)
     this.#victims.push(victim)
     await victim.punctual.start()
   }
 
+  #victim(isSpecialist: boolean): Victim {
+    const clock = new NodeClock(this.cluster.clock)
+    const jobs = this.jobs.definitions(() => victim, { isSpecialist, hasBooks: this.#hasBooks })
+    const victim: Victim = Object.assign(this.cluster.client({ jobs, concurrency: 3, clock }), { clock, ...unharmed })
+    return victim
+  }
+
   async #enqueue({ punctual }: Victim): Promise<void> {
+    const jobs = this.#hasBooks ? [...enqueued, 'booked'] : enqueued
     const requests = Array.from({ length: 1 + this.#below(4) }, (_, at) => ({
-      job: enqueued[this.#below(enqueued.length)] as string,
+      job: jobs[this.#below(jobs.length)] as string,
       idempotencyKey: `${this.created.size}-${at}`,
       payload: keys[this.#below(keys.length)],
       delay: this.#below(5000),
+      priority: this.#below(10),
+      ...(this.#below(4) === 0 && { tenant: 'acme' }),
     }))
     const answers = await punctual.enqueueMany(requests).catch(() => [])
-    for (const { id } of answers) this.created.add(id)
-  }
-
-  #jobs(by: () => Victim, isSpecialist: boolean): AnyDefinition[] {
-    const work = ((ctx: Context<never, object>) => this.#work(by(), ctx)) as never
-    const alone = ((ctx: Context<string, object>) => this.#workAlone(by(), ctx as never, `keyed ${ctx.payload}`)) as never
-    const inTurn = ((ctx: Context<never, object>) => this.#workAlone(by(), ctx, 'cron')) as never
-    const retry = { max: 50, interval: 500, factor: 1 }
-    const jobs: AnyDefinition[] = [
-      defineJob('one', { retry }).task('only', work),
-      defineJob('many', { retry, mode: 'graph' })
-        .task('a', work)
-        .task('b', work)
-        .task('c', { after: ['a', 'b'] }, work),
-      defineJob('held', { retry, mode: 'parallel', onFailure: 'hold' }).task('a', work).task('b', work),
-      defineJob('hooked', {
-        retry: { max: 1, interval: 500 },
-        onComplete: ({ occurrenceId }) => void this.heard.add(occurrenceId),
-      }).task('only', work),
-      defineJob<string>('keyed', { retry, concurrency: { key: (payload: string) => payload, limit: 1 } }).task('only', alone),
-      defineJob('rated', { retry, rate: { key: 'api', ...rate } }).task('only', ((ctx: Context<never, object>) =>
-        this.#workRated(by(), ctx)) as never),
-      defineJob('paid', { retry }).task('only', this.charges.paid(work, () => by().isCrashed) as never),
-      defineJob('family', { retry }).task('only', withChildren(work) as never),
-      defineJob('tick', { schedule: interval('PT7S'), overlap: 'allow', retry }).task('only', work),
-      defineJob('cron', { schedule: interval('PT11S'), retry }).task('only', inTurn),
-    ]
-    if (isSpecialist) jobs.push(defineJob('special', { retry }).task('only', work))
-    return jobs
-  }
-
-  async #workAlone(by: Victim, ctx: Context<never, object>, key: string): Promise<string> {
-    const holders = this.#holders.get(key) ?? new Map<string, Running>()
-    this.#holders.set(key, holders)
-    for (const [id, holder] of holders)
-      if (id !== ctx.occurrenceId && isAlive(holder)) this.faults.push(`${id} and ${ctx.occurrenceId} run at once under ${key}`)
-    holders.set(ctx.occurrenceId, { by, signal: ctx.signal })
-    try {
-      return await this.#work(by, ctx)
-    } finally {
-      holders.delete(ctx.occurrenceId)
+    for (const [at, { id }] of answers.entries()) {
+      const { job, idempotencyKey, tenant } = requests[at] as (typeof requests)[number] & { tenant?: string }
+      this.created.add(id)
+      if (tenant === undefined) this.#named.set(`${job} ${idempotencyKey}`, id)
+      if (this.#below(8) === 0) this.#await(id)
     }
   }
 
-  #workRated(by: Victim, ctx: Context<never, object>): Promise<string> {
-    const now = this.cluster.clock.wall()
-    this.#rated.push(now)
-    const recent = this.#rated.filter((at) => at > now - rate.per).length
-    if (recent > rate.limit) this.faults.push(`${recent} starts of rated work within ${rate.per} ms`)
-    return this.#work(by, ctx)
+  #await(id: string): void {
+    const { punctual } = this.#watcher
+    this.#awaited.set(id, { code: 'nothing' })
+    void punctual.result(id).then(
+      (value) => this.#awaited.set(id, { value }),
+      ({ code }) => this.#awaited.set(id, { code }),
+    )
   }
 
-  /** A handler that takes a while, fails now and then, and stops at its signal. */
-  async #work(by: Victim, { occurrenceId, task, scheduledAt, signal }: Context<never, object>): Promise<string> {
-    const key = `${occurrenceId} ${task}`
-    const other = this.#running.get(key)
-    if (other && other.by !== by && isAlive(other)) this.faults.push(`${key} runs on two nodes at once`)
-    if (scheduledAt.getTime() > this.cluster.clock.wall() && !this.#moved.has(occurrenceId))
-      this.faults.push(`${key} started early`)
-    const mine = { by, signal }
-    this.#running.set(key, mine)
-    await sleep(this.cluster.clock, this.#below(this.#below(4) === 0 ? 40_000 : 3000), signal)
-    if (this.#running.get(key) === mine) this.#running.delete(key)
-    if (signal.aborted) throw signal.reason
-    if (this.#below(10) === 0) throw new Error('now and then')
-    return 'done'
+  #heal(victim: Victim): void {
+    victim.store.heal()
+    victim.clock.unblock()
+    victim.isStalled = false
+    if (victim.blockedUntil === Number.POSITIVE_INFINITY) victim.blockedUntil = this.cluster.clock.mono() + 10_000
   }
 
   #below(limit: number): number {
@@ -286,11 +319,4 @@ export class Siege {
   }
 }
 
-function heal(victim: Victim): void {
-  victim.store.heal()
-  victim.isStalled = false
-}
-
-function isAlive({ by, signal }: Running): boolean {
-  return !by.isCrashed && !signal.aborted
-}
+const unharmed = { isCrashed: false, isStalled: false, cutUntil: 0, blockedUntil: 0 }

@@ -37,6 +37,19 @@ describe('EnqueueJob and CancelJob', () => {
     expect(ran).toHaveLength(4)
   })
 
+  it.each(['key', 'idempotencyKey'])('cancel work by its %s that was enqueued right before', async (key) => {
+    const { scene, ran } = await sceneWithJobs()
+    const channel = { name: 'jobs.commands', kind: 'queue' as const }
+    const message = (type: string, id: string) => ({
+      channel,
+      id,
+      body: JSON.stringify({ type, job: 'invoice', [key]: 'k', ...(type === 'EnqueueJob' && { delay: '1m' }) }),
+    })
+    await scene.broker.publish([message('EnqueueJob', 'a'), message('CancelJob', 'b')])
+    await scene.clock.advance('2m')
+    expect(ran).toEqual([])
+  })
+
   it('leave work alone that has a higher version than the cancel', async () => {
     const { scene, ran, send } = await sceneWithJobs()
     await send({ type: 'EnqueueJob', job: 'invoice', payload: 1, idempotencyKey: 'k', delay: '1m', version: 2 }, 'a')

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { defineJob } from '../../src/model/definition.ts'
 import { memory } from '../../src/store/memory/index.ts'
 import { metricsText } from '../../src/timers/metrics-text.ts'
@@ -56,6 +56,27 @@ describe('TS-1 a command', () => {
     store.heal()
     await scene.clock.advance('1m')
     expect(scene.firedIds).toEqual(['call-1'])
+  })
+
+  it('of a backlog is not tried at full speed while the store is down, and the outage is logged once', async () => {
+    const store = faultyStore(memory())
+    const [info, warn] = [vi.fn(), vi.fn()]
+    const scene = await TimersScene.open({ maxInFlight: 10 }, { store, log: { debug() {}, info, warn, error() {} } })
+    const commands = Array.from({ length: 1000 }, (_, n) => ({
+      tenantId: 'acme',
+      serviceCallId: `${n}`,
+      dueAt: '2026-11-18T03:00:00Z',
+    }))
+    store.cut()
+    await scene.sendTogether(...commands)
+    await scene.clock.advance('9s')
+    // Ten at once, each for a second.
+    expect(scene.timers.metrics.commandsRetried).toBe(100)
+    store.heal()
+    await scene.clock.advance('1m')
+    expect(scene.firedIds).toHaveLength(1000)
+    const lines = (log: typeof warn) => log.mock.calls.filter(([text]) => /stored/.test(text)).map(([text]) => text)
+    expect([lines(warn), lines(info)]).toEqual([['Commands cannot be stored and come again'], ['Commands are stored again']])
   })
 })
 
@@ -126,6 +147,15 @@ describe('CancelTimer', () => {
     expect(scene.firedIds).toEqual(['call'])
   })
 
+  it('may have the version of the command it takes back, and a command of that version does not bring the timer back', async () => {
+    const scene = await TimersScene.open()
+    await scene.schedule('call', 1000, { version: 5 })
+    await scene.send({ type: 'CancelTimer', tenantId: 'acme', serviceCallId: 'call', version: 5 })
+    await scene.schedule('call', 1000, { version: 5 })
+    await scene.clock.advance(2000)
+    expect(scene.firedIds).toEqual([])
+  })
+
   it('that comes right after the command it takes back is carried out after it', async () => {
     const scene = await TimersScene.open()
     const timer = { tenantId: 'acme', serviceCallId: 'call' }
@@ -172,6 +202,14 @@ describe('TS-6 poison', () => {
     const { poison, poisonCount } = await scene.timers.overview()
     expect(poisonCount).toBe(1)
     expect(poison[0]?.reason).toMatch(reason)
+  })
+
+  it('is logged with the id of the message', async () => {
+    const error = vi.fn()
+    const scene = await TimersScene.open({}, { log: { debug() {}, info() {}, warn() {}, error } })
+    await scene.send('nonsense', 'm-1')
+    const fields = { channel: 'timers.commands', messageId: 'm-1', reason: expect.stringMatching(/JSON/) }
+    expect(error).toHaveBeenCalledWith('A command was terminated', fields)
   })
 
   it('does not stand in the way of the next command', async () => {

@@ -4,7 +4,7 @@ import { computed, effect, signal } from '@preact/signals'
 import type { WireChange } from '../../../src/http/wire.ts'
 import { now } from '../time/zone.ts'
 import { queries, refresh } from './query.ts'
-import { clockOffset, lastContact, needsLogin } from './request.ts'
+import { clockOffset, lastContact, needsLogin, outage } from './request.ts'
 import { root } from './root.ts'
 import { readServer, session } from './session.ts'
 
@@ -19,7 +19,7 @@ const isVisible = signal(!document.hidden)
 
 /** How old the newest answer is, when that is worth saying. */
 export const staleMs = computed(() => {
-  const age = now.value - clockOffset.value - lastContact.value
+  const age = now.value - clockOffset.value - Math.min(lastContact.value, outage.value?.since ?? Number.POSITIVE_INFINITY)
   return isVisible.value && session.value && age > staleAfterMs ? age : 0
 })
 
@@ -53,7 +53,7 @@ export function goLive(): void {
   })
   setInterval(() => {
     if (!isVisible.value || !session.value) return
-    if (!isStreaming.value || Date.now() - lastContact.value > staleAfterMs / 2) poll()
+    if (!isStreaming.value || outage.value || Date.now() - lastContact.value > staleAfterMs / 2) poll()
     if (!stream && Date.now() >= nextTry) open()
   }, pollMs)
 }

@@ -1,6 +1,6 @@
 import type { WireJobLine, WireJobMark, WireOccurrenceLine } from '../../../src/http/wire.ts'
 import type { Mark } from '../part/mark.ts'
-import { duration } from '../time/duration.ts'
+import { lateness } from '../time/duration.ts'
 import { now, zoneOf } from '../time/zone.ts'
 import { timeText } from '../time/zoned.ts'
 
@@ -34,7 +34,7 @@ export function dueOf({ state, source, scheduledAt, dueAt }: WireOccurrenceLine)
 export function jobStateText(job: WireJobLine): string {
   const zone = zoneOf(job.schedule?.timezone)
   const main = mainMark(job.marks)
-  if (main === 'late' && job.lateSince) return `Late ${duration(now.value - Date.parse(job.lateSince))}`
+  if (main === 'late' && job.lateSince) return `Late ${lateness(now.value - Date.parse(job.lateSince))}`
   if (main === 'missed') {
     const missed = job.recent.findLast(({ state }) => state === 'missed')
     return missed ? `Missed ${timeText(Date.parse(missed.scheduledAt), zone, now.value)}` : 'Missed'

@@ -3,6 +3,10 @@ import { root } from './root.ts'
 
 /** When the server last answered, by this browser's clock. */
 export const lastContact = signal(Date.now())
+/** Set while reads fail because the server or its store does not answer: since when, by this browser's clock, and what was said. */
+export const outage = signal<{ readonly since: number; readonly message: string } | null>(null)
+let lastRead = Date.now()
+
 /** The server's time minus this browser's, from the last answer that told it. */
 export const clockOffset = signal(0)
 
@@ -94,14 +98,25 @@ async function answered<Answer>(
     signal: options.signal,
   }).catch((error: Error) => {
     if (error.name === 'AbortError') throw error
-    throw new RequestError(0, 'server.unreachable', 'The server does not answer')
+    throw noteOutage(new RequestError(0, 'server.unreachable', 'The server does not answer'))
   })
   lastContact.value = Date.now()
   const text = await response.text()
   const answer = text === '' ? undefined : parse(text)
-  if (response.ok) return answer as Answer
+  if (response.ok) {
+    lastRead = lastContact.value
+    if (outage.peek()) outage.value = null
+    return answer as Answer
+  }
   if (response.status === 401) needsLogin.value = true
-  throw failure(response.status, answer)
+  const problem = failure(response.status, answer)
+  throw method === 'GET' && problem.status === 503 ? noteOutage(problem) : problem
+}
+
+/** The stream can stay open while reads fail: what is on screen is as old as the last read. */
+function noteOutage(problem: RequestError): RequestError {
+  if (!outage.peek()) outage.value = { since: lastRead, message: problem.message }
+  return problem
 }
 
 /** Whole numbers that a double cannot hold stay as they were written. */

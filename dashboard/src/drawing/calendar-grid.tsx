@@ -1,4 +1,5 @@
 import type { VNode } from 'preact'
+import { useEffect, useRef } from 'preact/hooks'
 import type { WireCalendar } from '../../../src/http/wire.ts'
 import { Cross, px, Triangle } from './shapes.tsx'
 import { useWidth } from './width.ts'
@@ -35,8 +36,14 @@ export function CalendarGrid({
   const peak = Math.max(1, ...calendar.cells.map(runsIn))
   const now = Date.parse(calendar.now)
   const column = (Math.max(720, width) - left - right) / 24
+  const box = useRef<HTMLDivElement>(null)
+  const hour = calendar.cells.find(({ at, to }) => Date.parse(at) <= now && now < Date.parse(to))?.hour
+  // A narrow screen shows some of the hours: those around now.
+  useEffect(() => {
+    if (box.current && hour !== undefined) box.current.scrollLeft = left + column * (hour + 0.5) - box.current.clientWidth / 2
+  }, [width > 0, hour])
   return (
-    <div class="cal" tabIndex={0}>
+    <div class="cal" tabIndex={0} ref={box}>
       <div class="plot" ref={ref}>
         {width > 0 && (
           <svg

@@ -15,6 +15,9 @@ export interface ChartSpec {
 const below = 0.24
 
 const plain = { spanGaps: true, points: { show: false } }
+/** A line of one value has no length: it is a point. */
+const pointed = (values: readonly (number | null)[]) =>
+  values.filter((value) => value !== null).length === 1 ? { points: { show: true, size: 5 } } : {}
 
 const seconds = (at: string) => Date.parse(at) / 1000
 
@@ -55,14 +58,15 @@ export function latenessChart({ points }: WireFigures): ChartSpec {
   const value = (key: 'p50' | 'p99') => points.map(({ lateness }) => (lateness ? Math.max(1, lateness[key]) : null))
   const top = Math.max(10_000, ...value('p99').map((one) => one ?? 0))
   const ceiling = 10 ** Math.ceil(Math.log10(top))
+  const [p50, p99] = [value('p50'), value('p99')]
   return {
-    data: [points.map(({ at }) => seconds(at)), value('p50'), value('p99')],
+    data: [points.map(({ at }) => seconds(at)), p50, p99],
     options: (colour) => ({
       scales: { y: { distr: 3, range: () => [1, ceiling] } },
       series: [
         {},
-        { stroke: colour('--state-active'), width: 1.8, ...plain },
-        { stroke: colour('--state-active'), width: 1.6, dash: [4, 2.5], ...plain },
+        { stroke: colour('--state-active'), width: 1.8, ...plain, ...pointed(p50) },
+        { stroke: colour('--state-active'), width: 1.6, dash: [4, 2.5], ...plain, ...pointed(p99) },
       ],
       axes: [
         {},
@@ -92,14 +96,14 @@ function decades(ceiling: number): number[] {
   return all.length > 5 ? all.filter((_, index) => index % 2 === 0) : all
 }
 
-export function oldestChart({ gauges, to }: WireFigures, graceMs: number, current: number): ChartSpec {
+export function oldestChart({ gauges, from, to }: WireFigures, graceMs: number, current: number): ChartSpec {
   const rows = [...gauges.map(({ at, oldestDueMs }) => [seconds(at), oldestDueMs ?? 0] as const), [seconds(to), current] as const]
   const most = Math.max(...rows.map(([, ms]) => ms), graceMs * 2, 1000)
   const top = roundAges.find((one) => one >= most) ?? Math.ceil(most / 86_400_000) * 86_400_000
   return {
     data: [rows.map(([at]) => at), rows.map(([, ms]) => ms), rows.map(() => graceMs)],
     options: (colour) => ({
-      scales: { y: { range: () => [0, top] } },
+      scales: { x: { range: () => [seconds(from), seconds(to)] }, y: { range: () => [0, top] } },
       series: [
         {},
         {

@@ -29,7 +29,7 @@ export interface TrackProps {
 /** The marks of one job: past solid, future hollow. */
 export function LaneTrack({ job, view, now, height, marks, counts = null, pauses = [] }: TrackProps): VNode {
   const shown = visibleMarks(marks, view)
-  const isDense = counts !== null || isCrowded(shown, view.width)
+  const isDense = counts !== null || isCrowded(shown, view, now)
   const drawn = isDense ? shown.filter(isNotable) : shown
   return (
     <svg width={view.width} height={height} role="group" aria-label={`${job}, ${shown.length} on the timeline`}>

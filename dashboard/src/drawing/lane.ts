@@ -62,8 +62,12 @@ export function visibleMarks(marks: readonly LaneMark[], { from, to }: Scale): L
 
 export const isPlain = ({ mark }: LaneMark): boolean => mark === 'completed' || mark === 'pending'
 
-export function isCrowded(marks: readonly LaneMark[], width: number): boolean {
-  return marks.length > 12 && width / marks.length < crowdedPx
+/** Whether the past or the future of a lane has too little room for single marks. */
+export function isCrowded(marks: readonly LaneMark[], { width, x }: Scale, now: number): boolean {
+  const pastPx = Math.min(width, Math.max(0, x(now)))
+  const past = marks.filter(({ at }) => at <= now).length
+  const isFull = (count: number, px: number) => count > 12 && px / count < crowdedPx
+  return isFull(past, pastPx) || isFull(marks.length - past, width - pastPx)
 }
 
 /** Drawn on a density too: what is under way, and what has gone wrong with the time. */
@@ -89,13 +93,16 @@ export function binsOf(marks: readonly LaneMark[], counts: LaneCounts | null, vi
   const binAt = (at: number) => {
     const isPast = at <= now
     const width = isPast ? widths.past : widths.future
-    const start = isPast ? view.from : now
+    // Bins of counts begin where their steps do: they stand still while the view moves.
+    const start = counts ? 0 : isPast ? view.from : now
     const index = Math.floor((at - start) / width)
     const name = `${isPast}${index}`
     const known = bins.get(name)
     if (known) return known
     const from = start + index * width
-    const bin = { from, to: isPast ? Math.min(now, from + width) : from + width, done: 0, failed: 0, coming: 0 }
+    const to = from + width
+    const [first, last] = isPast ? [from, Math.min(now, to)] : [Math.max(now, from), to]
+    const bin = { from: first, to: last, done: 0, failed: 0, coming: 0 }
     bins.set(name, bin)
     return bin
   }

@@ -43,6 +43,8 @@ interface RibbonProps {
 const laneHeight = 28
 const tallHeight = 44
 const pillWidth = 74
+/** A note keeps clear of its mark, and its ground as well. */
+const besidePx = 14
 
 /** Past and future of many jobs on one axis, with an accent line for now. */
 export function Ribbon({ from, to, now, zone, head, lanes, outages, isTall = false }: RibbonProps): VNode {
@@ -93,7 +95,7 @@ function LaneNote({ lane, view, now, height }: { lane: RibbonLane; view: Scale; 
       <svg class="over" width={view.width} height={height} aria-hidden="true">
         <text
           class={`t ${note.kind} ${note.at > now ? 'on-future' : 'on-past'}`}
-          x={px(x)}
+          x={px(x + (note.side === 'end' ? -besidePx : besidePx))}
           y={height / 2 + 4}
           text-anchor={note.side}
         >

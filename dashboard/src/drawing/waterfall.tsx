@@ -93,7 +93,7 @@ export function Waterfall({ occurrence }: { occurrence: WireOccurrence }): VNode
         ))}
       </div>
       <div class="legend card-foot" aria-hidden="true">
-        <Sign text="held back">
+        <Sign text="waiting to start">
           <rect class="b-wait" x="0.7" y="1" width="12.6" height="10" rx="2" />
         </Sign>
         <Sign text="turn on a node">
@@ -138,8 +138,15 @@ function Axis({ parts, first, isNarrow }: { parts: readonly Segment[]; first: nu
         {ticks.map((part) => {
           if (part.x - free < (isNarrow ? 58 : 66)) return null
           free = part.x
+          const isAtEnd = part.x > last.x + last.width - 52
           return (
-            <text key={part.from} class="t" x={px(part.x + 1)} y={19}>
+            <text
+              key={part.from}
+              class="t"
+              x={px(isAtEnd ? last.x + last.width : part.x + 1)}
+              y={19}
+              text-anchor={isAtEnd ? 'end' : 'start'}
+            >
               {part.from === first ? clockText(first, zone, true) : `+${duration(part.from - first)}`}
             </text>
           )

@@ -3,7 +3,7 @@ import type { WireLane } from '../../../src/http/wire.ts'
 import { mainMark } from '../data/marks.ts'
 import type { LaneMark } from '../drawing/lane.ts'
 import type { RibbonLane } from '../drawing/ribbon.tsx'
-import { duration } from '../time/duration.ts'
+import { lateness } from '../time/duration.ts'
 import { now } from '../time/zone.ts'
 import { clockText, timeText } from '../time/zoned.ts'
 
@@ -20,15 +20,15 @@ export function laneNote(lane: WireLane, marks: readonly LaneMark[], view: View)
   const at = view.now
   if (late && late.at > view.from)
     return {
-      at: late.at - (view.to - view.from) * 0.012,
-      text: `late ${lateText(now.peek() - late.at)}`,
+      at: late.at,
+      text: `late ${lateness(now.peek() - late.at)}`,
       kind: 't-time',
       side: 'end',
     }
   const missed = marks.findLast(({ mark }) => mark === 'missed')
   if (missed && mainMark(lane.marks) === 'missed')
     return {
-      at: missed.at + (view.to - view.from) * 0.012,
+      at: missed.at,
       text: `missed ${timeText(missed.at, view.zone, at)}${missed.text ? `, ${missed.text}` : ''}`,
       kind: 't-time',
       side: 'start',
@@ -36,7 +36,7 @@ export function laneNote(lane: WireLane, marks: readonly LaneMark[], view: View)
   const pause = lane.pauses.find(({ from, until }) => Date.parse(from) <= at && (until === null || Date.parse(until) > at))
   if (!pause) return null
   const until = pause.until === null ? 'paused' : `paused until ${soonText(Date.parse(pause.until), view.zone, at)}`
-  return { at: at + (view.to - view.from) * 0.008, text: until, kind: 't', side: 'start' }
+  return { at, text: until, kind: 't', side: 'start' }
 }
 
 /** The instant at the edge of a lane: a missed one outside the view, else the next one where the lane is empty. */
@@ -54,9 +54,4 @@ export function laneAway(
 /** Without the day where the clock alone is clear: the room beside a mark is short. */
 function soonText(at: number, zone: string, now: number): string {
   return at - now < 20 * 3_600_000 ? clockText(at, zone) : timeText(at, zone, now)
-}
-
-/** In whole minutes: the lane is not drawn again every second. */
-function lateText(ms: number): string {
-  return duration(ms < 60_000 ? ms : Math.floor(ms / 60_000) * 60_000)
 }

@@ -113,15 +113,13 @@ export function TimelineCard({ spans, fallback, job }: TimelineProps): VNode {
         <h2>Timeline</h2>
         <Legend />
         <div class="end">
-          {!job && (
-            <span class="only-desk row gap-0">
-              <Button kind="ghost" isSmall icon="left" label="Earlier" onClick={() => pan(-0.25)} />
-              <Button kind="ghost" isSmall onClick={() => set(span, 0)}>
-                Now
-              </Button>
-              <Button kind="ghost" isSmall icon="chev" label="Later" onClick={() => pan(0.25)} />
-            </span>
-          )}
+          <span class="only-desk row gap-0">
+            <Button kind="ghost" isSmall icon="left" label="Earlier" onClick={() => pan(-0.25)} />
+            <Button kind="ghost" isSmall onClick={() => set(span, 0)}>
+              Now
+            </Button>
+            <Button kind="ghost" isSmall icon="chev" label="Later" onClick={() => pan(0.25)} />
+          </span>
           <Segments
             label="Span"
             value={span}
@@ -241,7 +239,7 @@ function LaneNext({ lane, zone }: { lane: WireLane; zone: string }): VNode | nul
     const at = Date.parse(lane.nextRun)
     return (
       <>
-        <b>{clockText(at, zone)}</b> <Ago at={at} isRough />
+        <b>{clockText(at, zone)}</b> <Ago at={at} isRough isAhead />
       </>
     )
   }

@@ -20,7 +20,7 @@ export function ErrorCard({ error, where }: { error: WireError; where: string })
       </header>
       {(error.stack || error.cause || (error.errors?.length ?? 0) > 0) && (
         <pre class="stacktrace" tabIndex={0}>
-          <Frames error={error} />
+          <ErrorFrames error={error} />
         </pre>
       )}
     </section>
@@ -36,14 +36,23 @@ export function ErrorSample({ error }: { error: WireError }): VNode {
   return (
     <pre class="code sample" tabIndex={0}>
       <span class="said">{title(error)}</span>
-      <Frames error={error} most={3} />
+      <ErrorFrames error={error} most={3} />
     </pre>
   )
 }
 
 const shownFrames = 8
 
-function Frames({ error, prefix = '', most = shownFrames }: { error: WireError; prefix?: string; most?: number }): VNode {
+/** The frames of its stack, and what caused it. */
+export function ErrorFrames({
+  error,
+  prefix = '',
+  most = shownFrames,
+}: {
+  error: WireError
+  prefix?: string
+  most?: number
+}): VNode {
   const frames = (error.stack ?? '').split('\n').filter((line) => /^\s*at /.test(line))
   const shown = frames.slice(0, most).map(frameOf)
   const width = Math.max(0, ...shown.map(({ name }) => name.length))
@@ -58,13 +67,13 @@ function Frames({ error, prefix = '', most = shownFrames }: { error: WireError; 
       )}
       {shown.map(({ name, place, isOwn }, at) => (
         <span key={at} class={isOwn ? 'own' : 'lib'}>
-          {`${name.padEnd(width)}  ${place}\n`}
+          {`${most === shownFrames ? name.padEnd(width) : name}  ${place}\n`}
         </span>
       ))}
       {rest > 0 && <span class="lib">{`${counted(rest, 'more frame')}\n`}</span>}
-      {error.cause && <Frames error={error.cause} prefix="cause" />}
+      {error.cause && <ErrorFrames error={error.cause} prefix="cause" />}
       {error.errors?.map((one, at) => (
-        <Frames key={at} error={one} prefix={`${at + 1}.`} />
+        <ErrorFrames key={at} error={one} prefix={`${at + 1}.`} />
       ))}
     </>
   )

@@ -13,15 +13,16 @@ export function At({ at, zone, seconds = false }: { at: Instant; zone?: string |
   const iso = new Date(instant).toISOString()
   const shown = zoneOf(zone)
   return (
-    <time dateTime={iso} title={`${iso.replace('T', ' ').slice(0, 19)} UTC · shown in ${shown}`}>
+    <time class="nw" dateTime={iso} title={`${iso.replace('T', ' ').slice(0, 19)} UTC · shown in ${shown}`}>
       {timeText(instant, shown, now.peek(), seconds)}
     </time>
   )
 }
 
-/** How far an instant is from now; it ticks. */
-export function Ago({ at, isRough = false }: { at: Instant; isRough?: boolean }): VNode {
-  return <>{(isRough ? relativeRough : relative)(ms(at), now.value)}</>
+/** How far an instant is from now; it ticks. One that lies ahead is not past before the page has read the next one. */
+export function Ago({ at, isRough = false, isAhead = false }: { at: Instant; isRough?: boolean; isAhead?: boolean }): VNode {
+  const instant = isAhead ? Math.max(ms(at), now.value) : ms(at)
+  return <span class="nw">{(isRough ? relativeRough : relative)(instant, now.value)}</span>
 }
 
 /** How long something that goes on has lasted. */

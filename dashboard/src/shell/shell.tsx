@@ -6,7 +6,7 @@ import { api } from '../data/api.ts'
 import { into } from '../data/into.ts'
 import { isStreaming, nextTryMs, poll, staleMs } from '../data/live.ts'
 import { useQuery } from '../data/query.ts'
-import { needsLogin } from '../data/request.ts'
+import { needsLogin, outage } from '../data/request.ts'
 import { ownPath, pagePath, root } from '../data/root.ts'
 import { may, server, session } from '../data/session.ts'
 import { PopoverCard } from '../drawing/popover-card.tsx'
@@ -123,10 +123,10 @@ function TopBar({ path }: { path: string }): VNode {
       <nav class="crumb" aria-label="Where you are">
         {trail.slice(0, -1).map(({ text, path: to }) => (
           <>
-            <a class="dim" href={pagePath(to)}>
+            <a class="dim only-desk" href={pagePath(to)}>
               {text}
             </a>
-            <span class="dim">/</span>
+            <span class="dim only-desk">/</span>
           </>
         ))}
         <span class="ell" aria-current="page">
@@ -191,7 +191,8 @@ function StaleBar(): VNode | null {
     <div class="stalebar" role="status">
       <Icon name="clock" size={15} />
       <span>
-        Last update {duration(Math.floor(staleMs.value / 1000) * 1000)} ago. What you see is as old as that; the next try is in{' '}
+        Last update {duration(Math.floor(staleMs.value / 1000) * 1000)} ago
+        {outage.value && `: ${outage.value.message.replace(/\.$/, '')}`}. What you see is as old as that; the next try is in{' '}
         {Math.ceil(nextTryMs() / 1000)} s.
       </span>
       <Button isSmall onClick={poll}>

@@ -15,6 +15,11 @@ export function duration(ms: number): string {
   return days < 14 ? pair(days, 'd', Math.floor((size % day) / hour), 'h') : `${days} d`
 }
 
+/** How late something is: seconds matter only in the first minute. */
+export function lateness(ms: number): string {
+  return duration(whole(Math.max(0, ms)))
+}
+
 /** One unit, for narrow places. */
 export function roughly(ms: number): string {
   const size = Math.abs(ms)
@@ -29,10 +34,11 @@ export function relative(at: number, now: number): string {
 }
 
 export function relativeRough(at: number, now: number): string {
+  if (Math.abs(at - now) < second) return 'now'
   return at > now ? `in ${roughly(at - now)}` : `${roughly(now - at)} ago`
 }
 
-/** Seconds matter only where there are no minutes. */
+/** Full seconds, or full minutes where there are some. */
 function whole(ms: number): number {
   const unit = ms < minute ? second : minute
   return Math.floor(ms / unit) * unit

@@ -11,6 +11,9 @@ import type { NatsBroker } from './nats.ts'
 /** One pull waits this long for messages. A shorter wait costs requests, a longer one delays nothing. */
 const pullMs = 10_000
 const restMs = 250
+/** A pull without messages for so long is closed, and any pull after so many of these spans. */
+const quietMs = 100
+const mostQuietSpans = 10
 /** The version line and the name of the message id in the headers of a dead letter, in bytes. */
 const headerRoom = 64
 /** JetStream takes 64 kB, of which the message id may be one. */
@@ -24,6 +27,7 @@ export class NatsConsumer implements RemoteConsumer {
   readonly #stop = new AbortController()
   readonly #pulls = new Set<ConsumerMessages>()
   #pulling: Promise<unknown> = Promise.resolve()
+  #received = 0
 
   constructor(broker: NatsBroker, options: ConsumeOptions, handler: DeliveryHandler) {
     this.#broker = broker
@@ -41,9 +45,22 @@ export class NatsConsumer implements RemoteConsumer {
 
   async close(): Promise<void> {
     this.#stop.abort()
+    await this.#quiet()
     // Each ends its loop, which is what is waited for: the promise of `close` resolves only once the pull was read to its end.
     for (const pull of this.#pulls) void pull.close()
     await this.#pulling
+  }
+
+  /**
+   * Waits while messages arrive: those on their way to a pull that is closed come again only after `ackWait`. With a backlog the pulls
+   * fill up, and so end by themselves.
+   */
+  async #quiet(): Promise<void> {
+    let before = -1
+    for (let n = 0; n < mostQuietSpans && this.#pulls.size > 0 && this.#received > before; n++) {
+      before = this.#received
+      await sleep(systemClock, quietMs)
+    }
   }
 
   async #run(most: number, found: PullConsumer): Promise<void> {
@@ -78,7 +95,10 @@ export class NatsConsumer implements RemoteConsumer {
     this.#pulls.add(pull)
     try {
       if (this.#stop.signal.aborted) void pull.close()
-      for await (const message of pull) inFlight.add(handleDelivery(this.#delivery(message), this.#handler))
+      for await (const message of pull) {
+        this.#received += 1
+        inFlight.add(handleDelivery(this.#delivery(message), this.#handler))
+      }
     } finally {
       this.#pulls.delete(pull)
     }

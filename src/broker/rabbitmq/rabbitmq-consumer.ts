@@ -4,10 +4,12 @@ import { sleep, systemClock } from '../../time/clock.ts'
 import { type ConsumeOptions, type Delivery, type DeliveryHandler, reasonHeader } from '../broker.ts'
 import { headersWithin, headerText, mostHeaderBytes } from '../check.ts'
 import { handleDelivery } from '../handle-delivery.ts'
+import { InFlight } from '../in-flight.ts'
 import type { RemoteConsumer } from '../remote-broker.ts'
 import type { RabbitmqBroker } from './rabbitmq.ts'
 import { begun } from './refusal.ts'
 import { deadExchange, type Topology } from './topology.ts'
+import { closed } from './within.ts'
 
 /** Counts the deliveries of a message that was retried: it waits in another queue, which starts the server's own count anew. */
 const attemptHeader = 'x-punctual-attempt'
@@ -20,6 +22,7 @@ export class RabbitmqConsumer implements RemoteConsumer {
   readonly #options: ConsumeOptions
   readonly #handler: DeliveryHandler
   readonly #stop = new AbortController()
+  readonly #inFlight: InFlight
   #isMaking = false
   #queue = ''
   #consumer: ClientConsumer | null = null
@@ -28,11 +31,16 @@ export class RabbitmqConsumer implements RemoteConsumer {
     this.#broker = broker
     this.#options = options
     this.#handler = handler
+    this.#inFlight = new InFlight(options.maxInFlight)
   }
 
   async close(): Promise<void> {
     this.#stop.abort()
-    await this.#consumer?.close()
+    const consumer = this.#consumer
+    if (!consumer) return
+    const closing = consumer.close()
+    await this.#inFlight.idle()
+    await closed((await this.#broker.link()).connection, closing)
   }
 
   /** Makes the queue again until that succeeds; the client tries its own part again and again. */
@@ -42,6 +50,7 @@ export class RabbitmqConsumer implements RemoteConsumer {
     const { channel, group } = this.#options
     const { signal } = this.#stop
     for (let isMade = false; !isMade && !signal.aborted; ) {
+      topology.forget()
       isMade = await topology.source(channel, group).then(
         () => true,
         () => false,
@@ -70,7 +79,9 @@ export class RabbitmqConsumer implements RemoteConsumer {
 
   async #handle(message: AsyncMessage): Promise<ConsumerStatus> {
     const answer: { status: ConsumerStatus | null } = { status: null }
-    await handleDelivery(this.#delivery(message, answer), this.#handler)
+    const work = handleDelivery(this.#delivery(message, answer), this.#handler)
+    this.#inFlight.add(work)
+    await work
     // Neither the handler nor a retry has answered: the broker was away meanwhile.
     return answer.status ?? ConsumerStatus.REQUEUE
   }

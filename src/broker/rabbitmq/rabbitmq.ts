@@ -1,6 +1,6 @@
 import { Connection, type Envelope, type Publisher } from 'rabbitmq-client'
 import { PunctualError } from '../../errors.ts'
-import { sleep, systemClock } from '../../time/clock.ts'
+import { systemClock } from '../../time/clock.ts'
 import type {
   Broker,
   BrokerHealth,
@@ -17,6 +17,7 @@ import { type ParsedRabbitmqOptions, parseRabbitmqOptions, type RabbitmqOptions 
 import { RabbitmqConsumer } from './rabbitmq-consumer.ts'
 import { begun } from './refusal.ts'
 import { Topology } from './topology.ts'
+import { closed, within } from './within.ts'
 
 /**
  * RabbitMQ 3.10 or later. Topics become fanout exchanges with a queue for each group; a message that no
@@ -26,8 +27,6 @@ import { Topology } from './topology.ts'
 export function rabbitmq(options: string | RabbitmqOptions = {}): Broker {
   return new RabbitmqBroker(parseRabbitmqOptions(options))
 }
-
-const answerMs = 5000
 
 /** A connection, and all that belongs to it. */
 export interface Link {
@@ -64,7 +63,7 @@ export class RabbitmqBroker extends RemoteBroker<Link> {
       },
     )
     await begun(consumer, subject)
-    return { close: () => consumer.close() }
+    return { close: () => closed(connection, consumer.close()) }
   }
 
   protected async connect(): Promise<Link> {
@@ -77,15 +76,11 @@ export class RabbitmqBroker extends RemoteBroker<Link> {
   }
 
   protected async disconnect({ connection, closePublishers }: Link, closeConsumers: () => Promise<unknown>): Promise<void> {
-    const closed = new AbortController()
-    const close = async () => {
-      await closeConsumers()
-      await closePublishers()
-      await connection.close()
-    }
-    // It waits for channels that a server which is away never closes.
-    await Promise.race([close().catch(() => {}), sleep(systemClock, answerMs, closed.signal)])
-    closed.abort()
+    await closeConsumers()
+    await closed(
+      connection,
+      closePublishers().then(() => connection.close()),
+    )
     connection.unsafeDestroy()
   }
 
@@ -213,17 +208,4 @@ function publishFailure(error: unknown): PublishResult {
   if (error instanceof PunctualError)
     return { ok: false, reason: error.code === 'broker.unreachable' ? 'unreachable' : 'refused', message }
   return { ok: false, reason: reasons[code ?? ''] ?? 'unreachable', message }
-}
-
-async function within<Value>(work: Promise<Value>, otherwise: string): Promise<Value> {
-  const { promise, reject } = Promise.withResolvers<never>()
-  const cancel = systemClock.timer(answerMs, () =>
-    reject(new PunctualError('broker.unreachable', `${otherwise} within ${answerMs} ms`)),
-  )
-  try {
-    return await Promise.race([work, promise])
-  } finally {
-    cancel()
-    promise.catch(() => {})
-  }
 }

@@ -9,6 +9,9 @@ export const deadExchange = 'punctual.dead'
 /** The waits of messages that are retried. Each has a separate queue, whose messages all wait for the same time. */
 const delaysMs = [500, 1000, 2000, 5000, 15_000, 60_000, 300_000, 3_600_000] as const
 
+/** RabbitMQ 4 drops a message of a quorum queue that has come again 20 times, unless the queue has a limit of its own. */
+const unlimited = { 'x-delivery-limit': 2 ** 31 - 1 }
+
 type QueueDeclaration = Exclude<Parameters<Connection['queueDeclare']>[0], string | undefined>
 
 export class Topology {
@@ -68,7 +71,8 @@ export class Topology {
   }
 
   #queue(queue: string, more: Readonly<Record<string, unknown>> = {}): Promise<void> {
-    const declaration = { queue, durable: true, arguments: { 'x-queue-type': this.#queueType, ...more } }
+    const type = { 'x-queue-type': this.#queueType, ...(this.#queueType === 'quorum' && unlimited) }
+    const declaration = { queue, durable: true, arguments: { ...type, ...more } }
     return this.#once(`queue ${queue}`, async () => {
       const error = await this.#declare(declaration)
       if (error === null || isUsable(error)) return

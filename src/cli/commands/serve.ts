@@ -13,9 +13,10 @@ export function addServe(root: Command): void {
     )
     .addOption(storeOption())
     .addOption(
-      new Option('--jobs <file>', 'a module that exports jobs, and setup(punctual) where there is something to prepare')
-        .env('PUNCTUAL_JOBS')
-        .makeOptionMandatory(),
+      new Option(
+        '--jobs <file>',
+        'a module that exports jobs, and setup(punctual) where there is something to prepare; needed unless a broker or webhooks are served',
+      ).env('PUNCTUAL_JOBS'),
     )
     .addOption(brokerOption('runs punctual/publish and sends the events of jobs with publish'))
     .addOption(
@@ -60,6 +61,9 @@ export function addServe(root: Command): void {
     )
     .addHelpText('after', example('punctual serve --store sqlite:./punctual.db --jobs ./jobs.ts --port 8080'))
     .action(async (options: Omit<ServeOptions, 'port'> & { port?: number }, command: Command) => {
+      const { jobs, broker, webhookSecret } = options
+      if (jobs === undefined && broker === undefined && webhookSecret === undefined)
+        command.error("error: required option '--jobs <file>' not specified, nor '--broker <url>' for work without code")
       const port = options.port ?? portFromHost(command)
       // Loaded here, so no other command pays for the HTTP server.
       const { serve } = await import('../serve.ts')

@@ -22,8 +22,10 @@ export const attention = z.object({
   lastAt: instant.nullable(),
   /** An occurrence to look at. */
   sample: z.string().nullable(),
-  /** Of `dead`: the code of its error, where it has one. */
+  /** Of `dead` and `failing`: the code of its error, where it has one. */
   code: z.string().nullable(),
+  /** Whether the job has failed since its last success. */
+  failing: z.boolean(),
   /** Why, where there is more to say. */
   why: z.string().nullable(),
 })

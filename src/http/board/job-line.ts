@@ -36,6 +36,11 @@ export function marksOf(record: JobRecord, facts: Facts): WireJobMark[] {
   return (Object.keys(is) as WireJobMark[]).filter((mark) => is[mark])
 }
 
+/** The marks of a job's work under way. */
+export function workMarks(states: StateCounts): readonly WireJobMark[] {
+  return (['running', 'waiting'] as const).filter((state) => states[state] > 0)
+}
+
 export async function jobLine(board: Board, record: JobRecord, facts: Facts): Promise<WireJobLine> {
   const { id, tenant, name, version, spec, override, updatedAt } = record
   const { store } = board.env
@@ -44,8 +49,7 @@ export async function jobLine(board: Board, record: JobRecord, facts: Facts): Pr
   const items = await newestEnded(board, own, states)
   const marks = marksOf(record, facts)
   if (failuresInRow > 0 && !marks.includes('failing')) marks.unshift('failing')
-  if (states.running > 0) marks.push('running')
-  if (states.waiting > 0) marks.push('waiting')
+  marks.push(...workMarks(states))
   const pause = facts.pauses.find((one) => covers(one, tenant, name))
   const declared = facts.nodes.filter(({ declares }) => id in declares)
   const releases = declared.flatMap(({ release }) => release ?? [])

@@ -6,10 +6,10 @@ import type { OccurrenceHistory, TurnRecord } from '../../model/occurrence.ts'
 import { covers } from '../../model/pause.ts'
 import type { DueRow } from '../../store/store.ts'
 import type { WireAttention, WireJobMark, WireOverview } from '../wire.ts'
-import { type Board, type Facts, jobKey, within } from './board.ts'
+import { type Board, type Facts, jobKey, within, workOf } from './board.ts'
 import { deadCauses } from './dead-causes.ts'
 import { marksOf } from './job-line.ts'
-import { graceMs, iso, isoOrNull, wireLine } from './line.ts'
+import { errorLine, graceMs, iso, isoOrNull, wireLine } from './line.ts'
 
 const hourMs = 3_600_000
 const shownRunning = 20
@@ -34,6 +34,8 @@ export async function overview(board: Board, tenant: string | undefined, health:
     deadCauses(board, scope, { limit: shownCauses, isShort: true }),
   ])
   const marked = jobs.map((job) => marksOf(job, facts))
+  const deadJobs = new Set(causes.map(({ job }) => job))
+  const failing = jobs.filter((job, at) => marked[at]?.includes('failing') && !deadJobs.has(job.name)).slice(0, shownAttention)
   const having = (mark: WireJobMark) => marked.filter((marks) => marks.includes(mark)).length
   const late = [...facts.late].filter(([key]) => !key.startsWith('\n')).map(([, line]) => line)
   const [oldest] = late
@@ -80,7 +82,8 @@ export async function overview(board: Board, tenant: string | undefined, health:
       late,
       await missedReasons(board, facts),
       causes,
-      jobs.filter((job) => marksOf(job, facts).includes('orphaned')),
+      await Promise.all(failing.map((job) => failingItem(board, job, facts))),
+      jobs.filter((_, at) => marked[at]?.includes('orphaned')),
     ),
     paused: facts.pauses.some((pause) => covers(pause, tenant ?? '', '')),
   }
@@ -172,7 +175,24 @@ const none = {
   lastAt: null,
   sample: null,
   code: null,
+  failing: false,
   why: null,
+}
+
+/** A job that fails without dead letters: scheduled work ends failed. */
+async function failingItem({ env: { store } }: Board, record: JobRecord, facts: Facts): Promise<WireAttention> {
+  const own = workOf(record, facts)
+  const [{ failuresInRow }, { items }] = await Promise.all([
+    store.counts(own),
+    store.list({ ...own, states: ['failed', 'dead'], limit: 1 }),
+  ])
+  const [last] = items
+  return {
+    ...none,
+    ...{ kind: 'failing', tenant: record.tenant, job: record.name, failing: true, count: Math.max(1, failuresInRow) },
+    label: errorLine(last?.error ?? null) ?? last?.reason ?? 'failed',
+    ...{ lastAt: isoOrNull(last?.endedAt), sample: last?.id ?? null, code: last?.error?.code ?? null },
+  }
 }
 
 function attention(
@@ -180,6 +200,7 @@ function attention(
   lines: readonly DueRow[],
   reasons: ReadonlyMap<string, string>,
   causes: Awaited<ReturnType<typeof deadCauses>>,
+  failing: readonly WireAttention[],
   orphans: readonly { readonly tenant: string; readonly name: string }[],
 ): WireAttention[] {
   const dead = causes.map(({ cause, label, job, task, count, seen, tenants, firstAt, lastAt, sample }) => ({
@@ -187,6 +208,7 @@ function attention(
     kind: 'dead' as const,
     ...{ tenant: tenants.length === 1 ? (tenants[0]?.tenant ?? null) : null, job, task, cause, label, count, tenants },
     ...{ capped: seen < count, firstAt, lastAt, sample: sample?.id ?? null, code: sample?.error?.code ?? null },
+    failing: facts.failing.has(jobKey(facts.tenant ?? '', job)),
   }))
   const late = lines.map(({ tenant, job, dueAt, id }) => ({
     ...none,
@@ -215,5 +237,7 @@ function attention(
       why: 'no live node declares it; its instants still come due',
     },
   }))
-  return [...dead, ...late, ...missed, ...orphaned].slice(0, shownAttention)
+  const isFailing = (item: WireAttention) => item.failing
+  const past = dead.filter((item) => !isFailing(item))
+  return [...dead.filter(isFailing), ...failing, ...late, ...missed, ...past, ...orphaned].slice(0, shownAttention)
 }

@@ -1,12 +1,13 @@
+import { figureWidth } from '../../model/figure-level.ts'
 import type { JobRecord } from '../../model/job.ts'
 import type { OccurrenceSummary } from '../../model/occurrence.ts'
 import { covers } from '../../model/pause.ts'
 import type { StateCounts } from '../../store/store.ts'
-import type { WireLane, WireMark, WireTimeline } from '../wire.ts'
+import type { WireJobMark, WireLane, WireMark, WireTimeline } from '../wire.ts'
 import { type Board, type Facts, factKey, workOf } from './board.ts'
 import { comingInstants } from './coming.ts'
 import { inSteps, type Span } from './figures.ts'
-import { marksOf } from './job-line.ts'
+import { marksOf, workMarks } from './job-line.ts'
 import { errorLine, isLate, iso, isoOrNull } from './line.ts'
 
 const mostMarks = 200
@@ -16,23 +17,34 @@ const longestOutageMs = 7 * 86_400_000
 const downtime = 'downtime'
 const binsPerSpan = 240
 const none = { items: [], cursor: null } as const
-const attentionOrder = ['failing', 'late', 'missed', 'orphaned', 'paused', 'disabled']
+const attentionOrder: readonly WireJobMark[] = [
+  'failing',
+  'late',
+  'missed',
+  'running',
+  'waiting',
+  'orphaned',
+  'paused',
+  'disabled',
+]
 
 export async function timeline(board: Board, span: Span, lanes = lanesShown): Promise<WireTimeline> {
   const facts = await board.facts(span.tenant)
   const { jobs } = await board.jobs(span.tenant)
   const asked = span.job === undefined ? jobs : jobs.filter(({ name }) => name === span.job)
   const sorted = asked
-    .map((job) => ({ job, rank: rank(job, facts) }))
+    .map((job) => ({ job, rank: attentionRank(marksOf(job, facts)) }))
     .sort((a, b) => a.rank - b.rank || (a.job.nextAt ?? Infinity) - (b.job.nextAt ?? Infinity))
   const shown = sorted.slice(0, lanes).map(({ job }) => job)
-  const stepMs = Math.max(60_000, Math.ceil((span.to - span.from) / binsPerSpan / 60_000) * 60_000)
+  const rowMs = figureWidth(facts.now - span.from)
+  const stepMs = Math.max(1, Math.ceil((span.to - span.from) / binsPerSpan / rowMs)) * rowMs
+  const drawn = await lanesOf(board, shown, facts, span, stepMs)
   return {
     now: iso(facts.now),
     from: iso(span.from),
     to: iso(span.to),
     stepMs,
-    lanes: await lanesOf(board, shown, facts, span, stepMs),
+    lanes: drawn.toSorted((a, b) => attentionRank(a.marks) - attentionRank(b.marks)),
     more: Math.max(0, asked.length - lanes),
     outages: await outages(board, span),
   }
@@ -68,9 +80,8 @@ function joined(spans: readonly { readonly from: number; readonly to: number }[]
   return found
 }
 
-function rank(job: JobRecord, facts: Facts): number {
-  const marks = marksOf(job, facts)
-  const at = attentionOrder.findIndex((mark) => marks.includes(mark as (typeof marks)[number]))
+function attentionRank(marks: readonly WireJobMark[]): number {
+  const at = attentionOrder.findIndex((mark) => marks.includes(mark))
   return at === -1 ? attentionOrder.length : at
 }
 
@@ -126,7 +137,7 @@ async function lane(
     ...enqueued.map(({ dueAt, id }) => ({ at: dueAt, id })),
   ].sort((a, b) => a.at - b.at)
   const isFull = instants.length > mostMarks
-  const marks = marksOf(record, facts)
+  const marks = [...marksOf(record, facts), ...workMarks(states)]
   return {
     tenant,
     job: name,

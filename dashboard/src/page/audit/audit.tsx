@@ -123,7 +123,7 @@ function AuditTable({ items }: { items: readonly WireAuditRow[] }): VNode {
             </td>
             <td class="strong nw">{row.actor}</td>
             <td class="nw">{row.event ?? row.action}</td>
-            <td class="nw">
+            <td class="on">
               <Target row={row} />
             </td>
             <td class="reason grow full">
@@ -153,7 +153,13 @@ function AuditTable({ items }: { items: readonly WireAuditRow[] }): VNode {
 }
 
 function Value({ value }: { value: FieldValue }): VNode {
-  return typeof value === 'number' ? <At at={value} seconds /> : <span class="mono">{value}</span>
+  if (typeof value === 'number') return <At at={value} seconds />
+  if (!occurrenceId.test(value)) return <span class="mono">{value}</span>
+  return (
+    <a class="mono link" title={value} href={pagePath(`occurrences/${value}`)}>
+      {value.slice(0, 8)}
+    </a>
+  )
 }
 
 const occurrenceId = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/

@@ -22,6 +22,8 @@ export function changesOf({ before, after, refs, data, event }: WireAuditRow): r
   const fields = [...new Set([...Object.keys(old), ...Object.keys(next)])]
   return fields.flatMap((field) => {
     if (event === null && repeated.includes(field)) return []
+    // That a row was created says nothing that its action does not.
+    if (field === 'outcome' && next[field] === 'created') return []
     // Ended work is due no more.
     if (field === 'dueAt' && next[field] === 0) return []
     const [one, other] = [old[field], next[field]].map((value) => (value === undefined ? null : shown(field, value)))

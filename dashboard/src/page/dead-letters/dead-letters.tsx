@@ -134,15 +134,17 @@ function Cause({
           )}
           {may('operations.start') && (
             <>
-              <Button
-                kind={isFirst && !isUnknown ? 'primary' : ''}
-                icon="retry"
-                onClick={() => {
-                  asked.value = 'retry'
-                }}
-              >
-                Retry{many}…
-              </Button>
+              {!isUnknown && (
+                <Button
+                  kind={isFirst ? 'primary' : ''}
+                  icon="retry"
+                  onClick={() => {
+                    asked.value = 'retry'
+                  }}
+                >
+                  Retry{many}…
+                </Button>
+              )}
               <Button
                 icon="trash"
                 onClick={() => {
@@ -213,8 +215,12 @@ function CauseDetails({ group }: { group: WireDeadCause }): VNode {
           )}
           <dt>Nodes</dt>
           <dd>{nodes.join('; ') || 'none'}</dd>
-          <dt>Version</dt>
-          <dd>{versions.join(', ')}</dd>
+          {versions.length > 0 && (
+            <>
+              <dt>Version</dt>
+              <dd>{versions.join(', ')}</dd>
+            </>
+          )}
           <dt>Last success</dt>
           <dd>
             {lastSuccessAt ? (

@@ -81,6 +81,11 @@ export function Gate(): VNode {
   )
 }
 
+/** Without the code in front: `timeout: It took longer …`. */
+function sentenceOf(reason: string): string {
+  return reason.replace(/^[a-z-]+: (?=[A-Z])/, '')
+}
+
 function GateTable({
   items,
   state,
@@ -134,7 +139,7 @@ function GateTable({
                   )}
                 </span>
               ) : (
-                gate.reason && <Message text={gate.reason} />
+                gate.reason && <Message text={sentenceOf(gate.reason)} />
               )}
             </td>
             <td class="num">

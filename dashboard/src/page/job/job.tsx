@@ -173,7 +173,7 @@ function Facts({ job }: { job: WireJob }): VNode {
             <small>
               {job.nextRun && (
                 <>
-                  <Ago at={job.nextRun} /> · {clockText(Date.parse(job.nextRun), 'UTC')} UTC
+                  <Ago at={job.nextRun} isAhead /> · {clockText(Date.parse(job.nextRun), 'UTC')} UTC
                 </>
               )}
             </small>
@@ -194,7 +194,12 @@ function Facts({ job }: { job: WireJob }): VNode {
               {last && (
                 <>
                   <Ago at={last.endedAt ?? last.scheduledAt} />
-                  {last.tookMs !== null && ` · took ${duration(last.tookMs)}`}
+                  {last.tookMs !== null && (
+                    <>
+                      {' '}
+                      · <span class="nw">took {duration(last.tookMs)}</span>
+                    </>
+                  )}
                 </>
               )}
             </small>

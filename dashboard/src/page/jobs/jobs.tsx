@@ -202,7 +202,7 @@ function JobRow({ job, isCurrent }: { job: WireJobLine; isCurrent: boolean }): V
           <div class="two">
             <At at={job.nextRun} zone={zone} />
             <small>
-              <Ago at={job.nextRun} />
+              <Ago at={job.nextRun} isAhead />
             </small>
           </div>
         ) : job.pending > 0 ? (
@@ -217,7 +217,7 @@ function JobRow({ job, isCurrent }: { job: WireJobLine; isCurrent: boolean }): V
       <td>
         <Dots runs={job.recent} />
       </td>
-      <td class="num nw">{job.p50Ms === null ? '' : duration(job.p50Ms)}</td>
+      <td class="num nw">{job.p50Ms === null ? <span class="dim">—</span> : duration(job.p50Ms)}</td>
       <td class="nw">
         <State mark={jobShape(mainMark(job.marks))} text={jobStateText(job)} />
       </td>

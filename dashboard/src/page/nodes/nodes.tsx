@@ -6,7 +6,7 @@ import { api } from '../../data/api.ts'
 import { counted } from '../../data/count.ts'
 import { into } from '../../data/into.ts'
 import { refresh, useQuery } from '../../data/query.ts'
-import { may } from '../../data/session.ts'
+import { may, server } from '../../data/session.ts'
 import { useAsked } from '../../part/asked.ts'
 import { Button } from '../../part/button.tsx'
 import { Columns } from '../../part/columns.tsx'
@@ -81,14 +81,14 @@ export function Nodes(): VNode {
                           <small>{node.release === null ? 'no release' : `release ${node.release}`}</small>
                         </div>
                       </td>
-                      <td class="nw">
+                      <td class="nw" data-name="beat">
                         <Ago at={node.beatAt} />
                       </td>
-                      <td class="nw">
+                      <td class="nw" data-name="since">
                         <At at={node.startedAt} />
                       </td>
                       <td class="reason dim full">
-                        {node.definitions.filter((name) => !name.startsWith('punctual/')).join(', ')}
+                        <Names names={node.definitions.filter((name) => !name.startsWith('punctual/'))} />
                       </td>
                       <td class="num">
                         {node.beating && !node.draining && may('nodes.drain') && (
@@ -106,7 +106,7 @@ export function Nodes(): VNode {
           {drained.value && <DrainDialog node={drained.value} live={live(items)} onClose={drained.close} />}
           <div class="field max-w-150">
             <span class="label dim">Add a node: start another process on the same store</span>
-            <Command words={['punctual', 'serve', '--store', 'postgres://…', '--jobs', './jobs.ts']} />
+            <Command words={['punctual', 'serve', '--store', storeExample(), '--jobs', './jobs.ts']} />
           </div>
         </>
       )}
@@ -114,8 +114,34 @@ export function Nodes(): VNode {
   )
 }
 
+/** An address of the kind of store that the server has. */
+function storeExample(): string {
+  return server.value?.store.name === 'postgres' ? 'postgres://user@host/database' : 'sqlite:./punctual.db'
+}
+
 function live(nodes: readonly WireNode[]): number {
   return nodes.filter(({ beating }) => beating).length
+}
+
+const shownNames = 14
+
+function Names({ names }: { names: readonly string[] }): VNode {
+  const isOpen = useSignal(false)
+  if (isOpen.value || names.length <= shownNames) return <>{names.join(', ')}</>
+  return (
+    <>
+      {names.slice(0, shownNames).join(', ')}{' '}
+      <button
+        type="button"
+        class="plain link"
+        onClick={() => {
+          isOpen.value = true
+        }}
+      >
+        and {names.length - shownNames} more
+      </button>
+    </>
+  )
 }
 
 function DrainDialog({ node, live: count, onClose }: { node: WireNode; live: number; onClose: () => void }): VNode {

@@ -6,6 +6,7 @@ import { Copy } from '../../part/command.tsx'
 import { Glyph } from '../../part/glyph.tsx'
 import { At } from '../../part/time.tsx'
 import { duration } from '../../time/duration.ts'
+import { nodesOf } from './turn-node.ts'
 
 export function Facts({ occurrence }: { occurrence: WireOccurrence }): VNode {
   const {
@@ -135,19 +136,4 @@ export function Facts({ occurrence }: { occurrence: WireOccurrence }): VNode {
       </dl>
     </section>
   )
-}
-
-/** `node-a (1, 4), node-b (2)`. */
-function nodesOf(turns: WireOccurrence['turns'], current: string | null): string {
-  const byName = new Map<string, number[]>()
-  for (const { nodeName, node, turn } of turns) {
-    const name = nodeName ?? (node && `${node.slice(0, 8)}, gone`)
-    if (name) byName.set(name, [...(byName.get(name) ?? []), turn])
-  }
-  if (byName.size === 0) return current ?? ''
-  return [...byName]
-    .map(([name, numbers]) =>
-      turns.length > 1 ? `${name} (${numbers.length > 1 ? 'turns' : 'turn'} ${numbers.join(', ')})` : name,
-    )
-    .join('; ')
 }

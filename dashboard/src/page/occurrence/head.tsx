@@ -28,7 +28,12 @@ export function Head({ occurrence, ask }: { occurrence: WireOccurrence; ask: (wh
           <a class="ell" href={pagePath(`jobs/${encodeURIComponent(tenant)}/${encodeURIComponent(job)}`)}>
             {job}
           </a>{' '}
-          {key && <span class="dim font-normal">{key}</span>} <Badge mark={occurrenceMark(occurrence)} />
+          {key && (
+            <span class="dim font-normal key ell" title={key}>
+              {key}
+            </span>
+          )}{' '}
+          <Badge mark={occurrenceMark(occurrence)} />
         </h1>
         <p class="sub">
           {tenant} · due <At at={dueAt} seconds /> {pageZone.value}, <Ago at={dueAt} />

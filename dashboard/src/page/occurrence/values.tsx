@@ -36,7 +36,9 @@ export function Result({ occurrence: { result, tasks } }: { occurrence: WireOccu
       {result !== null && result !== undefined ? (
         <JsonView value={result} label="Result" />
       ) : (
-        <p class="body dim">{kept.length > 0 ? 'None. Tasks that succeeded kept theirs:' : 'None.'}</p>
+        <p class={`body dim ${kept.length > 0 ? 'above' : ''}`}>
+          {kept.length > 0 ? 'None. Tasks that succeeded kept theirs:' : 'None.'}
+        </p>
       )}
       {(result === null || result === undefined) && kept.length > 0 && (
         <JsonView value={Object.fromEntries(kept.map((task) => [task.name, task.result]))} label="Results of tasks" />

@@ -41,7 +41,7 @@ export function Operations(): VNode {
                       <td class="grow">
                         <div class="two">
                           <a class="strong" href={pagePath(`occurrences/${one.id}`)}>
-                            {one.kind} {one.job && `of ${one.job}`}
+                            {kindWord(one.kind)} {one.job && `of ${one.job}`}
                           </a>
                           <small>{one.reason ?? one.tenant}</small>
                         </div>
@@ -49,11 +49,11 @@ export function Operations(): VNode {
                       <td class="nw">
                         <State mark={one.state} />
                       </td>
-                      <td class="progress-cell">
+                      <td class="progress-cell full">
                         <Progress value={one.state === 'completed' ? 1 : (one.done ?? 0)} />
                         <span class="hint">{one.error?.message ?? one.message ?? outcome(one)}</span>
                       </td>
-                      <td>{one.by ?? '—'}</td>
+                      <td data-name="by">{one.by ?? '—'}</td>
                       <td class="nw">
                         <Two at={one.startedAt ?? one.createdAt} />
                       </td>
@@ -75,6 +75,10 @@ export function Operations(): VNode {
       )}
     </Loaded>
   )
+}
+
+function kindWord(kind: string): string {
+  return `${kind[0]?.toUpperCase()}${kind.slice(1)}`
 }
 
 function outcome({ result }: WireOperation): string {

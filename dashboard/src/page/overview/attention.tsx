@@ -11,10 +11,10 @@ import { Button } from '../../part/button.tsx'
 import { Glyph } from '../../part/glyph.tsx'
 import type { Mark } from '../../part/mark.ts'
 import { Message } from '../../part/message.tsx'
-import { Empty } from '../../part/screen.tsx'
 import { Ago, At } from '../../part/time.tsx'
-import { duration } from '../../time/duration.ts'
+import { lateness } from '../../time/duration.ts'
 import { now } from '../../time/zone.ts'
+import { LastDay } from './last-day.tsx'
 
 const shapes: Readonly<Record<WireAttention['kind'], Mark>> = {
   dead: 'dead',
@@ -26,6 +26,8 @@ const shapes: Readonly<Record<WireAttention['kind'], Mark>> = {
   'stuck-node': 'late',
 }
 const shown = 6
+/** With fewer items there is room for what happened lately. */
+const roomFor = 4
 
 /** Problems that need a person, grouped by cause, each with its actions. */
 export function Attention({ items }: { items: readonly WireAttention[] }): VNode {
@@ -38,7 +40,12 @@ export function Attention({ items }: { items: readonly WireAttention[] }): VNode
         <span class="dim">{items.length > 0 ? `${items.length}, grouped by cause` : 'nothing'}</span>
       </header>
       {items.length === 0 ? (
-        <Empty title="Nothing needs you.">Late, failed and missed work is listed here, grouped by its cause.</Empty>
+        <p class="calm">
+          <Glyph mark="completed" />
+          <span>
+            <b>Nothing needs you.</b> Late, failed and missed work is listed here, grouped by its cause.
+          </span>
+        </p>
       ) : (
         <ul class="att">
           {visible.map((item) => (
@@ -65,6 +72,7 @@ export function Attention({ items }: { items: readonly WireAttention[] }): VNode
           )}
         </ul>
       )}
+      {items.length < roomFor && <LastDay />}
     </section>
   )
 }
@@ -102,7 +110,7 @@ function What({ item }: { item: WireAttention }): VNode {
     case 'unserved':
       return (
         <>
-          {job} is {firstAt && duration(Math.max(0, now.value - Date.parse(firstAt)))} late
+          {job} is {firstAt && lateness(now.value - Date.parse(firstAt))} late
         </>
       )
     case 'missed':
@@ -114,7 +122,8 @@ function What({ item }: { item: WireAttention }): VNode {
     case 'failing':
       return (
         <>
-          {job} fails: <span class="mono">{label}</span>
+          {count > 1 && <span class="cnt">{countText(count)}× </span>}
+          <span class="mono">{label}</span>
         </>
       )
     case 'orphaned':
@@ -134,13 +143,9 @@ function How({ item }: { item: WireAttention }): VNode {
         {task && `, task ${task}`}
       </>,
     )
-    if (tenants.length > 0 && !(tenants.length === 1 && tenants[0]!.tenant === 'default'))
-      parts.push(
-        tenants
-          .slice(0, 4)
-          .map((one) => `${one.tenant} ${countText(one.count, capped)}`)
-          .join(', '),
-      )
+    if (tenants.length > 4) parts.push(`${tenants.length}${capped ? ' or more' : ''} tenants`)
+    else if (tenants.some((one) => one.tenant !== 'default'))
+      parts.push(tenants.map((one) => `${one.tenant} ${countText(one.count, capped)}`).join(', '))
     if (firstAt && lastAt && count > 1)
       parts.push(
         <>

@@ -45,14 +45,16 @@ export function FigureCharts({ overview }: { overview: WireOverview }): VNode {
 const at = (instant: string) => timeText(Date.parse(instant), pageZone.value, now.value)
 
 function Throughput({ figures }: { figures: WireFigures }): VNode {
-  const whole = figures.points.slice(0, -1)
-  const last = whole.at(-1)
-  const perMinute = (count: number) => Math.round((count / figures.stepMs) * 60_000 * 10) / 10
-  const failing = last ? perMinute(last.failedAttempts) : 0
+  // The newest step still fills: it counts with the one before it.
+  const newest = figures.points.slice(-2)
+  const spanMs = Date.parse(figures.now) - Date.parse(newest[0]?.at ?? figures.now)
+  const perMinute = (field: 'completed' | 'failedAttempts') =>
+    Math.round((newest.reduce((sum, point) => sum + point[field], 0) / Math.max(60_000, spanMs)) * 60_000 * 10) / 10
+  const failing = perMinute('failedAttempts')
   return (
     <ChartCard
       title="Throughput"
-      value={last ? `${perMinute(last.completed)} a minute${failing > 0 ? `, ${failing} fail` : ''}` : 'none'}
+      value={`${perMinute('completed')} a minute${failing > 0 ? `, ${failing} fail` : ''}`}
       chart={throughputChart(figures)}
       legend={[
         ['sw done', 'completed'],

@@ -49,9 +49,9 @@ export function NowAndNext({ overview }: { overview: WireOverview }): VNode {
           </a>
           <span class="r">
             <b>
-              <At at={at} seconds={Date.parse(at) - now.value < 3_600_000} />
+              <At at={at} seconds={Date.parse(at) - now.value < clearMs} />
             </b>{' '}
-            · <Ago at={at} />
+            · <Ago at={at} isAhead />
           </span>
         </div>
       ))}
@@ -61,6 +61,8 @@ export function NowAndNext({ overview }: { overview: WireOverview }): VNode {
 
 type Next = WireOverview['next'][number]
 const shownNext = 10
+/** Instants that are so near are shown to the second. */
+const clearMs = 12 * 3_600_000
 
 /** One line for each job, with its first instant: a frequent one leaves room for the others. */
 function soonest(next: readonly Next[]): readonly (Next & { readonly more: number })[] {

@@ -103,7 +103,7 @@ function FiveNumbers({ overview }: { overview: WireOverview }): VNode {
       </Figure>
       <Figure
         mark="failed"
-        label="Failed in the last hour"
+        label="Failed, last hour"
         href={pagePath(failed.dead > 0 ? 'dead-letters' : 'occurrences', failed.dead > 0 ? {} : { state: 'failed' })}
         kind={failed.lastHour > 0 ? 'fault' : ''}
         value={countText(failed.lastHour)}
@@ -136,7 +136,7 @@ function FiveNumbers({ overview }: { overview: WireOverview }): VNode {
         href={pagePath('occurrences', { state: 'pending' })}
         kind={first ? '' : 'zero'}
         value={first ? <At at={first.at} /> : 'none'}
-        {...(first && { small: <Ago at={first.at} />, isDropped: true })}
+        {...(first && { small: <Ago at={first.at} isAhead />, isDropped: true })}
       >
         {first ? first.job : 'no instant ahead'}
       </Figure>

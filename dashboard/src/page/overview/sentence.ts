@@ -2,7 +2,7 @@ import type { WireOverview } from '../../../../src/http/wire.ts'
 import { causeText } from '../../data/cause.ts'
 import { counted } from '../../data/count.ts'
 import type { Mark } from '../../part/mark.ts'
-import { duration } from '../../time/duration.ts'
+import { lateness } from '../../time/duration.ts'
 import { timeText } from '../../time/zoned.ts'
 
 export interface SentencePart {
@@ -31,18 +31,26 @@ export function sentence(overview: WireOverview, zone: string): Sentence {
     marks.push('late')
   }
   if (paused) parts.push(strong('Everything is paused.'), plain(' '))
-  const trouble = attention.filter(({ kind }) => kind === 'dead' || kind === 'failing')
-  const [worst, ...others] = trouble
+  const worst = attention.find(({ failing }) => failing)
+  const kept = attention.find(({ kind }) => kind === 'dead')
   if (worst) {
     const since = worst.firstAt === null ? '' : ` since ${timeText(Date.parse(worst.firstAt), zone, Date.parse(now))}`
     const times = worst.count > 1 ? `, ${counted(worst.count, 'time')}${since}` : ''
     parts.push(strong(`${worst.job ?? 'Work'} is failing:`), plain(` ${short(causeText(worst))}${times}. `))
     marks.push('dead')
-    const more = new Set(others.map(({ job }) => job).filter((job) => job !== worst.job)).size
+    const more = jobs.failing - 1
     if (more > 0) parts.push(plain(`${counted(more, 'more job fails', 'more jobs fail')}. `))
+  } else if (kept) {
+    const wait = failed.dead === 1 ? 'waits' : 'wait'
+    const causes = failed.causes > 1 ? `, ${failed.causes} causes` : ''
+    parts.push(
+      strong(`${counted(failed.dead, 'dead letter')} ${wait} for you:`),
+      plain(` ${short(causeText(kept))} in ${kept.job}${causes}. `),
+    )
+    marks.push('dead')
   }
   if (late.oldest) {
-    const by = duration(Date.parse(now) - Date.parse(late.oldest.dueAt))
+    const by = lateness(Date.parse(now) - Date.parse(late.oldest.dueAt))
     parts.push(
       strong(`${late.oldest.name} is ${by} late.`),
       plain(late.jobs > 1 ? ` ${counted(late.jobs - 1, 'more job is late', 'more jobs are late')}. ` : ' '),
@@ -56,18 +64,21 @@ export function sentence(overview: WireOverview, zone: string): Sentence {
     marks.push('missed')
   }
   parts.push(...calm(jobs, parts.length === 0))
-  return { mark: marks[0] ?? (failed.dead > 0 ? 'dead' : 'completed'), parts }
+  return { mark: marks[0] ?? 'completed', parts }
 }
 
 function calm(jobs: WireOverview['jobs'], isAll: boolean): SentencePart[] {
-  const resting = [
-    jobs.paused > 0 && `${jobs.paused} ${jobs.paused === 1 ? 'is' : 'are'} paused`,
-    jobs.disabled > 0 && `${jobs.disabled} ${jobs.disabled === 1 ? 'is' : 'are'} disabled`,
-  ].filter(Boolean)
-  const tail = resting.length > 0 ? `, ${resting.join(', ')}` : ''
+  const rest = [resting(jobs.paused, 'paused'), resting(jobs.disabled, 'disabled'), resting(jobs.orphaned, 'orphaned')].filter(
+    Boolean,
+  )
+  const tail = rest.length > 0 ? `, ${rest.join(', ')}` : ''
   if (isAll && jobs.onTime === jobs.total)
     return [strong(jobs.total === 1 ? 'Your job is on time.' : `All ${jobs.total} jobs are on time.`)]
   return [plain(`${counted(jobs.onTime, 'job is', 'jobs are')} on time${tail}.`)]
+}
+
+function resting(count: number, word: string): string {
+  return count === 0 ? '' : `${count}\u00a0${count === 1 ? 'is' : 'are'}\u00a0${word}`
 }
 
 function short(text: string): string {

@@ -1,8 +1,8 @@
-import type { OperationName, WireLane, WireOverview, WireTimeline } from '../../../http/wire.ts'
+import type { OperationName, WireLane, WireOutput, WireOverview, WireTimeline } from '../../../http/wire.ts'
 import { cut } from '../../../model/cut.ts'
-import { counted } from '../../print.ts'
+import { counted, facts } from '../../print.ts'
 import type { Form } from '../form.ts'
-import { itemTable, plainPage } from '../show.ts'
+import { type Column, itemTable, plainPage } from '../show.ts'
 
 type Forms = { readonly [Name in OperationName]?: Form<Name> }
 
@@ -73,7 +73,23 @@ export const careForms = {
         ...(unserved.length > 0 ? [`\nNo node has handlers for due work of: ${unserved.join(', ')}`] : []),
       ].join('\n'),
   },
-  'timers.get': { command: 'nodes timers' },
+  'timers.get': {
+    command: 'nodes timers',
+    show: ({ pending, fired, canceled, dead, poisonCount, poison, instances }) =>
+      [
+        facts(Object.entries({ pending, fired, canceled, dead, poison: poisonCount }).map(([name, n]) => [name, String(n)])),
+        ...(poison.length === 0
+          ? []
+          : [
+              `\nNewest messages that could not be carried out\n${itemTable(poison, [
+                ['AT', 'at'],
+                ['REASON', 'reason'],
+                ['ID', 'id'],
+              ])}`,
+            ]),
+        `\n${instances.length === 0 ? 'No process runs a timer service.' : itemTable(instances, instanceColumns)}`,
+      ].join('\n'),
+  },
   'nodes.drain': { example: 'web-1', show: (_, { node }) => `${node} drains` },
   'pauses.list': { none: 'Nothing is paused.' },
   'tokens.list': {
@@ -127,13 +143,14 @@ function healthText({ state, reasons }: WireOverview['health']): string | null {
   return state === 'stopped' ? null : [state, ...reasons].join(': ')
 }
 
-function overviewText({ now, health, counts, jobs, late, failed, running, waiting, paused, ...lists }: WireOverview): string {
+function overviewText(overview: WireOverview): string {
+  const { now, health, counts, jobs, late, failed, running, waiting, paused, attention, ...lists } = overview
   const some = (values: Readonly<Record<string, unknown>>) =>
     Object.entries(values)
       .filter(([, value]) => typeof value === 'number' && value > 0)
       .map(([name, value]) => `${value} ${name.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)}`)
       .join(', ') || 'none'
-  return plainPage({
+  const page = plainPage({
     now,
     health: healthText(health),
     jobs: some(jobs),
@@ -149,10 +166,35 @@ function overviewText({ now, health, counts, jobs, late, failed, running, waitin
     paused: paused ? 'everything' : 'no',
     ...lists,
   })
+  if (attention.length === 0) return page
+  const problems = itemTable(attention, [
+    ['PROBLEM', 'kind'],
+    ['COUNT', 'count'],
+    ['TENANT', ({ tenant, tenants }) => tenant ?? (tenants.length > 1 ? `${tenants.length} tenants` : tenants[0]?.tenant)],
+    ['JOB', 'job'],
+    ['LAST', 'lastAt'],
+    ['WHAT', ({ label, why }) => cut([label, why].filter(Boolean).join(': '), 80, '…')],
+  ])
+  return `${page}\n\nATTENTION\n${problems}`
 }
 
 function changeText({ before, after, refs, data }: Readonly<Record<string, unknown>>): string {
   const shown = (value: unknown) => (value === null ? '' : JSON.stringify(value))
   const text = before === null && after === null ? `${shown(refs)} ${shown(data)}` : `${shown(before)} → ${shown(after)}`
   return cut(text.trim(), 100, '…')
+}
+
+type Instance = WireOutput<'timers.get'>['instances'][number]
+
+const instanceColumns: readonly Column<Instance>[] = [
+  ['NODE', 'node'],
+  ['STATE', ({ isBeating }) => (isBeating ? 'open' : 'silent')],
+  ['BROKER', ({ broker }) => `${broker.name}: ${[sideState(broker), ...broker.warnings].join('; ')}`],
+  ['COMMANDS', ({ commands }) => sideState(commands)],
+  ['FIRING', ({ firing }) => sideState(firing)],
+  ['LAST BEAT', 'beatAt'],
+]
+
+function sideState(side: Instance['commands']): string {
+  return side === null ? 'elsewhere' : side.isOk ? 'ok' : (side.reason ?? 'down')
 }
