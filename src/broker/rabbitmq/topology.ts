@@ -9,7 +9,7 @@ export const deadExchange = 'punctual.dead'
 /** The waits of messages that are retried. Each has a separate queue, whose messages all wait for the same time. */
 const delaysMs = [500, 1000, 2000, 5000, 15_000, 60_000, 300_000, 3_600_000] as const
 
-/** RabbitMQ 4 drops a message of a quorum queue that has come again 20 times, unless the queue has a limit of its own. */
+/** RabbitMQ 4 drops a message of a quorum queue that has come again 20 times, unless the queue names another limit. */
 const unlimited = { 'x-delivery-limit': 2 ** 31 - 1 }
 
 type ServerChannel = Awaited<ReturnType<Connection['acquire']>>
@@ -126,7 +126,7 @@ export class Topology {
   }
 }
 
-/** An existing queue with other settings is used, unless it loses messages: with the server, with a connection, or as a stream, which nobody empties. */
+/** An existing queue with other settings is used, unless it loses messages: with the server, with a connection, or as a stream, which is never emptied. */
 function isUsable({ code, message }: ServerError): boolean {
   return code === 'PRECONDITION_FAILED' && !/inequivalent arg '(durable|auto_delete|exclusive)'|'stream'/.test(message)
 }

@@ -4,7 +4,7 @@ import { PunctualError } from '../../errors.ts'
 import { systemClock } from '../../time/clock.ts'
 
 const answerMs = 5000
-/** What is cut off comes again, so a stop does not wait long. */
+/** Unanswered messages come again, so a stop does not wait long. */
 const closeMs = 2000
 
 export async function within<Value>(work: Promise<Value>, otherwise: string, ms = answerMs): Promise<Value> {
