@@ -93,12 +93,12 @@ test('keys: j and k move, Enter opens, g and a letter go, ? shows them, Ctrl K f
   await page.keyboard.press('Escape')
   await page.keyboard.press('Control+k')
   await page.getByRole('combobox', { name: 'Search or jump to' }).fill('nightly')
-  await page.getByRole('option', { name: /nightly-report/ }).waitFor()
+  await page.getByRole('option', { name: /^nightly-report/ }).waitFor()
   await page.keyboard.press('Enter')
   await page.waitForURL(/jobs\/default\/nightly-report/)
 })
 
-test('what is typed while the palette loads does not act on the page', async () => {
+test('what is typed while the palette loads goes to it, and does not act on the page', async () => {
   await using opened = await visit(browser, `${shop.url}jobs/default/ledger-close`)
   const { page } = opened
   const loading = Promise.withResolvers<void>()
@@ -112,9 +112,38 @@ test('what is typed while the palette loads does not act on the page', async () 
   await page.keyboard.press('Control+k')
   await page.keyboard.type('ert')
   loading.resolve()
-  await page.getByRole('combobox', { name: 'Search or jump to' }).waitFor()
+  const field = page.getByRole('combobox', { name: 'Search or jump to' })
+  await expect.poll(() => field.inputValue()).toBe('ert')
   expect(await schedule.inputValue()).toBe(before)
   expect(await page.locator('dialog[open]').count()).toBe(1)
+})
+
+test('Enter in the palette opens what was typed, also before it was found', async () => {
+  await using opened = await visit(browser, shop.url)
+  const { page } = opened
+  await page.keyboard.press('Control+k')
+  const field = page.getByRole('combobox', { name: 'Search or jump to' })
+  await page.getByRole('option', { name: /currency-rate-sync/ }).waitFor()
+  const answering = Promise.withResolvers<void>()
+  await page.route(/\/jobs\?search=night/, async (route) => {
+    await answering.promise
+    await route.continue()
+  })
+  await field.fill('night')
+  await page.keyboard.press('Enter')
+  expect(await field.inputValue()).toBe('night')
+  answering.resolve()
+  await page.waitForURL(/jobs\/default\/nightly-report/)
+})
+
+test('the palette acts on the job that it finds', async () => {
+  await using opened = await visit(browser, shop.url)
+  const { page } = opened
+  await page.keyboard.press('Control+k')
+  await page.getByRole('combobox', { name: 'Search or jump to' }).fill('ledger')
+  await page.getByRole('option', { name: /Trigger ledger-close/ }).click()
+  await page.getByRole('heading', { name: 'Run ledger-close now?' }).waitFor()
+  expect(page.url()).not.toContain('do=')
 })
 
 test('the zone switch redraws times: UTC, mine, the job’s', async () => {

@@ -20,7 +20,7 @@ import { At } from '../part/time.tsx'
 import { duration } from '../time/duration.ts'
 import { ownZone, zoneMode, zoneName } from '../time/zone.ts'
 import { crumbs } from './crumbs.ts'
-import { overlay, useKeys } from './keys.ts'
+import { overlay, typedAhead, useKeys } from './keys.ts'
 import { Login } from './login.tsx'
 import { Logo } from './logo.tsx'
 import { Sidebar, TabBar } from './navigation.tsx'
@@ -137,6 +137,7 @@ function TopBar({ path }: { path: string }): VNode {
         type="button"
         class="search"
         onClick={() => {
+          typedAhead.value = ''
           overlay.value = 'palette'
         }}
       >
