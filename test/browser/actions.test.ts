@@ -34,6 +34,8 @@ describe('a job', () => {
     await page.getByText(/Not valid JSON/).waitFor()
     await page.getByLabel('Payload, JSON').fill('{"customer":"tyrell"}')
     expect(await command(page)).toBe(`punctual trigger digest-mail --payload '{"customer":"tyrell"}'`)
+    await page.getByLabel('Reason, kept in the audit').fill('asked by mail')
+    expect(await command(page)).toContain('--reason "asked by mail"')
     await submit(page)
     await page.getByRole('link', { name: 'Open' }).click()
     await page.getByText('tyrell').first().waitFor()

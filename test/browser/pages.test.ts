@@ -169,6 +169,21 @@ test('changes arrive by themselves', async () => {
   await page.getByText('live-arrival').waitFor({ timeout: 15_000 })
 })
 
+test('a page that is held still reads nothing, and everything when it goes on', async () => {
+  await using opened = await visit(browser, `${shop.url}occurrences?job=digest-mail`)
+  const { page } = opened
+  await page.getByRole('button', { name: 'Live' }).click()
+  await page.getByRole('button', { name: /Held at/ }).waitFor()
+  const reads: string[] = []
+  page.on('request', (request) => reads.push(request.url()))
+  await shop.punctual.enqueue('digest-mail', { customer: 'tyrell' }, { key: 'while-held' })
+  await using other = await visit(browser, `${shop.url}occurrences?job=digest-mail`)
+  await other.page.getByText('while-held').waitFor({ timeout: 15_000 })
+  expect(reads).toEqual([])
+  await page.keyboard.press('h')
+  await page.getByText('while-held').waitFor({ timeout: 15_000 })
+})
+
 test('tabs share one stream, and another takes it over when its tab closes', async () => {
   await using opened = await visit(browser, `${shop.url}occurrences?job=digest-mail`)
   await opened.page.getByText('Live', { exact: true }).waitFor()

@@ -10,6 +10,7 @@ import { Glyph } from '../../part/glyph.tsx'
 import { Progress } from '../../part/progress.tsx'
 import { Ago, At, Since } from '../../part/time.tsx'
 import { roughly } from '../../time/duration.ts'
+import { leftText } from '../../time/left.ts'
 import { now, pageZone } from '../../time/zone.ts'
 
 type Running = WireOverview['running']['items'][number]
@@ -167,7 +168,7 @@ function RunningGroup({ group }: { group: readonly Running[] }): VNode | null {
             <>
               {share !== null && ' · '}
               {roughly(Math.max(0, now.value - startedAt))}
-              {first.progress !== null && first.progress > 0.02 && `, about ${left(startedAt, first.progress)} left`}
+              {first.progress !== null && first.progress > 0.02 && `, about ${leftText(startedAt, first.progress)} left`}
             </>
           )}
         </span>
@@ -175,9 +176,4 @@ function RunningGroup({ group }: { group: readonly Running[] }): VNode | null {
       {group.length === 1 && share !== null && <Progress value={share} />}
     </div>
   )
-}
-
-function left(startedAt: number, done: number): string {
-  const spent = Math.max(0, now.value - startedAt)
-  return roughly(Math.max(1000, (spent / done) * (1 - done)))
 }
