@@ -1,12 +1,10 @@
-import { readFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startBrowser } from '../support/browser.ts'
 import { openShop, type Shop, seedMs } from './shop.ts'
+import { violations } from './violations.ts'
 import { visit } from './visit.ts'
 
-const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 let browser: Browser
 let shop: Shop
 let dead = ''
@@ -251,25 +249,4 @@ test('a read that takes too long is given up, with advice', async () => {
 /** How far the page could be scrolled to the side. */
 function sidewaysPx(page: Page): Promise<number> {
   return page.evaluate('Math.max(0, document.documentElement.scrollWidth - document.documentElement.clientWidth)')
-}
-
-interface Violation {
-  readonly id: string
-  readonly impact: string
-  readonly nodes: readonly { readonly html: string }[]
-}
-
-/** Serious and critical findings of axe. */
-async function violations(page: Page): Promise<string[]> {
-  await page.evaluate(axe)
-  const found: readonly Violation[] = await page.evaluate('axe.run(document).then(({ violations }) => violations)')
-  return found
-    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
-    .map(
-      ({ id, nodes }) =>
-        `${id}: ${nodes
-          .map(({ html }) => html.slice(0, 160))
-          .slice(0, 3)
-          .join(' | ')}`,
-    )
 }
