@@ -167,6 +167,23 @@ test('changes arrive by themselves', async () => {
   await page.getByText('live-arrival').waitFor({ timeout: 15_000 })
 })
 
+test('lines do not move under the pointer: new ones wait behind a button', async () => {
+  await using opened = await visit(browser, `${shop.url}occurrences?job=digest-mail`)
+  const { page } = opened
+  const first = page.locator('tbody tr').first()
+  await first.hover()
+  const before = await first.locator('a').getAttribute('href')
+  await shop.punctual.enqueue('digest-mail', { customer: 'tyrell' }, { key: 'under-pointer' })
+  await page.getByRole('button', { name: '1 new' }).waitFor({ timeout: 15_000 })
+  expect(await first.locator('a').getAttribute('href')).toBe(before)
+  await page.getByRole('button', { name: '1 new' }).click()
+  await page.getByText('under-pointer').waitFor()
+  // Another page is another list, wherever the pointer is.
+  await page.getByRole('link', { name: /^Canceled/ }).hover()
+  await page.getByRole('link', { name: /^Canceled/ }).click()
+  await page.getByText('Nothing matches.').waitFor()
+})
+
 test('a page that is held still reads nothing, and everything when it goes on', async () => {
   await using opened = await visit(browser, `${shop.url}occurrences?job=digest-mail`)
   const { page } = opened
