@@ -159,3 +159,13 @@ it('new work does not overtake older work, nor a limit, a pause or a node that i
   const request = scene.claimRequest({ node: 'nobody' })
   await expect(scene.store.create([scene.row()], { claim: request })).rejects.toMatchObject({ code: 'claim.lost' })
 })
+
+it('a process that starts again creates its first work by 5 statements', async () => {
+  const { scene } = await postgresScene()
+  await scene.join()
+  await scene.create()
+  const other = await scene.another()
+  const before = sent.length
+  await other.create([scene.row()])
+  expect(sent.slice(before).filter((text) => !text.includes('pg_notify($1, $2)'))).toHaveLength(5)
+})
