@@ -149,7 +149,7 @@ export class Names {
     const rows = await session.rows<{ ref: number; name: string; priorities: number[]; gated: boolean }>(sql, [column(wanted)])
     for (const { ref, name, priorities, gated } of rows) {
       this.#kinds.set(name, ref)
-      // What is true of a kind stays true.
+      // A kind never loses a priority, and stays gated.
       for (const priority of priorities)
         for (const isGated of gated ? [false, true] : [false]) this.#uses.add(useText({ kind: name, priority, isGated }))
     }
