@@ -70,8 +70,7 @@ export class Declarer {
     this.#isUndeclared = isLeft
     try {
       // The other nodes learn of what is declared here before anything is taken for forgotten.
-      await this.#beat()
-      await this.#readEditions()
+      if (!(await this.#readEditions())) await this.#beat()
     } catch (cause) {
       // A version that was not read back may be one that a failover has lost.
       this.#isUndeclared = true
@@ -101,8 +100,11 @@ export class Declarer {
     return outcome !== 'left'
   }
 
-  /** Learns which editions of their tasks the definitions have, and so which kinds this node may run. It claims no others. */
-  async #readEditions(): Promise<void> {
+  /**
+   * Learns which editions of their tasks the definitions have, and so which kinds this node may run. It claims no others. Returns
+   * whether the node has beaten, since they are others than before.
+   */
+  async #readEditions(): Promise<boolean> {
     const { registry, clock, events } = this.#env
     const before = registry.kinds().join()
     // Changes from now on are read in the next pass.
@@ -115,10 +117,11 @@ export class Declarer {
     }
     this.#editionsReadAt = clock.mono()
     this.#tellGaps()
-    if (registry.kinds().join() === before) return
+    if (registry.kinds().join() === before) return false
     // The node's record shows its new kinds without delay.
     await this.#beat()
     events.emit('signal.kinds', null)
+    return true
   }
 
   async #readVersions(name: string): Promise<void> {

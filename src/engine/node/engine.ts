@@ -203,7 +203,9 @@ export class Engine {
     this.#unsubscribe = this.#env.store.hints.subscribe((hint) => this.#onHint(hint))
     this.#dispatcher.resume(true)
     const { planner, dispatcher, beat, watch, prune } = this.#loops
-    for (const loop of [beat, planner, dispatcher, watch, prune]) loop.start()
+    for (const loop of [planner, dispatcher, watch]) loop.start()
+    // The node has just beaten, and what is old can wait until the first work has begun.
+    for (const loop of [beat, prune]) loop.start({ poll: this.#env.options.beatMs })
     return null
   }
 

@@ -1,13 +1,13 @@
 // The thread that beats for a process that is blocked. See pulse.ts.
 import { parentPort, workerData } from 'node:worker_threads'
 import type { NodeInfo, Store } from '../../store/store.ts'
-import { processMono, systemClock } from '../../time/clock.ts'
+import { processMono, sleep, systemClock } from '../../time/clock.ts'
 import type { PulseNote, PulseOptions } from './pulse.ts'
 
 const { reopen, beatMs, ttlMs } = workerData as PulseOptions
 const port = parentPort as NonNullable<typeof parentPort>
-// Loaded before it is needed: by then the process may be short of everything.
-const factory = (await import(reopen.module))[reopen.factory] as (...given: readonly unknown[]) => Store
+// Loaded before it is needed, since by then the process may be short of everything, but not beside the first work of the process.
+const loaded = sleep(systemClock, beatMs).then(() => import(reopen.module))
 
 let opened: Store | null = null
 let note: PulseNote | null = null
@@ -32,6 +32,7 @@ function pulse(): void {
 async function beat(current: PulseNote): Promise<void> {
   if (current !== note) return
   if (!opened) {
+    const factory = (await loaded)[reopen.factory] as (...given: readonly unknown[]) => Store
     const store = factory(...reopen.given)
     await store.open({ clock: systemClock, random: () => 0.5 })
     opened = store

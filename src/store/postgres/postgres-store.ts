@@ -35,7 +35,7 @@ import { ConflictError, storeFailure } from './connection/failure.ts'
 import { gathered } from './connection/gathered.ts'
 import { connect, listen, type OpenStore } from './connection/open-store.ts'
 import type { Session } from './connection/session.ts'
-import { warmUp } from './connection/warm-up.ts'
+import { joinWarm } from './connection/warm-up.ts'
 import type { Acted, Context } from './context.ts'
 import { counts, countsOfJobs } from './counts.ts'
 import { create, firstDue } from './create.ts'
@@ -184,10 +184,9 @@ export class PostgresStore implements Store {
     return (await this.#read(({ context }) => listAudit(context, query))) as AuditAnswerTo<Query>
   }
   async beat(one: Beat) {
-    return this.#act(async ({ context, clock, notifier }) => {
+    return this.#act(({ context, clock }) => {
       const isWarming = one.phase === 'join' && clock === systemClock
-      const [beaten] = await Promise.all([beat(context, one), isWarming ? warmUp(context, notifier.channel) : null])
-      return beaten
+      return isWarming ? joinWarm(context, () => beat(context, one)) : beat(context, one)
     })
   }
   readonly rescue = this.#acts(rescue)

@@ -14,15 +14,15 @@ it('a node with nothing to do sends one statement for each look and each beat, a
   const { punctual } = await node({ jobs: [job] })
   onTestFinished(() => punctual.close())
   await punctual.enqueue(job, undefined, { delay: '1d' })
-  // By then what the start and the first work have left behind is folded.
-  await pass(5)
+  // By then what the start and the first work have left behind is folded, and the first gauge is sent.
+  await pass(10)
   const before = sent.length
-  await pass(20)
+  await pass(18)
   const idle = sent.slice(before)
   const kinds = Map.groupBy(idle, (text) => /\b(UPDATE|unserved|least)\b/.exec(text)?.[1] ?? text)
   expect([...kinds].map(([kind, { length }]) => [kind, length]).sort()).toEqual([
-    ['UPDATE', 4],
-    ['least', 10],
-    ['unserved', 10],
+    ['UPDATE', 3],
+    ['least', 9],
+    ['unserved', 9],
   ])
 })

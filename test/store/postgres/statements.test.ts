@@ -180,3 +180,13 @@ it('lists and counts of many jobs at the same moment take one statement for each
   expect(counts.map(({ states }) => states.pending)).toEqual(jobs.map(() => 1))
   expect(count).toBeLessThanOrEqual(jobs.length + 7)
 })
+
+it('a process that starts again creates its first work by 5 statements', async () => {
+  const { scene } = await postgresScene()
+  await scene.join()
+  await scene.create()
+  const other = await scene.another()
+  const before = sent.length
+  await other.create([scene.row()])
+  expect(sent.slice(before).filter((text) => !text.includes('pg_notify($1, $2)'))).toHaveLength(5)
+})

@@ -60,8 +60,8 @@ const mayRun = (verdict: string) => `AND (
           (NOT EXISTS (SELECT 1 FROM punctual.pause WHERE NOT swept) AND (i.expires_at IS NULL OR i.expires_at >= g.now))
           OR (${verdict}(i, g.now)).reason IS NULL)`
 
-// joined: the node, which is not declared gone meanwhile. lane: one range of the index for each kind and priority, bounded below by
-// what is known to be gone. found: the first of all lanes, read without a lock; a single lane needs no such look. wanted: how many of
+// lane: one range of the index for each kind and priority, bounded below by what is known to be gone. joined: the node, which is not
+// declared gone meanwhile. The lock is a write: a claim that finds nothing only looks whether the node is there. found: the first of all lanes, read without a lock; a single lane needs no such look. wanted: how many of
 // them each lane has. taken: so many of each lane, those skipped that another claim is just taking. In each lane the next is the
 // first behind the last that was taken. Values that most rows share, or that another column has, are sent as NULL.
 export function takeDue(of: TakeDue): string {
@@ -69,14 +69,19 @@ export function takeDue(of: TakeDue): string {
   const floor = laneStarts
     ? `coalesce((SELECT f.due_at FROM ${laneStarts} f (kind, priority, due_at) WHERE f.kind = k.ref AND f.priority = p.priority), '-infinity')`
     : `'-infinity'::float8`
-  return `WITH joined AS MATERIALIZED (SELECT boot FROM punctual.node WHERE boot = ${node} FOR KEY SHARE),
-  g AS MATERIALIZED (
-    SELECT t.now, t.due_by, EXISTS (SELECT 1 FROM joined) AS is_joined,
-      EXISTS (SELECT 1 FROM punctual.claim c WHERE c.id = ${id}) AS stands, ${own ? 'false' : isDoorDue('t.now', 't.due_by')} AS is_door_due
+  const isThere = `EXISTS (SELECT 1 FROM joined)${own ? '' : ` OR (NOT ${isAnyDue} AND EXISTS (SELECT 1 FROM punctual.node WHERE boot = ${node}))`}`
+  return `WITH g AS MATERIALIZED (
+    SELECT t.now, t.due_by, EXISTS (SELECT 1 FROM punctual.claim c WHERE c.id = ${id}) AS stands,
+      ${own ? 'false' : isDoorDue('t.now', 't.due_by')} AS is_door_due
     FROM (SELECT n.now, least(n.now, coalesce(${dueBy}, n.now)) AS due_by FROM (SELECT ${now} AS now) n) t),
   lane AS MATERIALIZED (
     SELECT k.ref AS kind, p.priority, ${floor} AS floor
     FROM punctual.kind k CROSS JOIN unnest(k.priorities) p (priority) WHERE k.ref = ANY(${kinds})),
+  due AS MATERIALIZED (
+    SELECT EXISTS (SELECT 1 FROM g, lane l CROSS JOIN LATERAL (
+      SELECT 1 FROM punctual.ready i WHERE NOT i.gate AND i.kind = l.kind AND i.priority = l.priority AND i.due_at >= l.floor
+        AND i.due_at <= g.due_by LIMIT 1) r) AS is_any),
+  joined AS MATERIALIZED (SELECT boot FROM punctual.node WHERE boot = ${node} ${own ? '' : `AND ${isAnyDue}`} FOR KEY SHARE),
   found AS MATERIALIZED (
     SELECT l.kind, l.priority, l.floor, r.expires_at FROM g, lane l CROSS JOIN LATERAL (
       SELECT i.due_at, i.ref, i.expires_at FROM punctual.ready i
@@ -84,8 +89,8 @@ export function takeDue(of: TakeDue): string {
       ORDER BY i.due_at, i.ref LIMIT ${limit}) r
     ORDER BY l.priority, r.due_at, r.ref LIMIT ${limit}),
   open AS MATERIALIZED (
-    SELECT g.is_joined AND NOT g.stands AND NOT g.is_door_due AND NOT CASE WHEN EXISTS (SELECT 1 FROM punctual.ready WHERE expires_at < g.now)
-      THEN EXISTS (SELECT 1 FROM found WHERE expires_at < g.now) ELSE false END AS is_plain FROM g),
+    SELECT j.is_joined, j.is_joined AND NOT g.stands AND NOT g.is_door_due AND NOT CASE WHEN EXISTS (SELECT 1 FROM punctual.ready WHERE expires_at < g.now)
+      THEN EXISTS (SELECT 1 FROM found WHERE expires_at < g.now) ELSE false END AS is_plain FROM g, (SELECT ${isThere} AS is_joined) j),
   wanted AS MATERIALIZED (
     SELECT kind, priority, floor, ${limit} AS many FROM lane WHERE (SELECT is_plain FROM open) AND (SELECT count(*) FROM lane) = 1
     UNION ALL
@@ -113,7 +118,8 @@ export function takeDue(of: TakeDue): string {
     FROM g, taken t CROSS JOIN LATERAL jsonb_array_elements(t.limits) l (value) WHERE t.limits IS NOT NULL AND l.value ? 'perMs' RETURNING release.key, release.free_at),
   last AS MATERIALIZED (SELECT t.kind, t.priority, max(ARRAY[t.due_at, t.ref]) AS place FROM taken t GROUP BY t.kind, t.priority),
   head AS (
-    SELECT json_build_object('now', g.now, 'isJoined', g.is_joined, 'stands', g.stands, 'isPlain', (SELECT is_plain FROM open),
+    SELECT json_build_object('now', g.now, 'isJoined', (SELECT is_joined FROM open), 'stands', g.stands,
+      'isPlain', (SELECT is_plain FROM open),
       ${own ? functionHead(own) : ''}
       'wakeAt', least(${nextWake(kinds)}, (SELECT min(r.free_at) FROM rates r
         WHERE (SELECT true FROM punctual.waiting w WHERE w.key = r.key AND w.kind = ANY(${kinds}) LIMIT 1))),
@@ -129,6 +135,8 @@ export function takeDue(of: TakeDue): string {
     t.due_at, nullif(t.turn, 1)
   FROM taken t CROSS JOIN ${each('occurrence i', 'i.ref = t.ref')} o`
 }
+
+const isAnyDue = '(SELECT is_any FROM due)'
 
 const takenWith = (direct: string) => `
   taken AS MATERIALIZED (

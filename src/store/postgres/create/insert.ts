@@ -74,16 +74,12 @@ export async function insertNew(
     const areAlike = distinct.length === 1
     const claim = areNew && claiming && mayClaim(claiming, rows, distinct) ? claiming : null
     if (claiming && !claim) await checkClaim(session, claiming.request)
-    const [answer] = await session.rows<Answer>(
-      insertText({ areAlike, isLive, areNew, isPatient, isTelling: along !== null, isClaiming: claim !== null }),
-      [
-        ...[context.now(), from, until, column(series), column(series.map((ref) => versions.newest(ref)))],
-        ...ownColumns(rows, refs),
-        ...(areAlike ? commonOf(context, distinct[0] as Draft) : commonColumns(context, drafted)),
-        ...(along ? [along.channel, along.payload] : []),
-        ...(claim ? claimValues(context, claim) : []),
-      ],
-    )
+    const [answer] = await session.rows<Answer>(insertText({ areAlike, isLive, areNew, isPatient, isClaiming: claim !== null }), [
+      ...[context.now(), from, until, column(series), column(series.map((ref) => versions.newest(ref)))],
+      ...ownColumns(rows, refs),
+      ...(areAlike ? commonOf(context, distinct[0] as Draft) : commonColumns(context, drafted)),
+      ...(claim ? claimValues(context, claim) : [along?.channel ?? null, along?.payload ?? null]),
+    ])
     const { now, is_current: isCurrent, created, ids, refs: drawn, claimed: text } = answer as Answer
     context.noteNow(now)
     if (isCurrent) {
@@ -174,7 +170,6 @@ function commonColumns(context: Context, drafts: readonly Draft[]): (string | nu
 const texts = new Map<string, string>()
 
 interface InsertManner extends Required<Omit<Manner, 'isOwn' | 'along' | 'claiming'>> {
-  readonly isTelling: boolean
   readonly isClaiming: boolean
   /** The common values are sent once. */
   readonly areAlike: boolean
@@ -198,7 +193,7 @@ const written = 'id, series, form, key, entity, parent, extra, payload'
  * and keys are taken in order, so two calls that want the same ones do not block each other. Arrays are taken apart by the list of
  * a SELECT: what stands in a FROM is written down as a whole first.
  */
-function writeText({ areAlike, isLive, areNew, isPatient, isTelling, isClaiming }: InsertManner): string {
+function writeText({ areAlike, isLive, areNew, isPatient, isClaiming }: InsertManner): string {
   const firstCommon = 13
   const common = Object.entries(commonTypes).map(([name, type], at) => {
     const value = `$${at + firstCommon}::${type}`
@@ -211,7 +206,10 @@ function writeText({ areAlike, isLive, areNew, isPatient, isTelling, isClaiming 
     FROM g, (SELECT unnest($6::uuid[]) AS id, unnest(string_to_array($7::text, chr(${separator.charCodeAt(0)}), '')) AS payload,
       ${own.join(', ')}, ${areAlike ? '' : `${common.join(', ')},`} generate_series(1, cardinality($6::uuid[])) AS at) n
     WHERE g.is_current ${isClaiming ? 'AND EXISTS (SELECT 1 FROM joined)' : ''})`
-  const claim = isClaiming ? claimText(last + (isTelling ? 3 : 1)) : null
+  const claim = isClaiming ? claimText(last + 1) : null
+  // Work that is claimed at once is news to no other process. Without a channel nothing is sent.
+  const [channel, payload] = [`$${last + 1}::text`, `$${last + 2}::text`]
+  const telling = claim ? '' : `, CASE WHEN ${channel} IS NOT NULL THEN pg_notify(${channel}, ${payload}) END`
   const isFree = areNew ? 'true' : `${lacks('tombstone', 'id = i.id')} AND ${lacks('occurrence', 'id = i.id')}`
   return `WITH g AS MATERIALIZED (
     SELECT ${isPatient ? '' : `set_config('lock_timeout', '${longestWait}', true),`} t.now, t.now >= $2::float8 AND t.now < $3::float8 AND NOT EXISTS (
@@ -244,12 +242,13 @@ function writeText({ areAlike, isLive, areNew, isPatient, isTelling, isClaiming 
   SELECT g.now, g.is_current, m.created,
     ${areNew ? 'NULL' : "CASE WHEN m.created < cardinality($6::uuid[]) THEN (SELECT string_agg(id::text, ',') FROM o) END"} AS ids,
     ${areNew ? 'NULL' : "CASE WHEN m.created < cardinality($6::uuid[]) THEN (SELECT string_agg(ref::text, ',' ORDER BY at) FROM n) END"} AS refs${claim?.select ?? ', NULL::text AS claimed'}
-    ${isTelling ? `, pg_notify($${last + 1}, $${last + 2})` : ''} FROM g, m`
+    ${telling} FROM g, m`
 }
 
-/** A call without a key, of a moment that is over; listeners get an empty notification. */
-export function insertNothing(channel: string): Statement {
-  const manner = { areAlike: true, isLive: false, areNew: true, isPatient: true, isTelling: true, isClaiming: false }
+/** A call without a key, of a moment that is over; with a claim, for a node that is not there. */
+export function insertNothing(isClaiming: boolean): Statement {
+  const manner = { areAlike: true, isLive: false, areNew: true, isPatient: true, isClaiming }
   const none = Object.keys(commonTypes).map(() => null)
-  return { sql: insertText(manner), values: [0, 0, 0, '{}', '{}', '{}', '', '{}', '{}', '{}', '{}', '{}', ...none, channel, ''] }
+  const more = isClaiming ? ['', '', '', '{}', '{}', '{}', '{}'] : [null, null]
+  return { sql: insertText(manner), values: [0, 0, 0, '{}', '{}', '{}', '', '{}', '{}', '{}', '{}', '{}', ...none, ...more] }
 }

@@ -57,9 +57,8 @@ export class Names {
 
   /** Notes that kinds have rows of these priorities, with limits or without. */
   async addUses(wanted: readonly KindUse[]): Promise<void> {
+    await this.addKinds(wanted.map(({ kind }) => kind))
     const fresh = new Map(wanted.filter((use) => !this.#uses.has(useText(use))).map((use) => [useText(use), use]))
-    if (fresh.size === 0) return
-    await this.addKinds([...fresh.values()].map(({ kind }) => kind))
     for (const [text, { kind, priority, isGated }] of fresh) {
       await this.#db.rows(
         `UPDATE punctual.kind SET gated = gated OR $3::boolean,
@@ -74,13 +73,12 @@ export class Names {
   /** Makes forms, and what their rows need of kinds. Inside of a transaction nothing is made: `NamesNeeded` is thrown. */
   async addForms(wanted: readonly FormUse[], isInside = false): Promise<void> {
     const uses = wanted.map(({ form: { kind, priority }, isGated }) => ({ kind, priority, isGated }))
-    const missing = new Map<string, FormFields>()
-    for (const { form } of wanted) if (!this.#forms.has(formText(form))) missing.set(formText(form), form)
-    if (missing.size === 0 && uses.every((use) => this.#uses.has(useText(use)))) return
+    if (this.#unknownForms(wanted).length === 0 && uses.every((use) => this.#uses.has(useText(use)))) return
     if (isInside) throw new NamesNeeded(wanted)
     await this.addUses(uses)
-    if (missing.size === 0) return
-    const forms = [...missing.values()]
+    await this.#readFormsOf(this.#unknownForms(wanted))
+    const forms = this.#unknownForms(wanted)
+    if (forms.length === 0) return
     await this.#db.rows(
       `INSERT INTO punctual.form (digest, kind, version, source, uniqueness, hooked, priority, start_within_ms, limits, publish)
         SELECT * FROM unnest($1::text[], $2::int[], $3::int[], $4::punctual.source[], $5::punctual.uniqueness[], $6::boolean[], $7::smallint[],
@@ -98,11 +96,21 @@ export class Names {
         column(forms.map(({ publish = null }) => publish)),
       ],
     )
-    await this.#readForms(this.#db, 'f.digest = ANY($1::text[])', column(forms.map(digestOf)))
+    await this.#readFormsOf(forms)
+  }
+
+  #unknownForms(wanted: readonly FormUse[]): readonly FormFields[] {
+    const unknown = wanted.filter(({ form }) => !this.#forms.has(formText(form)))
+    return [...new Map(unknown.map(({ form }) => [formText(form), form])).values()]
+  }
+
+  async #readFormsOf(forms: readonly FormFields[]): Promise<void> {
+    if (forms.length > 0) await this.#readForms(this.#db, 'f.digest = ANY($1::text[])', column(forms.map(digestOf)))
   }
 
   /** Gives these kinds numbers, whether or not there is anything of them yet. */
   async addKinds(names: readonly string[]): Promise<void> {
+    await this.findKinds(this.#db, names)
     const wanted = [...new Set(names)].filter((name) => !this.#kinds.has(name))
     if (wanted.length === 0) return
     await this.#db.rows(
@@ -114,6 +122,7 @@ export class Names {
   }
 
   async addSeries(pairs: readonly { readonly tenant: string; readonly job: string }[]): Promise<void> {
+    await this.findAllSeries(this.#db, pairs)
     const wanted = pairs.filter(({ tenant, job }) => !this.findSeries(tenant, job))
     if (wanted.length === 0) return
     // A number is drawn for each row that is tried: hence only those that are not there.
@@ -136,9 +145,14 @@ export class Names {
   async findKinds(session: Session, names: readonly string[]): Promise<void> {
     const wanted = names.filter((name) => !this.#kinds.has(name))
     if (wanted.length === 0) return
-    const sql = 'SELECT ref, name FROM punctual.kind WHERE name = ANY($1::text[])'
-    const rows = await session.rows<{ ref: number; name: string }>(sql, [column(wanted)])
-    for (const { ref, name } of rows) this.#kinds.set(name, ref)
+    const sql = 'SELECT ref, name, priorities, gated FROM punctual.kind WHERE name = ANY($1::text[])'
+    const rows = await session.rows<{ ref: number; name: string; priorities: number[]; gated: boolean }>(sql, [column(wanted)])
+    for (const { ref, name, priorities, gated } of rows) {
+      this.#kinds.set(name, ref)
+      // What is true of a kind stays true.
+      for (const priority of priorities)
+        for (const isGated of gated ? [false, true] : [false]) this.#uses.add(useText({ kind: name, priority, isGated }))
+    }
   }
 
   /** Reads the numbers of those series that have one. */

@@ -698,14 +698,18 @@ CREATE FUNCTION punctual.claim_1(
       SELECT coalesce(given_now, punctual.now_ms()) AS now, NULL::float8 AS due_by, NULL::bigint[] AS passed_refs, NULL::text[] AS passed_states,
         NULL::text[] AS passed_reasons, NULL::text[] AS asked, NULL::float8 AS granted_from INTO door;
     END IF;
-    RETURN QUERY WITH joined AS MATERIALIZED (SELECT boot FROM punctual.node WHERE boot = claim_node FOR KEY SHARE),
-  g AS MATERIALIZED (
-    SELECT t.now, t.due_by, EXISTS (SELECT 1 FROM joined) AS is_joined,
-      EXISTS (SELECT 1 FROM punctual.claim c WHERE c.id = claim_id) AS stands, false AS is_door_due
+    RETURN QUERY WITH g AS MATERIALIZED (
+    SELECT t.now, t.due_by, EXISTS (SELECT 1 FROM punctual.claim c WHERE c.id = claim_id) AS stands,
+      false AS is_door_due
     FROM (SELECT n.now, least(n.now, coalesce(door.due_by, n.now)) AS due_by FROM (SELECT door.now AS now) n) t),
   lane AS MATERIALIZED (
     SELECT k.ref AS kind, p.priority, '-infinity'::float8 AS floor
     FROM punctual.kind k CROSS JOIN unnest(k.priorities) p (priority) WHERE k.ref = ANY(kinds)),
+  due AS MATERIALIZED (
+    SELECT EXISTS (SELECT 1 FROM g, lane l CROSS JOIN LATERAL (
+      SELECT 1 FROM punctual.ready i WHERE NOT i.gate AND i.kind = l.kind AND i.priority = l.priority AND i.due_at >= l.floor
+        AND i.due_at <= g.due_by LIMIT 1) r) AS is_any),
+  joined AS MATERIALIZED (SELECT boot FROM punctual.node WHERE boot = claim_node  FOR KEY SHARE),
   found AS MATERIALIZED (
     SELECT l.kind, l.priority, l.floor, r.expires_at FROM g, lane l CROSS JOIN LATERAL (
       SELECT i.due_at, i.ref, i.expires_at FROM punctual.ready i
@@ -713,8 +717,8 @@ CREATE FUNCTION punctual.claim_1(
       ORDER BY i.due_at, i.ref LIMIT room) r
     ORDER BY l.priority, r.due_at, r.ref LIMIT room),
   open AS MATERIALIZED (
-    SELECT g.is_joined AND NOT g.stands AND NOT g.is_door_due AND NOT CASE WHEN EXISTS (SELECT 1 FROM punctual.ready WHERE expires_at < g.now)
-      THEN EXISTS (SELECT 1 FROM found WHERE expires_at < g.now) ELSE false END AS is_plain FROM g),
+    SELECT j.is_joined, j.is_joined AND NOT g.stands AND NOT g.is_door_due AND NOT CASE WHEN EXISTS (SELECT 1 FROM punctual.ready WHERE expires_at < g.now)
+      THEN EXISTS (SELECT 1 FROM found WHERE expires_at < g.now) ELSE false END AS is_plain FROM g, (SELECT EXISTS (SELECT 1 FROM joined) AS is_joined) j),
   wanted AS MATERIALIZED (
     SELECT kind, priority, floor, room AS many FROM lane WHERE (SELECT is_plain FROM open) AND (SELECT count(*) FROM lane) = 1
     UNION ALL
@@ -748,7 +752,8 @@ CREATE FUNCTION punctual.claim_1(
     FROM g, taken t CROSS JOIN LATERAL jsonb_array_elements(t.limits) l (value) WHERE t.limits IS NOT NULL AND l.value ? 'perMs' RETURNING release.key, release.free_at),
   last AS MATERIALIZED (SELECT t.kind, t.priority, max(ARRAY[t.due_at, t.ref]) AS place FROM taken t GROUP BY t.kind, t.priority),
   head AS (
-    SELECT json_build_object('now', g.now, 'isJoined', g.is_joined, 'stands', g.stands, 'isPlain', (SELECT is_plain FROM open),
+    SELECT json_build_object('now', g.now, 'isJoined', (SELECT is_joined FROM open), 'stands', g.stands,
+      'isPlain', (SELECT is_plain FROM open),
       'isFull', coalesce(running + (SELECT count(*) FROM taken) >= cluster, false),
       'isLeft', (SELECT count(*) FROM punctual.ready r WHERE r.granted > 0 AND NOT r.gate) > (SELECT count(*) FROM picked t WHERE t.limits IS NOT NULL),
       'asked', door.asked, 'grantedFrom', door.granted_from,
