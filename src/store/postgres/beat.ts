@@ -1,5 +1,6 @@
 import type { TurnRecord } from '../../model/occurrence.ts'
 import { bareEnd } from '../../model/turn.ts'
+import { pulseBeat, unknownBeat } from '../rules/node.ts'
 import { nextTurnDue } from '../rules/settle.ts'
 import type { Beat, BeatAnswer, CancelNotice, Hint, NodeInfo } from '../store.ts'
 import { Changes } from './changes/changes.ts'
@@ -113,17 +114,16 @@ interface PulseRow {
 }
 
 /** Says only that the node lives. */
-async function pulse(context: Context, { node, claims }: Beat): Promise<BeatAnswer> {
+async function pulse(context: Context, one: Beat): Promise<BeatAnswer> {
   const [row] = await context.db.rows<PulseRow>(
     `WITH beaten AS (UPDATE punctual.node SET beat_at = ${storeNow}, beats = beats + 1 WHERE boot = $2 RETURNING draining),
         alive AS (UPDATE punctual.life SET last_alive_at = ${storeNow} FROM beaten)
       SELECT ${storeNow} AS now, l.alive_since, (SELECT draining FROM beaten) AS draining FROM punctual.life l`,
-    [context.now(), node.boot],
+    [context.now(), one.node.boot],
   )
   const { now, alive_since: aliveSince, draining } = row as PulseRow
-  const known = draining !== null
   context.noteNow(now)
-  return { now, aliveSince, known, lost: known ? [] : claims, cancels: [], isDraining: draining ?? false, over: [] }
+  return draining === null ? unknownBeat(one, now, aliveSince) : pulseBeat(now, aliveSince, draining)
 }
 
 /** The values of the columns from `name` to `declares`. */
@@ -150,11 +150,7 @@ async function beatWithCare(session: Session, context: Context, one: Beat): Prom
   const [seen] = (await session.rows<Look>(look, [context.now(), node.boot])) as [Look]
   const { now, alive_since: before, is_break: isBreak } = seen
   context.noteNow(now)
-  if (seen.draining === null && phase !== 'join')
-    return {
-      answer: { now, aliveSince: before, known: false, lost: claims, cancels: [], isDraining: false, over: [] },
-      hints: [],
-    }
+  if (seen.draining === null && phase !== 'join') return { answer: unknownBeat(one, now, before), hints: [] }
   const hints: Hint[] = []
   if (isBreak) await noteBreak(context, session, seen.last_alive_at, now)
   const ownClaims = await claimsOf(session, node.boot)

@@ -1,5 +1,6 @@
 import { bareEnd } from '../../model/turn.ts'
 import { draftPlanned, revivedRecord } from '../rules/draft.ts'
+import { decisionOn, plannedDue } from '../rules/plan.ts'
 import { coversSeries } from '../rules/sql/pauses.ts'
 import { isPlanned } from '../rules/verdict.ts'
 import type { Hint, JobPlan, PlanAnswer, PlannedOccurrence } from '../store.ts'
@@ -171,9 +172,7 @@ async function decide(context: Context, session: Session, one: JobPlan, { now, c
     AND (SELECT o.scheduled_at FROM punctual.occurrence o WHERE o.ref = p.ref) = ANY($2::float8[])`
   const decided = column([...one.revive, ...one.drop].map(({ at }) => at))
   for (const idle of await takeIdleWhere(context, session, where, [series, decided], ['waiting'])) {
-    const { scheduledAt } = idle.record
-    const revived = one.revive.find(({ at }) => at === scheduledAt)
-    const dropped = one.drop.find(({ at }) => at === scheduledAt)
+    const { revived, dropped } = decisionOn(idle.record.scheduledAt, one)
     if (revived) {
       const record = revivedRecord(idle.record, revived)
       await updateRecord(context, session, idle.ref, record, true)
@@ -196,10 +195,8 @@ function answerOf({ names }: Context, { tenant, job }: JobPlan, created: Planned
 }
 
 function hintsOf({ names }: Context, plans: readonly JobPlan[], created: Planned['created'], now: number): Hint[] {
-  return plans.flatMap(({ tenant, job, rows, revive }): Hint[] => {
-    if (!created.has(names.series(tenant, job).ref)) return []
-    const first = rows.find((row) => row.end === null)
-    if (first) return [{ kind: 'due', at: first.dueAt }]
-    return revive.length > 0 ? [{ kind: 'due', at: now }] : []
+  return plans.flatMap((plan): Hint[] => {
+    const at = created.has(names.series(plan.tenant, plan.job).ref) ? plannedDue(plan, now) : null
+    return at === null ? [] : [{ kind: 'due', at }]
   })
 }

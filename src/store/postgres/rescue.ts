@@ -1,4 +1,4 @@
-import { isNodeGone } from '../rules/node-gone.ts'
+import { isNodeGone } from '../rules/node.ts'
 import { recoverMember } from '../rules/recover.ts'
 import { notInTime, specFor } from '../rules/verdict.ts'
 import type { Hint, PassedOccurrence, RescueAnswer, RescueRequest } from '../store.ts'

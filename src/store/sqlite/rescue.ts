@@ -1,4 +1,4 @@
-import { isNodeGone } from '../rules/node-gone.ts'
+import { isNodeGone } from '../rules/node.ts'
 import { recoverMember } from '../rules/recover.ts'
 import { type NodeRow, nodeRecord } from '../rules/sql/nodes.ts'
 import { isExpired, notInTime } from '../rules/verdict.ts'

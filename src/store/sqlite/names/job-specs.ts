@@ -1,6 +1,5 @@
-import { type JobSpec, type VersionRecord, versionAt } from '../../../model/job.ts'
+import type { JobSpec } from '../../../model/job.ts'
 import type { OccurrenceRecord } from '../../../model/occurrence.ts'
-import { readVersions } from '../../rules/sql/jobs.ts'
 import { keepsVersion } from '../../rules/verdict.ts'
 import type { Transaction } from '../connection/transaction.ts'
 
@@ -69,10 +68,3 @@ const selectInForce = `SELECT version,
     (SELECT min(effective_at) FROM punctual_job_version WHERE series = ?1 AND effective_at > ?2) AS until
   FROM punctual_job_version WHERE series = ?1 AND (
     effective_at <= ?2 OR version = (SELECT min(version) FROM punctual_job_version WHERE series = ?1)) ORDER BY version DESC LIMIT 1`
-
-/** Every version that is in force somewhere from an instant on, oldest first. */
-export function versionsFrom(tx: Transaction, series: number, at: number): readonly VersionRecord[] {
-  const versions = tx.runSteps(readVersions(series))
-  const first = versionAt(versions, at).version
-  return versions.filter(({ version, effectiveAt }) => version === first || effectiveAt > at)
-}
