@@ -40,13 +40,10 @@ function bash(places: readonly Place[]): string {
   return `# bash completion of punctual
 _punctual() {
   local word place='' names='' current="\${COMP_WORDS[COMP_CWORD]}" before="\${COMP_WORDS[COMP_CWORD-1]}"
-  local groups=' ${places
-    .filter(({ commands }) => commands.length > 0 && commands)
-    .map(({ words }) => words || '-')
-    .join(' ')} '
+  local places='|${places.map(({ words }) => words).join('|')}|'
+  # A word that leads to no command is an argument, or the value of a flag.
   for word in "\${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
-    case "$word" in -*) continue ;; esac
-    case "$groups" in *" \${place:--} "*) place="\${place:+$place }$word" ;; esac
+    case "$places" in *"|\${place:+$place }$word|"*) place="\${place:+$place }$word" ;; esac
   done
   case "$place" in
 ${cases.join('\n')}
@@ -75,15 +72,15 @@ function zsh(places: readonly Place[]): string {
     return `    '${words}') names=(${lines.join(' ')}) ;;`
   })
   const choices = choiceCases(places).map(([key, values]) => `    '${key}') names=(${values.join(' ')}) ;;`)
-  const groups = places.filter(({ commands }) => commands.length > 0).map(({ words }) => `'${words}'`)
+  const all = places.map(({ words }) => `'${words}'`)
   return `#compdef punctual
 _punctual() {
   local word place='' before="\${words[CURRENT-1]}"
-  local -a names groups
-  groups=(${groups.join(' ')})
+  local -a names places
+  places=(${all.join(' ')})
+  # A word that leads to no command is an argument, or the value of a flag.
   for word in "\${(@)words[2,CURRENT-1]}"; do
-    [[ "$word" == -* ]] && continue
-    (( \${groups[(Ie)$place]} )) && place="\${place:+$place }$word"
+    (( \${places[(Ie)\${place:+$place }$word]} )) && place="\${place:+$place }$word"
   done
   case "$place" in
 ${cases.join('\n')}
@@ -102,7 +99,7 @@ if [[ "\${funcstack[1]}" == _punctual ]]; then _punctual "$@"; else compdef _pun
 }
 
 function fish(places: readonly Place[]): string {
-  const groups = places.filter(({ commands }) => commands.length > 0).map(({ words }) => `'${words}'`)
+  const all = places.map(({ words }) => `'${words}'`)
   const lines = places.flatMap(({ words, commands, flags }) => {
     const at = `complete -c punctual -n '__punctual_at "${words}"'`
     return [
@@ -117,9 +114,9 @@ function fish(places: readonly Place[]): string {
 function __punctual_at
   set -l place ''
   for word in (commandline -opc)[2..-1]
-    string match -q -- '-*' $word; and continue
-    contains -- "$place" ${groups.join(' ')}; or continue
-    set place (string trim -- "$place $word")
+    # A word that leads to no command is an argument, or the value of a flag.
+    set -l next (string trim -- "$place $word")
+    contains -- "$next" ${all.join(' ')}; and set place $next
   end
   test "$place" = "$argv[1]"
 end

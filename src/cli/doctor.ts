@@ -1,7 +1,8 @@
 // Checks of a set-up. Each finds one thing, and says what to do about it.
 import type { WireOutput } from '../http/wire.ts'
-import { sqliteVersion } from '../store/sqlite/connection/sqlite-version.ts'
+import { sqliteVersion } from '../store/sqlite/connection/node-sqlite.ts'
 import { type Connection, type ConnectionFlags, withConnection } from './connection.ts'
+import { counted } from './print.ts'
 import { postgresOf, sqlitePathOf } from './store-url.ts'
 
 /** The result of one check. */
@@ -48,7 +49,7 @@ async function findings(connection: Connection): Promise<readonly Finding[]> {
     ...jobFindings(jobs.marks ?? {}),
     server.dead === 0
       ? ok('dead', 'Nothing waits for a person')
-      : warn('dead', `${server.dead} occurrences failed for good`, 'See them by cause: punctual dead groups'),
+      : warn('dead', `${counted(server.dead, 'occurrence')} failed for good`, 'See them by cause: punctual dead groups'),
   ]
 }
 
@@ -111,9 +112,9 @@ function nodeFindings({ items, unserved }: Nodes): readonly Finding[] {
   const start = 'Start one: punctual serve, or a process of yours that calls start()'
   return [
     open.length > 0
-      ? ok('nodes', `${open.length} of ${items.length} nodes take work`)
+      ? ok('nodes', `${open.length} of ${counted(items.length, 'node')} ${open.length === 1 ? 'takes' : 'take'} work`)
       : live.length > 0
-        ? warn('nodes', `All ${live.length} nodes drain`, start)
+        ? warn('nodes', live.length === 1 ? 'The only node drains' : `All ${live.length} nodes drain`, start)
         : warn('nodes', 'No node is running', start),
     ...(versions.length > 1 ? [warn('versions', `Nodes run ${versions.join(' and ')}`, 'Finish the deployment')] : []),
     ...(zones.length > 1
@@ -131,8 +132,20 @@ function jobFindings(marks: Readonly<Record<string, number>>): readonly Finding[
   return [
     count('late') === 0
       ? ok('late', 'No job is late')
-      : warn('late', `${count('late')} jobs are late`, 'See them: punctual jobs --mark late; ask punctual explain'),
-    ...(count('failing') > 0 ? [warn('failing', `${count('failing')} jobs fail`, 'See them: punctual jobs --mark failing')] : []),
+      : warn(
+          'late',
+          count('late') === 1 ? '1 job is late' : `${count('late')} jobs are late`,
+          'See them: punctual jobs --mark late; ask punctual explain',
+        ),
+    ...(count('failing') > 0
+      ? [
+          warn(
+            'failing',
+            count('failing') === 1 ? '1 job fails' : `${count('failing')} jobs fail`,
+            'See them: punctual jobs --mark failing',
+          ),
+        ]
+      : []),
     drift.length === 0
       ? ok('drift', 'Every job is as its code declares it')
       : warn(

@@ -30,8 +30,15 @@ async function importFile(path: string): Promise<Record<string, unknown>> {
   try {
     return { ...((await import(pathToFileURL(file).href)) as Record<string, unknown>) }
   } catch (error) {
-    throw invalid(path, error instanceof Error ? error.message + place(error, file) : String(error), error)
+    throw invalid(path, error instanceof Error ? error.message + place(error, file) + moduleAdvice(error) : String(error), error)
   }
+}
+
+/** A package whose type is not "module" reads `.ts` and `.js` as CommonJS. */
+function moduleAdvice({ name, message }: Error): string {
+  const isCommonJs =
+    name === 'SyntaxError' && /^(Cannot use import statement outside a module|Unexpected token 'export')/.test(message)
+  return isCommonJs ? '; set "type": "module" in the package.json next to it, or name it .mts or .mjs' : ''
 }
 
 /** Where in the file it was thrown, if the stack knows. */

@@ -100,6 +100,11 @@ export function keyText({ key, idempotencyKey }: KeyView): string {
   return key ?? (idempotencyKey === null ? '' : `${idempotencyKey} (idempotent)`)
 }
 
+/** A number with its noun. */
+export function counted(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`
+}
+
 type Style = 'bold' | 'green' | 'red' | 'blue' | 'yellow'
 
 const colours: Partial<Record<OccurrenceState, Style>> = {

@@ -27,7 +27,7 @@ export class LocalCalls {
     const { headers, ...parts } = checkedParts(one, given)
     const call = {
       desk: this.#desk,
-      caller: this.#caller(one.role === 'admin'),
+      caller: this.#caller(one.role === 'admin' || name === 'session.get'),
       request: new Request('http://localhost/'),
       headers: new Headers(),
       root: '',
@@ -37,7 +37,7 @@ export class LocalCalls {
     return (calls[name] as (call: Call) => Promise<unknown>)(call)
   }
 
-  /** Only where it must be an admin: operators get payloads without the values that jobs redact. */
+  /** An admin, who reads payloads as an operator does: without the values that jobs redact. */
   #caller(isAdmin: boolean): Caller {
     return { name: this.#name, role: isAdmin ? 'admin' : 'operator', tenants: null, via: 'open', expiresAt: null, token: null }
   }

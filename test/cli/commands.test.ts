@@ -42,6 +42,12 @@ describe('commands on a store', () => {
     expect((await json('jobs', '--tenant', 'nobody')).items).toEqual([])
   })
 
+  test('session says what a command on a store may do: all that an admin may', async () => {
+    const { role, may } = await json('session')
+    expect(role).toBe('admin')
+    expect(may).toContain('tokens.create')
+  })
+
   test('enqueue, occurrences and cancel speak of the same work', async () => {
     const first = await json(
       'enqueue',

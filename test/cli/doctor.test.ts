@@ -138,6 +138,8 @@ test.skipIf(!hasBash)('a real bash completes commands, words of commands and fla
   expect(complete('punctual', 'jo')).toEqual(['jobs'])
   expect(complete('punctual', 'jobs', 'roll')).toEqual(['rollback'])
   expect(complete('punctual', 'occurrences', '--idem')).toContain('--idempotency-key')
+  expect(complete('punctual', 'jobs', '--store', 'sqlite:a.db', 'roll')).toEqual(['rollback'])
+  expect(complete('punctual', 'jobs', 'show', 'report', '--js')).toEqual(['--json'])
 })
 
 const has = (shell: string) => spawnSync(shell, ['--version']).status === 0
@@ -158,6 +160,7 @@ test.skipIf(!has('zsh'))('a real zsh completes, sourced and as a function of its
     expect(complete(load, 'punctual', '')).toContain('jobs:List the jobs, show one with its versions, change it and run it')
     expect(complete(load, 'punctual', 'jobs', '')).toContain("reset:Take a person's changes back")
     expect(complete(load, 'punctual', 'occurrences', 'list', '--state', '')).toContain('retrying')
+    expect(complete(load, 'punctual', '--config', 'a.ts', 'jobs', 'list', '--mark', '')).toContain('orphaned')
   }
   rmSync(folder, { recursive: true })
 })
@@ -177,6 +180,7 @@ test.skipIf(!has('fish'))('a real fish completes commands, flags and choices at 
   expect(complete('punctual occurrences list --state ret')).toEqual(['retrying'])
   expect(complete('punctual jobs list --mark or')).toEqual(['orphaned'])
   expect(complete('punctual --ver')).toEqual(['--version'])
+  expect(complete('punctual --config a.ts jobs --store sqlite:a.db res')).toEqual(['reset', 'resume'])
   // The words of one command are no words of another: jobs cancel is not cancel.
   expect(complete('punctual jobs cancel --st')).toEqual(['--store'])
   rmSync(folder, { recursive: true })

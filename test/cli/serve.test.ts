@@ -186,6 +186,15 @@ describe('the jobs file', () => {
     expect(stderr).toContain('(config.invalid)')
   })
 
+  test('that Node.js reads as CommonJS is refused, with what to do', async () => {
+    const own = mkdtempSync(join(folder, 'common-'))
+    writeFileSync(join(own, 'package.json'), '{"type":"commonjs"}')
+    writeFileSync(join(own, 'jobs.ts'), "import { defineJob } from 'punctual'\nexport const a = defineJob('a', () => {})")
+    const { code, stderr } = await punctual(['serve', '--store', 'memory:', '--jobs', join(own, 'jobs.ts'), '--port', '0'])
+    expect(code).toBe(1)
+    expect(stderr).toContain('set "type": "module" in the package.json next to it, or name it .mts or .mjs (config.invalid)')
+  })
+
   test('that is not there is refused', async () => {
     const { code, stderr } = await punctual(['serve', '--store', 'memory:', '--jobs', 'nowhere.ts'])
     expect(code).toBe(1)

@@ -3,8 +3,9 @@ import { describe, expect, test } from 'vitest'
 import { nearest } from '../../src/cli/config/suggestion.ts'
 import { commandWords, withoutCommand } from '../../src/cli/operation/commands.ts'
 import { fieldsOf, kebab } from '../../src/cli/operation/flags.ts'
+import { formOf } from '../../src/cli/operation/forms.ts'
 import { partsOf } from '../../src/cli/operation/input.ts'
-import { table } from '../../src/cli/print.ts'
+import { counted, table } from '../../src/cli/print.ts'
 import { allCommands } from '../../src/cli/program.ts'
 import { operation, operationNames } from '../../src/client/operation.ts'
 
@@ -47,6 +48,32 @@ describe('commands come from the table of operations', () => {
       headers: { 'if-match': '"3"' },
       body: { schedule: null },
     })
+  })
+})
+
+describe('answers as text', () => {
+  test('a timeline counts what each lane has, and a number goes with its noun', () => {
+    const lane = { marks: ['on-time'], nextRun: null, open: [], past: null, bins: null, coming: null, comingBins: null }
+    const lanes = [
+      { ...lane, tenant: 'default', job: 'report', past: [{ state: 'completed' }, { state: 'failed' }, { state: 'completed' }] },
+      {
+        ...{ ...lane, tenant: 'default', job: 'sync', marks: ['late'], open: [{}], comingBins: [{ at: 'x', count: 7 }] },
+        bins: [
+          { at: 'x', completed: 200, failed: 0, missed: 1, skipped: 0, canceled: 0 },
+          { at: 'y', completed: 50, failed: 0, missed: 0, skipped: 0, canceled: 0 },
+        ],
+      },
+    ]
+    const answer = { now: '2026-11-19T03:40:25.000Z', lanes, more: 0, outages: [] }
+    const text = formOf('timeline.get').show?.(answer as never, {}) ?? ''
+    expect(text.split('\n').map((line) => line.trimEnd().split(/ {2,}/))).toEqual([
+      ['', 'now', '2026-11-19 03:40:25Z'],
+      [''],
+      ['TENANT', 'JOB', 'STATUS', 'PAST', 'OPEN', 'COMING', 'NEXT RUN'],
+      ['default', 'report', '2 completed, 1 failed', '0'],
+      ['default', 'sync', 'late', '250 completed, 1 missed', '1', '7'],
+    ])
+    expect([counted(1, 'node'), counted(0, 'node'), counted(2, 'node')]).toEqual(['1 node', '0 nodes', '2 nodes'])
   })
 })
 

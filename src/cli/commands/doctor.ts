@@ -3,7 +3,7 @@ import { PunctualError } from '../../errors.ts'
 import { connectionFlags } from '../connection-flags.ts'
 import { diagnose, type Finding } from '../doctor.ts'
 import { example, jsonOption, placeOptions } from '../options.ts'
-import { print, printJson, styled, visible } from '../print.ts'
+import { counted, print, printJson, styled, visible } from '../print.ts'
 
 const colours = { ok: 'green', warn: 'yellow', fail: 'red' } as const
 
@@ -20,7 +20,8 @@ export function addDoctor(root: Command): void {
       if (json) printJson({ items: findings })
       else for (const finding of findings) print(line(finding))
       const failed = findings.filter(({ state }) => state === 'fail').length
-      if (failed > 0) throw new PunctualError('config.invalid', `${failed} of ${findings.length} checks failed`, { failed })
+      if (failed > 0)
+        throw new PunctualError('config.invalid', `${failed} of ${counted(findings.length, 'check')} failed`, { failed })
     })
 }
 

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
-import { queryOnce } from '../../support/servers/query-once.ts'
 import { postgresScene } from '../../support/postgres-scene.ts'
+import { queryOnce } from '../../support/servers/query-once.ts'
 
 it('a claim writes only when it finds work', async () => {
   const { scene, schema, url } = await postgresScene()

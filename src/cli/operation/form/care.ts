@@ -1,13 +1,13 @@
-import type { OperationName, WireOutput, WireOverview } from '../../../http/wire.ts'
+import type { OperationName, WireLane, WireOutput, WireOverview, WireTimeline } from '../../../http/wire.ts'
 import { cut } from '../../../model/cut.ts'
-import { facts } from '../../print.ts'
+import { counted, facts } from '../../print.ts'
 import type { Form } from '../form.ts'
 import { type Column, itemTable, plainPage } from '../show.ts'
 
 type Forms = { readonly [Name in OperationName]?: Form<Name> }
 
 export const careForms = {
-  'timeline.get': { example: '--from 2026-11-15 --to 2026-11-16' },
+  'timeline.get': { example: '--from 2026-11-15 --to 2026-11-16', show: timelineText },
   'figures.get': { example: '--from 2026-11-15 --to 2026-11-16' },
   'calendar.get': { example: '--from 2026-11-15 --to 2026-11-22 --timezone Europe/Warsaw' },
   'calendar.cell': { example: '--from 2026-11-15T06:00:00Z --to 2026-11-15T07:00:00Z' },
@@ -114,6 +114,30 @@ export const careForms = {
   'ranges.list': { none: 'Every passed-over instant has its own record.' },
 } as const satisfies Forms
 
+function timelineText({ now, lanes, more, outages }: WireTimeline): string {
+  const text = plainPage({ now, 'more jobs': more === 0 ? null : more, outages })
+  if (lanes.length === 0) return `${text}\n  jobs  none`
+  const table = itemTable(lanes, [
+    ['TENANT', 'tenant'],
+    ['JOB', 'job'],
+    ['STATUS', ({ marks }) => marks.filter((mark) => mark !== 'on-time').join(', ')],
+    ['PAST', pastText],
+    ['OPEN', ({ open }) => open.length],
+    ['COMING', ({ coming, comingBins }) => coming?.length ?? comingBins?.reduce((sum, { count }) => sum + count, 0)],
+    ['NEXT RUN', 'nextRun'],
+  ])
+  return `${text}\n\n${table}`
+}
+
+/** Runs of a lane by their state. */
+function pastText({ past, bins }: WireLane): string {
+  const counts = new Map<string, number>()
+  const add = (state: string, count: number) => count > 0 && counts.set(state, (counts.get(state) ?? 0) + count)
+  for (const { state } of past ?? []) add(state, 1)
+  for (const { at: _, ...states } of bins ?? []) for (const [state, count] of Object.entries(states)) add(state, count)
+  return [...counts].map(([state, count]) => `${count} ${state}`).join(', ')
+}
+
 /** A command on a store runs no node: it has no health of its own. */
 function healthText({ state, reasons }: WireOverview['health']): string | null {
   return state === 'stopped' ? null : [state, ...reasons].join(': ')
@@ -131,8 +155,12 @@ function overviewText({ now, health, counts, jobs, late, failed, running, waitin
     jobs: some(jobs),
     work: some(counts),
     late: some({ jobs: late.jobs }),
-    failed: some({ 'in the last hour': failed.lastHour, dead: failed.dead, causes: failed.causes }),
-    running: `${running.count} of ${running.slots} slots on ${running.beating} nodes`,
+    failed: some({
+      'in the last hour': failed.lastHour,
+      dead: failed.dead,
+      [failed.causes === 1 ? 'cause' : 'causes']: failed.causes,
+    }),
+    running: `${running.count} of ${counted(running.slots, 'slot')} on ${counted(running.beating, 'node')}`,
     waiting: some(waiting.by),
     paused: paused ? 'everything' : 'no',
     ...lists,

@@ -1,9 +1,10 @@
 // The statement that creates occurrences.
 
 import { defaultTenant } from '../../../model/job.ts'
+import { unknownNode } from '../../rules/node.ts'
 import { isPlanned } from '../../rules/verdict.ts'
 import type { ClaimAnswer, NewOccurrence } from '../../store.ts'
-import { checkClaim, unknownNode } from '../claim/reclaim.ts'
+import { checkClaim } from '../claim/reclaim.ts'
 import { column, unquoted } from '../connection/arrays.ts'
 import { lacks } from '../connection/by-key.ts'
 import { ConflictError } from '../connection/failure.ts'
@@ -74,19 +75,16 @@ export async function insertNew(
     const areAlike = distinct.length === 1
     const claim = areNew && claiming && mayClaim(claiming, rows, distinct) ? claiming : null
     if (claiming && !claim) await checkClaim(session, claiming.request)
-    const [answer] = await session.rows<Answer>(
-      insertText({ areAlike, isLive, areNew, isPatient, isClaiming: claim !== null }),
-      [
-        ...[context.now(), from, until, column(series), column(series.map((ref) => versions.newest(ref)))],
-        ...ownColumns(rows, refs),
-        ...(areAlike ? commonOf(context, distinct[0] as Draft) : commonColumns(context, drafted)),
-        ...(claim ? claimValues(context, claim) : [along?.channel ?? null, along?.payload ?? null]),
-      ],
-    )
+    const [answer] = await session.rows<Answer>(insertText({ areAlike, isLive, areNew, isPatient, isClaiming: claim !== null }), [
+      ...[context.now(), from, until, column(series), column(series.map((ref) => versions.newest(ref)))],
+      ...ownColumns(rows, refs),
+      ...(areAlike ? commonOf(context, distinct[0] as Draft) : commonColumns(context, drafted)),
+      ...(claim ? claimValues(context, claim) : [along?.channel ?? null, along?.payload ?? null]),
+    ])
     const { now, is_current: isCurrent, created, ids, refs: drawn, claimed: text } = answer as Answer
     context.noteNow(now)
     if (isCurrent) {
-      if (claim && text === refused) throw unknownNode(claim.request.node)
+      if (claim && text === refused) throw unknownNode(claim.request)
       const claimed = claim && text ? await claimedAnswer(context, claim, text, { rows, drafts: drafted, now }) : null
       if (Number(created) === rows.length) return { now, created: 'all', refs: [], claimed }
       return { now, created: new Set(ids === null ? [] : ids.split(',')), refs: (drawn ?? '').split(',').map(Number) }

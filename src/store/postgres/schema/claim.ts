@@ -1,7 +1,8 @@
 // The function of claims at the door: it lets work in and takes it, in one commit.
-import { countRunning } from '../claim/count-running.ts'
+
 import { memberColumns, passedJson, takeDue } from '../claim/take-due.ts'
 import { unmet } from '../connection/failure.ts'
+import { countRunning } from '../occurrence/running-members.ts'
 import { planned } from './end-idle.ts'
 import { liveColumnsOf, liveRowOf, names } from './live-columns.ts'
 

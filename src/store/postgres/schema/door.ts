@@ -1,7 +1,7 @@
 // The door in the server's language: the rule of store/rules/door.ts, which the suite compares it with. The caller has locked the row
 // of `door`. Keys are visited rank by rank, all keys of a rank in one statement.
 import { limitKinds } from '../../../model/limit.ts'
-import { covers } from '../pause/covers.ts'
+import { coversSeries } from '../../rules/sql/pauses.ts'
 import { countLess, line, next, visit } from './door-visit.ts'
 import { liveColumnsOf, liveRowOf, names } from './live-columns.ts'
 
@@ -38,14 +38,14 @@ export const doorFunctions = (n: number): readonly string[] => [
       found.reason := 'not started in time';
     ELSIF NOT p.begun AND p.planned AND EXISTS (
       SELECT 1 FROM punctual.series s, punctual.occurrence o, punctual.pause q
-      WHERE s.ref = p.series AND o.ref = p.ref AND NOT q.swept AND ${covers('q', 's')}
+      WHERE s.ref = p.series AND o.ref = p.ref AND NOT q.swept AND ${coversSeries('q', 's')}
         AND q.from_at <= o.scheduled_at AND (q.to_at IS NULL OR o.scheduled_at < q.to_at)
     ) THEN
       found.state := 'skipped';
       found.reason := 'paused';
     ELSE
       SELECT 'pause', q.to_at INTO found.reason, found.wake FROM punctual.series s, punctual.pause q
-        WHERE s.ref = p.series AND NOT q.swept AND ${covers('q', 's')} AND q.from_at <= t AND (q.to_at IS NULL OR t < q.to_at)
+        WHERE s.ref = p.series AND NOT q.swept AND ${coversSeries('q', 's')} AND q.from_at <= t AND (q.to_at IS NULL OR t < q.to_at)
         ORDER BY q.id LIMIT 1;
     END IF;
     RETURN found;
