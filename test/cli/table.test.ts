@@ -77,6 +77,44 @@ describe('answers as text', () => {
   })
 })
 
+test('the overview names the kind, the job and the reason of each problem', () => {
+  const problem = { task: null, cause: 'c1', capped: false, tenants: [], firstAt: null, sample: null, code: null, why: null }
+  const answer = {
+    ...{
+      now: '2026-11-19T03:40:25.000Z',
+      health: { state: 'ok', reasons: [] },
+      counts: { dead: 2 },
+      jobs: { total: 3 },
+      late: {},
+    },
+    ...{
+      failed: { lastHour: 0, dead: 2, causes: 1 },
+      running: { count: 0, slots: 10, beating: 1 },
+      waiting: { by: {} },
+      paused: false,
+    },
+    attention: [
+      {
+        ...problem,
+        kind: 'dead',
+        tenant: 'default',
+        job: 'boom',
+        label: 'it fell',
+        count: 2,
+        lastAt: '2026-11-19T03:40:18.000Z',
+      },
+      { ...problem, kind: 'unserved', tenant: null, job: 'gone', label: 'no handlers', why: 'no node', count: 1, lastAt: null },
+    ],
+  }
+  const text = formOf('overview.get').show?.(answer as never, {}) ?? ''
+  expect(text).toContain('2 dead, 1 cause\n')
+  expect(text.split('\n').slice(-3)).toEqual([
+    'PROBLEM   COUNT  TENANT   JOB   LAST                  WHAT',
+    'dead      2      default  boom  2026-11-19 03:40:18Z  it fell',
+    'unserved  1               gone                        no handlers: no node',
+  ])
+})
+
 describe('tables', () => {
   const rows = [
     ['completed', 'a-job-with-a-long-name', '01a1e133-38fc-71d6-a05c-514da9ff1aed'],

@@ -47,6 +47,27 @@ test('changes come with their job and occurrence, and a broken stream continues 
   for (const one of [first, second, third]) one.stop()
 })
 
+test('what other nodes have counted is named once, however many rows they have added for a minute', async () => {
+  const { store } = schedulerEnv(punctual)
+  await punctual.counts()
+  const { now } = await store.nodes()
+  const at = Math.floor(now / 60_000) * 60_000
+  const row = (completed: number) => ({ tenant: 'default', job: 'elsewhere', at, widthMs: 60_000, figure: { completed } })
+  await store.figures({ id: 'a', rows: [row(1)] })
+  await store.figures({ id: 'b', rows: [row(1000)] })
+  const stream = await listen(createHandler(punctual, { open: true, log: silent }))
+  const changes = (count: number) => stream.until(new RegExp(`(event: change[^]*?){${count}}\\n\\n`))
+  for (let n = 1; n <= 3; n++) {
+    await punctual.enqueue(echo, { text: 'a' })
+    expect(await changes(n)).not.toContain('elsewhere')
+  }
+  await store.figures({ id: 'c', rows: [row(2)] })
+  expect(await changes(4)).toContain('"jobs":[{"tenant":"default","name":"elsewhere"}]')
+  await punctual.enqueue(echo, { text: 'a' })
+  expect((await changes(5)).match(/elsewhere/g)).toHaveLength(1)
+  stream.stop()
+})
+
 /** The id of the last message: of the process that sent it, and its number. */
 function idOf(text: string): { readonly run: string; readonly n: number } {
   const [, run = '', n = ''] = [...text.matchAll(/^id: ([\w-]+)-(\d+)$/gm)].at(-1) ?? []

@@ -1,6 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import type { ClientEnv } from '../../client/client-env.ts'
+import { type Figure, figureCounts, figureSpreads, sumFigures } from '../../model/figure.ts'
 import type { OccurrenceState } from '../../model/lifecycle.ts'
+import type { FigureRow } from '../../store/store.ts'
 import { iso } from '../board/line.ts'
 import type { WireChange } from '../wire.ts'
 
@@ -38,7 +40,8 @@ export class Changes {
   #isTooMuch = false
   #counts = ''
   #nodes = ''
-  #seen = new Map<string, number>()
+  /** The number of events by tenant, job and minute at the last look; null before the first. */
+  #seen: Map<string, number> | null = null
   #lastId = 0
   #timer: NodeJS.Timeout | null = null
 
@@ -99,6 +102,7 @@ export class Changes {
     this.#timer = null
     // Nothing is noted until the next listener comes: no earlier message leads on to what it will get.
     this.#kept = []
+    this.#seen = null
     this.#lastId += 1
   }
 
@@ -126,8 +130,7 @@ export class Changes {
       const { store } = this.#env
       const [{ states }, { now, nodes }] = await Promise.all([store.counts({}), store.nodes()])
       const figures = await store.figures({ byJob: true, from: now - overlapMs, to: now + 1, limit: 1000 })
-      for (const { tenant, job, at, figure } of figures)
-        this.#compare(`${tenant}\n${job}\n${at}`, tenant, job, JSON.stringify(figure).length)
+      this.#compare(figures)
       const nodesText = nodes.map(({ boot, running, concurrency }) => `${boot} ${running} ${concurrency}`).join()
       const countsText = JSON.stringify(states)
       const hasChanged = countsText !== this.#counts || nodesText !== this.#nodes || this.#jobs.size > 0
@@ -141,11 +144,16 @@ export class Changes {
     } catch {}
   }
 
-  #compare(key: string, tenant: string, job: string, size: number): void {
-    const known = this.#seen.get(key)
-    if (known !== size && this.#seen.size > 0) this.#note(tenant, job)
-    if (this.#seen.size > 10_000) this.#seen.clear()
-    this.#seen.set(key, size)
+  /** Nodes add several rows for the same minute, which the store sums up later: only their sum tells whether there is more. */
+  #compare(figures: readonly FigureRow[]): void {
+    const known = this.#seen
+    this.#seen = new Map()
+    for (const [key, rows] of Map.groupBy(figures, ({ tenant, job, at }) => `${tenant}\n${job}\n${at}`)) {
+      const [{ tenant, job }] = rows as [FigureRow]
+      const count = eventsIn(sumFigures(rows.map(({ figure }) => figure)))
+      this.#seen.set(key, count)
+      if (known && known.get(key) !== count) this.#note(tenant, job)
+    }
   }
 
   #send(now: number, counts: Readonly<Record<string, number>>, nodes: boolean): void {
@@ -167,4 +175,11 @@ export class Changes {
     if (this.#kept.length > keptMessages) this.#kept.shift()
     for (const listener of this.#listeners) listener(message)
   }
+}
+
+/** How many starts, ends and failed attempts a figure has counted. */
+function eventsIn(figure: Figure): number {
+  const ends = figureCounts.reduce((sum, name) => sum + (figure[name] ?? 0), 0)
+  const spreads = figureSpreads.flatMap((name) => Object.values(figure[name] ?? {}))
+  return spreads.reduce((sum, count) => sum + count, ends)
 }

@@ -143,13 +143,14 @@ function healthText({ state, reasons }: WireOverview['health']): string | null {
   return state === 'stopped' ? null : [state, ...reasons].join(': ')
 }
 
-function overviewText({ now, health, counts, jobs, late, failed, running, waiting, paused, ...lists }: WireOverview): string {
+function overviewText(overview: WireOverview): string {
+  const { now, health, counts, jobs, late, failed, running, waiting, paused, attention, ...lists } = overview
   const some = (values: Readonly<Record<string, unknown>>) =>
     Object.entries(values)
       .filter(([, value]) => typeof value === 'number' && value > 0)
       .map(([name, value]) => `${value} ${name.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)}`)
       .join(', ') || 'none'
-  return plainPage({
+  const page = plainPage({
     now,
     health: healthText(health),
     jobs: some(jobs),
@@ -165,6 +166,16 @@ function overviewText({ now, health, counts, jobs, late, failed, running, waitin
     paused: paused ? 'everything' : 'no',
     ...lists,
   })
+  if (attention.length === 0) return page
+  const problems = itemTable(attention, [
+    ['PROBLEM', 'kind'],
+    ['COUNT', 'count'],
+    ['TENANT', ({ tenant, tenants }) => tenant ?? (tenants.length > 1 ? `${tenants.length} tenants` : tenants[0]?.tenant)],
+    ['JOB', 'job'],
+    ['LAST', 'lastAt'],
+    ['WHAT', ({ label, why }) => cut([label, why].filter(Boolean).join(': '), 80, '…')],
+  ])
+  return `${page}\n\nATTENTION\n${problems}`
 }
 
 function changeText({ before, after, refs, data }: Readonly<Record<string, unknown>>): string {

@@ -1,6 +1,7 @@
 import type { Figure } from '../../../model/figure.ts'
+import { figureLevels, minute, widestFigure } from '../../../model/figure-level.ts'
 import type { FigureAdd, FigureQuery, FigureRow } from '../../store.ts'
-import { addedFor, figureLevels, figuresPast, figuresPerStep, foldedFigures, minute, widestFigure } from '../figures.ts'
+import { addedFor, figuresPast, figuresPerStep, foldedFigures } from '../figures.ts'
 import { whereOf } from './conditions.ts'
 import { asJson, rows, type Steps } from './steps.ts'
 
