@@ -49,8 +49,7 @@ export function nodeRecord(row: NodeRow): NodeRecord {
 /** Marks the nodes of a boot id or name, and returns those that did not drain before. */
 export function* drainNodes(clock: Clock, { node, audit }: NonNullable<NodesRequest['drain']>): Steps<readonly string[]> {
   const mark = 'UPDATE punctual.node SET draining = true WHERE NOT draining AND (boot = $1 OR name = $1) RETURNING boot'
-  // PostgreSQL returns them in the order on disk.
-  const boots = (yield* rows<{ boot: string }>(mark, [node])).map(({ boot }) => boot).sort()
+  const boots = (yield* rows<{ boot: string }>(mark, [node])).map(({ boot }) => boot)
   yield* appendAudit(clock, [drainAudit(audit, node, boots)])
   return boots
 }
