@@ -25,6 +25,7 @@ it('a node that joins has connections that know what it will say most, and nothi
   const heard = sent.length
   for (const table of ['occurrence', 'ready', 'claim', 'turn', 'count_delta'])
     expect(await queryOnce(url, `SELECT 1 FROM ${schema}.${table}`)).toEqual([])
+  // On three connections, two of them twice: the third is that of the join.
   const warmed = [...Map.groupBy(sent.slice(0, heard), (text) => text)].filter(([, { length }]) => length === 5)
   await scene.settle(await scene.running({ payload: null }), 'completed', {
     end: scene.end('completed', { attempt: 'succeeded', startedAt: 1, endedAt: 2 }),
