@@ -1,6 +1,6 @@
 // Checks of a set-up. Each finds one thing, and says what to do about it.
 import type { WireOutput } from '../http/wire.ts'
-import { sqliteVersion } from '../store/sqlite/connection/sqlite-version.ts'
+import { sqliteVersion } from '../store/sqlite/connection/node-sqlite.ts'
 import { type Connection, type ConnectionFlags, withConnection } from './connection.ts'
 import { counted } from './print.ts'
 import { postgresOf, sqlitePathOf } from './store-url.ts'

@@ -1,5 +1,5 @@
 // Commands over many occurrences: the same filters, a dry run, and an operation that a node works off.
-import type { Command, Option } from 'commander'
+import { type Command, Option } from 'commander'
 import type { ZodType } from 'zod'
 import { operation } from '../client/operation.ts'
 import { PunctualError } from '../errors.ts'
@@ -9,6 +9,7 @@ import { withConnection } from './connection.ts'
 import { connectionFlags } from './connection-flags.ts'
 import { type Field, kindFields, optionsOf } from './operation/flags.ts'
 import { previewText } from './operation/form/occurrences.ts'
+import { byOption, jsonOption, yesOption } from './options.ts'
 import { print, printJson, printNote } from './print.ts'
 import { watchOperation } from './progress.ts'
 
@@ -22,6 +23,17 @@ export function filterOptions(without: readonly string[] = []): readonly Option[
   return filterFields()
     .filter(({ name }) => !without.includes(name))
     .flatMap((field) => optionsOf(field))
+}
+
+/** The flags of commands that act on one occurrence or on all that filters find. */
+export function operationOptions(): readonly Option[] {
+  return [
+    new Option('--dry-run', 'with filters: only count what they find'),
+    new Option('--wait', 'with filters: wait until it is done'),
+    byOption(),
+    yesOption(),
+    jsonOption(),
+  ]
 }
 
 /** The filter that the flags of a command make. */

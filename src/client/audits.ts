@@ -5,7 +5,7 @@ import { checkName, checkNote, checkObject, checkOneOf, checkOptions, checkText,
 import { decodePayload } from '../model/payload.ts'
 import { decodeCursor, encodeCursor, type Page } from '../store/query.ts'
 import type { AuditQuery } from '../store/store.ts'
-import { type InstantInput, parseInstant } from '../time/instant.ts'
+import { type InstantInput, parseEnd } from '../time/instant.ts'
 import { type AuditVerification, Verification, type VerifyAuditOptions } from './audit-verification.ts'
 import type { ClientEnv } from './client-env.ts'
 import { type Job, nameOf } from './job-name.ts'
@@ -93,8 +93,8 @@ function parseAuditFilter(filter: AuditFilter): Extract<AuditQuery, { of: 'rows'
     ...(actor !== undefined && { actor: checkNote(actor, 'actor') }),
     ...(action !== undefined && { action: checkOneOf(action, 'action', auditActions) }),
     ...(event !== undefined && { event: checkName(event, 'event') }),
-    ...(from !== undefined && { from: parseInstant(from, 'from') }),
-    ...(to !== undefined && { to: parseInstant(to, 'to') }),
+    ...(from !== undefined && { from: parseEnd(from, 'from') }),
+    ...(to !== undefined && { to: parseEnd(to, 'to') }),
     ...(cursor !== undefined && { beyond: decodeCursor(cursor) }),
   }
 }

@@ -2,7 +2,7 @@ import { PunctualError } from '../errors.ts'
 import { type OccurrenceState, occurrenceStates } from '../model/lifecycle.ts'
 import { checkKey, checkName, checkNote, checkOneOf, checkOptions, checkWhole } from '../model/limits.ts'
 import type { OccurrenceFilter } from '../store/query.ts'
-import { type InstantInput, parseInstant } from '../time/instant.ts'
+import { type InstantInput, parseEnd } from '../time/instant.ts'
 import { type Job, nameOf } from './job-name.ts'
 import { type KeyOptions, storedKey } from './keys.ts'
 
@@ -61,8 +61,8 @@ export function parseFilter(filter: ListFilter): OccurrenceFilter {
     ...(entity !== undefined && { entity: checkKey(entity, 'entity') }),
     ...(parent !== undefined && { parent: checkKey(parent, 'parent') }),
     ...(cause !== undefined && { cause: checkNote(cause, 'cause') }),
-    ...(from !== undefined && { from: parseInstant(from, 'from') }),
-    ...(to !== undefined && { to: parseInstant(to, 'to') }),
+    ...(from !== undefined && { from: parseEnd(from, 'from') }),
+    ...(to !== undefined && { to: parseEnd(to, 'to') }),
     ...(cursor !== undefined && { cursor: checkNote(cursor, 'cursor') }),
   }
 }

@@ -1,5 +1,5 @@
 import { PunctualError, shown } from '../errors.ts'
-import { type DurationInput, parseDuration } from '../time/duration.ts'
+import { type DurationInput, longestDurationMs, parseDuration } from '../time/duration.ts'
 import { checkOneOf, checkOptions, checkWhole } from './limits.ts'
 
 export const retryStrategies = ['exponential', 'fixed', 'proportional'] as const
@@ -102,7 +102,7 @@ export function retryDelay(
   const { failures, error, delayMs, random, custom, about = nothing } = question
   const { retryable, retryInMs } = hintOf(error)
   if (failures > policy.max || retryable === false) return null
-  if (Number.isFinite(retryInMs)) return Math.max(0, Math.round(retryInMs as number))
+  if (Number.isFinite(retryInMs)) return Math.min(Math.max(0, Math.round(retryInMs as number)), longestDurationMs)
   if (policy.strategy === 'custom' && custom) {
     const wait = custom({ ...about, retry: failures, error, delayMs })
     return wait === false ? null : parseDuration(wait, 'retry.strategy')

@@ -36,6 +36,9 @@ export class Outlet {
   #waiting: Waiting[] = []
   #isArmed = false
   #away: { readonly reason: string; readonly since: number } | null = null
+  /** After an outage one message goes first, and the others wait for its result: a broker may take a part of them and refuse all. */
+  #isOnTrial = false
+  #trial: Promise<void> | null = null
   #probeMs = firstProbeMs
   #cancelProbe: (() => void) | null = null
   #isClosed = false
@@ -53,7 +56,25 @@ export class Outlet {
 
   /** Resolves when the broker has the message. Throws `Untried` while the broker is away, and else an error of the attempt. */
   async send(message: OutMessage): Promise<{ readonly isDuplicate: boolean }> {
+    if (this.#trial) await this.#trial
     if (this.#away) throw new Untried(this.#away.reason)
+    const sent = this.#send(message)
+    if (this.#isOnTrial) {
+      this.#isOnTrial = false
+      const done = () => {
+        this.#trial = null
+      }
+      this.#trial = sent.then(done, done)
+    }
+    return sent
+  }
+
+  stop(): void {
+    this.#isClosed = true
+    this.#cancelProbe?.()
+  }
+
+  async #send(message: OutMessage): Promise<{ readonly isDuplicate: boolean }> {
     const result = await new Promise<PublishResult>((settle) => this.#add({ message, settle }))
     if (result.ok) {
       this.#probeMs = firstProbeMs
@@ -65,11 +86,6 @@ export class Outlet {
     }
     const text = `The broker did not take the message (${result.reason}): ${result.message}`
     throw isTransientFailure(result.reason) ? new Error(text) : new MessageRefused(text)
-  }
-
-  stop(): void {
-    this.#isClosed = true
-    this.#cancelProbe?.()
   }
 
   #add(waiting: Waiting): void {
@@ -114,6 +130,7 @@ export class Outlet {
     const job = this.#job()
     const awayMs = job.now() - (this.#away?.since ?? 0)
     this.#away = null
+    this.#isOnTrial = true
     job.log.info('The broker is back', { broker: this.#broker.name, awayMs })
     job.unhold()
   }

@@ -1,4 +1,4 @@
-import { parseInstant } from '../time/instant.ts'
+import { parseEnd } from '../time/instant.ts'
 import type { Bounds } from './bounds.ts'
 import type { MsSchedule, ScheduleJson } from './schedule.ts'
 
@@ -28,17 +28,17 @@ export abstract class InstantSet implements MsSchedule {
   }
 
   next(after: Date): Date | null {
-    const ms = this.nextMs(parseInstant(after, 'after'))
+    const ms = this.nextMs(parseEnd(after, 'after'))
     return ms === null ? null : new Date(ms)
   }
 
   previous(before: Date): Date | null {
-    const ms = this.previousMs(parseInstant(before, 'before'))
+    const ms = this.previousMs(parseEnd(before, 'before'))
     return ms === null ? null : new Date(ms)
   }
 
   *between(from: Date, to: Date): Generator<Date, void, undefined> {
-    for (const ms of this.betweenMs(parseInstant(from, 'from'), parseInstant(to, 'to'))) yield new Date(ms)
+    for (const ms of this.betweenMs(parseEnd(from, 'from'), parseEnd(to, 'to'))) yield new Date(ms)
   }
 
   *betweenMs(from: number, to: number): Generator<number, void, undefined> {

@@ -8,13 +8,16 @@ const short = /^(?:\d+(?:\.\d+)?(?:ms|s|m|h|d|w))+$/
 const shortPart = /(\d+(?:\.\d+)?)(ms|s|m|h|d|w)/g
 const iso = /^P(?:(\d+)W)?(?:(\d+)D)?(?:T(?=\d)(?:(\d+)H)?(?:(\d+)M)?(?:(\d+(?:\.\d{1,3})?)S)?)?$/
 
-/** The duration in milliseconds, at least `min`. Years and months are refused: their length depends on the calendar. */
+/** 1,000 years of 365.25 days: an instant that much after another is still one that ISO 8601 writes with four digits of the year. */
+export const longestDurationMs = 365_250 * 86_400_000
+
+/** The duration in milliseconds, at least `min` and at most 1,000 years. Years and months are refused: their length depends on the calendar. */
 export function parseDuration(input: DurationInput, field = 'duration', min = 0): number {
   const ms = typeof input === 'number' ? input : typeof input === 'string' && input.length <= 64 ? textMs(input) : Number.NaN
-  if (Number.isFinite(ms) && ms >= min && ms <= Number.MAX_SAFE_INTEGER) return Math.round(ms)
+  if (Number.isFinite(ms) && ms >= min && ms <= longestDurationMs) return Math.round(ms)
   throw new PunctualError(
     'duration.invalid',
-    `${field} must be a duration such as '90s', '5m', 'PT1H30M' or a number of milliseconds from ${min}; got ${shown(input)}`,
+    `${field} must be a duration such as '90s', '5m', 'PT1H30M' or a number of milliseconds from ${min}, at most 1,000 years; got ${shown(input)}`,
     { field, given: shown(input) },
   )
 }

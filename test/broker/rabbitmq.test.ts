@@ -205,6 +205,17 @@ describe.skipIf(isLeftOut(needed))('RabbitMQ', () => {
     await broker.close()
   })
 
+  it('a broker is closed, and leaves no error behind, while the server is frozen', async () => {
+    const broker = await open('classic')()
+    const [known, other] = [`known.${crypto.randomUUID()}`, `other.${crypto.randomUUID()}`]
+    await broker.consume({ channel: { name: known, kind: 'queue' }, group: 'test', maxInFlight: 1 }, (one) => one.ack())
+    await server.freeze()
+    onTestFinished(() => server.thaw())
+    const message = { channel: { name: other, kind: 'topic' as const }, id: 'one', body: '' }
+    expect(await broker.publish([message])).toMatchObject([{ ok: false, reason: 'unreachable' }])
+    await broker.close()
+  })
+
   it('a responder that is refused throws', async () => {
     const connection = new Connection(server.url)
     onTestFinished(() => connection.unsafeDestroy())

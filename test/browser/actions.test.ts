@@ -3,6 +3,7 @@ import { defineJob } from 'punctual'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startBrowser } from '../support/browser.ts'
 import { openShop, type Shop, seedMs } from './shop.ts'
+import { violations } from './violations.ts'
 import { visit } from './visit.ts'
 
 let browser: Browser
@@ -34,6 +35,8 @@ describe('a job', () => {
     await page.getByText(/Not valid JSON/).waitFor()
     await page.getByLabel('Payload, JSON').fill('{"customer":"tyrell"}')
     expect(await command(page)).toBe(`punctual trigger digest-mail --payload '{"customer":"tyrell"}'`)
+    await page.getByLabel('Reason, kept in the audit').fill('asked by mail')
+    expect(await command(page)).toContain('--reason "asked by mail"')
     await submit(page)
     await page.getByRole('link', { name: 'Open' }).click()
     await page.getByText('tyrell').first().waitFor()
@@ -313,5 +316,36 @@ describe('a node', () => {
     await submit(page)
     await expect.poll(async () => (await own.punctual.audit({ action: 'drain' })).items[0]?.reason).toBe('new release')
     await page.getByText('Draining').waitFor()
+  })
+})
+
+describe.each([
+  [1440, 'light'],
+  [390, 'dark'],
+] as const)('dialogs at %i px, %s', (width, theme) => {
+  const dialogs: readonly (readonly [string, string, (page: Page) => Promise<void>])[] = [
+    ['trigger', 'jobs/default/digest-mail', (page) => page.getByRole('button', { name: 'Trigger…' }).click()],
+    ['pause', 'jobs/default/search-reindex', (page) => page.getByRole('button', { name: 'Pause…' }).click()],
+    ['backfill', 'jobs/default/search-reindex', (page) => page.getByRole('button', { name: 'Backfill…' }).click()],
+    ['resolve', 'gate', (page) => page.getByRole('button', { name: 'Resolve…' }).first().click()],
+    ['token', 'settings', (page) => page.getByRole('button', { name: 'New token…' }).click()],
+    ['drain', 'nodes', (page) => page.getByRole('button', { name: 'Drain…' }).click()],
+    [
+      'bulk',
+      'occurrences?state=dead',
+      async (page) => {
+        await page.locator('tbody .check').first().click()
+        await page.getByRole('button', { name: /^Select all/ }).click()
+        await page.getByRole('button', { name: 'Discard…' }).click()
+      },
+    ],
+  ]
+  test.each(dialogs)('%s passes axe', async (_, path, open) => {
+    await using opened = await visit(browser, `${shop.url}${path}`, { width, theme })
+    const { page } = opened
+    await open(page)
+    await page.locator('dialog[open] .foot button').first().waitFor()
+    await page.waitForLoadState('networkidle').catch(() => {})
+    expect(await violations(page)).toEqual([])
   })
 })

@@ -1,12 +1,10 @@
-import { readFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startBrowser } from '../support/browser.ts'
 import { openShop, type Shop, seedMs } from './shop.ts'
+import { violations } from './violations.ts'
 import { visit } from './visit.ts'
 
-const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 let browser: Browser
 let shop: Shop
 let dead = ''
@@ -93,12 +91,12 @@ test('keys: j and k move, Enter opens, g and a letter go, ? shows them, Ctrl K f
   await page.keyboard.press('Escape')
   await page.keyboard.press('Control+k')
   await page.getByRole('combobox', { name: 'Search or jump to' }).fill('nightly')
-  await page.getByRole('option', { name: /nightly-report/ }).waitFor()
+  await page.getByRole('option', { name: /^nightly-report/ }).waitFor()
   await page.keyboard.press('Enter')
   await page.waitForURL(/jobs\/default\/nightly-report/)
 })
 
-test('what is typed while the palette loads does not act on the page', async () => {
+test('what is typed while the palette loads goes to it, and does not act on the page', async () => {
   await using opened = await visit(browser, `${shop.url}jobs/default/ledger-close`)
   const { page } = opened
   const loading = Promise.withResolvers<void>()
@@ -112,9 +110,38 @@ test('what is typed while the palette loads does not act on the page', async () 
   await page.keyboard.press('Control+k')
   await page.keyboard.type('ert')
   loading.resolve()
-  await page.getByRole('combobox', { name: 'Search or jump to' }).waitFor()
+  const field = page.getByRole('combobox', { name: 'Search or jump to' })
+  await expect.poll(() => field.inputValue()).toBe('ert')
   expect(await schedule.inputValue()).toBe(before)
   expect(await page.locator('dialog[open]').count()).toBe(1)
+})
+
+test('Enter in the palette opens what was typed, also before it was found', async () => {
+  await using opened = await visit(browser, shop.url)
+  const { page } = opened
+  await page.keyboard.press('Control+k')
+  const field = page.getByRole('combobox', { name: 'Search or jump to' })
+  await page.getByRole('option', { name: /currency-rate-sync/ }).waitFor()
+  const answering = Promise.withResolvers<void>()
+  await page.route(/\/jobs\?search=night/, async (route) => {
+    await answering.promise
+    await route.continue()
+  })
+  await field.fill('night')
+  await page.keyboard.press('Enter')
+  expect(await field.inputValue()).toBe('night')
+  answering.resolve()
+  await page.waitForURL(/jobs\/default\/nightly-report/)
+})
+
+test('the palette acts on the job that it finds', async () => {
+  await using opened = await visit(browser, shop.url)
+  const { page } = opened
+  await page.keyboard.press('Control+k')
+  await page.getByRole('combobox', { name: 'Search or jump to' }).fill('ledger')
+  await page.getByRole('option', { name: /Trigger ledger-close/ }).click()
+  await page.getByRole('heading', { name: 'Run ledger-close now?' }).waitFor()
+  expect(page.url()).not.toContain('do=')
 })
 
 test('the zone switch redraws times: UTC, mine, the job’s', async () => {
@@ -138,6 +165,38 @@ test('changes arrive by themselves', async () => {
   await page.locator('tbody tr').first().waitFor()
   await shop.punctual.enqueue('digest-mail', { customer: 'tyrell' }, { key: 'live-arrival' })
   await page.getByText('live-arrival').waitFor({ timeout: 15_000 })
+})
+
+test('lines do not move under the pointer: new ones wait behind a button', async () => {
+  await using opened = await visit(browser, `${shop.url}occurrences?job=digest-mail`)
+  const { page } = opened
+  const first = page.locator('tbody tr').first()
+  await first.hover()
+  const before = await first.locator('a').getAttribute('href')
+  await shop.punctual.enqueue('digest-mail', { customer: 'tyrell' }, { key: 'under-pointer' })
+  await page.getByRole('button', { name: '1 new' }).waitFor({ timeout: 15_000 })
+  expect(await first.locator('a').getAttribute('href')).toBe(before)
+  await page.getByRole('button', { name: '1 new' }).click()
+  await page.getByText('under-pointer').waitFor()
+  // Another page is another list, wherever the pointer is.
+  await page.getByRole('link', { name: /^Canceled/ }).hover()
+  await page.getByRole('link', { name: /^Canceled/ }).click()
+  await page.getByText('Nothing matches.').waitFor()
+})
+
+test('a page that is held still reads nothing, and everything when it goes on', async () => {
+  await using opened = await visit(browser, `${shop.url}occurrences?job=digest-mail`)
+  const { page } = opened
+  await page.getByRole('button', { name: 'Live' }).click()
+  await page.getByRole('button', { name: /Held at/ }).waitFor()
+  const reads: string[] = []
+  page.on('request', (request) => reads.push(request.url()))
+  await shop.punctual.enqueue('digest-mail', { customer: 'tyrell' }, { key: 'while-held' })
+  await using other = await visit(browser, `${shop.url}occurrences?job=digest-mail`)
+  await other.page.getByText('while-held').waitFor({ timeout: 15_000 })
+  expect(reads).toEqual([])
+  await page.keyboard.press('h')
+  await page.getByText('while-held').waitFor({ timeout: 15_000 })
 })
 
 test('tabs share one stream, and another takes it over when its tab closes', async () => {
@@ -207,25 +266,4 @@ test('a read that takes too long is given up, with advice', async () => {
 /** How far the page could be scrolled to the side. */
 function sidewaysPx(page: Page): Promise<number> {
   return page.evaluate('Math.max(0, document.documentElement.scrollWidth - document.documentElement.clientWidth)')
-}
-
-interface Violation {
-  readonly id: string
-  readonly impact: string
-  readonly nodes: readonly { readonly html: string }[]
-}
-
-/** Serious and critical findings of axe. */
-async function violations(page: Page): Promise<string[]> {
-  await page.evaluate(axe)
-  const found: readonly Violation[] = await page.evaluate('axe.run(document).then(({ violations }) => violations)')
-  return found
-    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
-    .map(
-      ({ id, nodes }) =>
-        `${id}: ${nodes
-          .map(({ html }) => html.slice(0, 160))
-          .slice(0, 3)
-          .join(' | ')}`,
-    )
 }

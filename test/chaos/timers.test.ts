@@ -19,8 +19,8 @@ import { startRabbitmq } from '../support/servers/rabbitmq.ts'
 
 const commands: Channel = { name: 'timers.commands', kind: 'queue' }
 const events: Channel = { name: 'timers.events', kind: 'topic' }
-/** Timers per round, and rounds; each round kills something. More, on all four pairs: SEEDS=20, SEED=100, ROUNDS=10; on one: PAIR=rabbitmq,sqlite. */
-const perRound = 100
+/** Timers per round, and rounds; each round kills something. More, on all four pairs: SEEDS=20, SEED=100, ROUNDS=10, TIMERS=400; on one: PAIR=rabbitmq,sqlite. */
+const perRound = Number(process.env.TIMERS ?? 100)
 const rounds = Number(process.env.ROUNDS ?? 2)
 const seeds = Array.from({ length: Number(process.env.SEEDS ?? 1) }, (_, n) => n + Number(process.env.SEED ?? 1))
 

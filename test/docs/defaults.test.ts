@@ -8,6 +8,7 @@ import { mostBounded, type RecoveryPolicy, singleRecords } from '../../src/model
 import { plainAge, type RetentionPolicy } from '../../src/model/retention.ts'
 import { defaultRetry } from '../../src/model/retry.ts'
 import { defaultSettings, settingNames } from '../../src/model/settings.ts'
+import { longestDurationMs } from '../../src/time/duration.ts'
 import { tableRows } from './page.ts'
 
 const page = 'docs/reference/defaults.md'
@@ -88,6 +89,8 @@ describe('JS-8 the table of defaults', () => {
       limits.name,
       limits.key,
       limits.scheduleText,
+      longestDurationMs / (365.25 * 86_400_000),
+      0,
       limits.zone,
       limits.payloadBytes / 1024,
       limits.errorText,

@@ -142,6 +142,22 @@ onEachStore('TM-1 work that handlers create', (open) => {
     await punctual.close()
   })
 
+  it('is refused to a handler that has ended', async () => {
+    let late: () => Promise<unknown> = async () => {}
+    const root = defineJob('root', (ctx) => {
+      late = () =>
+        Promise.all(
+          [ctx.enqueue(child, { n: 1 }), ctx.cancel({ job: 'child', key: 'k' })].map((call) => call.catch((error) => error)),
+        )
+    })
+    const { punctual, clock } = await started([root, child])
+    const { id } = await punctual.enqueue(root)
+    await clock.settle()
+    expect(await late()).toMatchObject([{ code: 'lost' }, { code: 'lost' }])
+    expect(await idsOf(punctual, id)).toEqual([])
+    await punctual.close()
+  })
+
   it('is refused with the field when its options or payload are wrong', async () => {
     const strict = defineJob('strict', { payload: z.object({ n: z.number() }) }, () => {})
     const root = defineJob('root', async (ctx) => {

@@ -20,6 +20,17 @@ onEachStore('TM-5, TM-9 looks that nobody asked for', (newDatabase, name) => {
     expect(rescues).toBe(name === 'memory' ? 5 : 0)
   })
 
+  it('do not keep the first work of a node waiting: it beats to join and to say what it runs, and prunes later', async () => {
+    const { node, pass } = newCluster({ connect: newDatabase() })
+    const job = defineJob('work').task('only', () => {})
+    const { punctual, probe, store } = await node({ jobs: [job] })
+    await punctual.enqueue(job)
+    await probe.next('occurrence.completed')
+    expect([store.calls('beat'), store.calls('prune')]).toEqual([2, 0])
+    await pass(6)
+    expect([store.calls('beat'), store.calls('prune')]).toEqual([3, 1])
+  })
+
   it.each([
     ['two seconds', '2s', unheard],
     ['a second where no hints can come', '1s', deaf],

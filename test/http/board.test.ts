@@ -123,6 +123,16 @@ test('the calendar counts a job of every minute to its last day', async () => {
   expect(busiestHour).toEqual({ hour: 2, runs: 61 })
 })
 
+test('the calendar counts enqueued work that is to come', async () => {
+  await fresh(charge, close)
+  for (const minutes of [20, 40, 100]) await punctual.enqueue(charge, { order: minutes }, { delay: `${minutes}m` })
+  const { jobs } = await read('calendar/cell?from=2026-03-01T00:30:00Z&to=2026-03-01T01:30:00Z')
+  expect(jobs).toEqual([{ tenant: 'default', job: 'charge', count: 2 }])
+  const { cells } = await read('calendar?from=2026-03-01T00:00:00Z&to=2026-03-02T00:00:00Z&timezone=UTC')
+  const coming = (hour: number) => cells.find((cell: { hour: number }) => cell.hour === hour).coming
+  expect([0, 1, 2].map(coming)).toEqual([1, 1, 2])
+})
+
 test('a job that has failed since its last success is failing, whenever that was', async () => {
   await fresh(charge)
   await punctual.enqueue(charge, { order: 1 })

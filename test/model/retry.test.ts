@@ -99,6 +99,8 @@ describe('retry', () => {
     for (const retryInMs of ['soon', Number.NaN, Number.POSITIVE_INFINITY, null])
       expect(wait({}, 1, { error: { retryInMs } })).toBe(2000)
     expect(wait({}, 1, { error: { retryInMs: -5 } })).toBe(0)
+    // An instant must come of it.
+    expect(wait({}, 1, { error: { retryInMs: 1e300 } })).toBe(31_557_600_000_000)
   })
 
   it('anything may be thrown', () => {

@@ -1,4 +1,3 @@
-import { isDeepStrictEqual } from 'node:util'
 import type { Punctual } from '../../src/client/punctual.ts'
 import { defineJob } from '../../src/model/definition.ts'
 import { seededRandom } from '../../src/testing/store-suite/seeded-random.ts'
@@ -7,6 +6,7 @@ import type { Connect } from './each-store.ts'
 import { NodeClock } from './node-clock.ts'
 import type { Work } from './siege-effects.ts'
 import { keys, SiegeJobs, type Victim } from './siege-jobs.ts'
+import { ResultWaits } from './siege-results.ts'
 
 const verbs = ['claim', 'settle', 'checkpoint', 'beat', 'plan', 'rescue', 'nodes', 'create', 'cancel', 'putJob', 'gate'] as const
 const enqueued = ['one', 'many', 'keyed', 'held', 'hooked', 'special', 'rated', 'paid', 'family', 'stubborn', 'prompt'] as const
@@ -25,10 +25,7 @@ export class Siege {
   readonly #hasBooks: boolean
   readonly #random: () => number
   readonly #victims: Victim[] = []
-  /** A process that only looks on. */
-  readonly #watcher: Node
-  /** How a wait for a result ended: as a value, or with a code. */
-  readonly #awaited = new Map<string, { value?: unknown; code?: string }>()
+  readonly #results: ResultWaits
   /** The occurrence that got an idempotency key. */
   readonly #named = new Map<string, string>()
 
@@ -36,8 +33,9 @@ export class Siege {
     this.cluster = newCluster({ connect })
     this.#random = seededRandom(seed)
     this.jobs = new SiegeJobs(this.cluster.clock, (limit) => this.#below(limit))
-    this.#watcher = this.cluster.client()
-    this.#hasBooks = this.#watcher.store.abilities.has('tx')
+    const { punctual, store } = this.cluster.client()
+    this.#results = new ResultWaits(punctual)
+    this.#hasBooks = store.abilities.has('tx')
   }
 
   get faults(): string[] {
@@ -63,7 +61,7 @@ export class Siege {
     await this.cluster.pass(240)
     await this.#expectDrained(last.punctual, 600)
     await this.#expectFreeKeys(last.punctual)
-    await this.#expectAwaited(last.punctual)
+    this.faults.push(...(await this.#results.faults()))
     this.faults.push(...(await this.jobs.rota.faults(last.punctual, this.cluster.clock.wall())))
     return last
   }
@@ -97,18 +95,6 @@ export class Siege {
       const ids = made.slice(at * priorities.length, (at + 1) * priorities.length).map(({ id }) => id)
       const order = this.jobs.starts.filter((id) => ids.includes(id)).map((id) => priorities[ids.indexOf(id)])
       if (`${order}` !== '2,4,7,9') this.faults.push(`work with the priorities ${order} ran in this order under ${key}`)
-    }
-  }
-
-  /** A wait for a result ends with what the record says. */
-  async #expectAwaited(punctual: Punctual): Promise<void> {
-    for (const [id, { value, code }] of this.#awaited) {
-      const { state, result } = await occurrence(punctual, id)
-      const isSame =
-        code === undefined ? state === 'completed' && isDeepStrictEqual(value, result) : code === `occurrence.${state}`
-      // A person may have retried what was dead.
-      if (!isSame && code !== 'occurrence.dead')
-        this.faults.push(`${id} is ${state}, and its result came as ${JSON.stringify(value ?? code)}`)
     }
   }
 
@@ -294,17 +280,8 @@ export class Siege {
       const { job, idempotencyKey, tenant } = requests[at] as (typeof requests)[number] & { tenant?: string }
       this.created.add(id)
       if (tenant === undefined) this.#named.set(`${job} ${idempotencyKey}`, id)
-      if (this.#below(8) === 0) this.#await(id)
+      if (this.#below(8) === 0) this.#results.begin(id)
     }
-  }
-
-  #await(id: string): void {
-    const { punctual } = this.#watcher
-    this.#awaited.set(id, { code: 'nothing' })
-    void punctual.result(id).then(
-      (value) => this.#awaited.set(id, { value }),
-      ({ code }) => this.#awaited.set(id, { code }),
-    )
   }
 
   #heal(victim: Victim): void {

@@ -21,6 +21,7 @@ describe('durations', () => {
     [0, 0],
     [1500, 1500],
     [0.4, 0],
+    ['365250d', 31_557_600_000_000],
   ])('%s is %d ms', (input, ms) => {
     expect(parseDuration(input)).toBe(ms)
   })
@@ -45,6 +46,8 @@ describe('durations', () => {
     'NaN',
     `${'9'.repeat(20)}w`,
     '1s'.repeat(40),
+    '365250d1ms',
+    Number.MAX_SAFE_INTEGER,
     -1,
     Number.NaN,
     Number.POSITIVE_INFINITY,

@@ -47,6 +47,15 @@ describe('instants', () => {
     expect(parseInstant(isoText(at))).toBe(at)
   })
 
+  it.each([
+    new Date(8.64e15),
+    new Date('+010000-01-01T00:00:00Z'),
+    new Date('-000001-12-31T23:59:59Z'),
+    '9999-12-31T23:59:59-01:00',
+  ])('%s is refused: no text of ours could be read back', (input) => {
+    expect(() => parseInstant(input)).toThrow(expect.objectContaining({ code: 'instant.invalid' }))
+  })
+
   it.each(['2026-02-30T00:00:00Z', '2026-04-31T00:00:00Z'])('%s, a day that no calendar has, is refused', (input) => {
     expect(() => parseInstant(input)).toThrow(expect.objectContaining({ code: 'instant.invalid' }))
   })

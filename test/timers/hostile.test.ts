@@ -25,7 +25,6 @@ const carriedOut: Readonly<Record<string, string>> = {
 
 const later: Readonly<Record<string, string>> = {
   'the last instant that has a text': text({ serviceCallId: 'last', dueAt: '9999-12-31T23:59:59.999Z' }),
-  'an instant that an offset moves past it': text({ serviceCallId: 'past', dueAt: '9999-12-31T23:59:59.999-23:59' }),
   'the highest version': text({ serviceCallId: 'high', dueAt: '9999-01-01T00:00:00Z', version: Number.MAX_SAFE_INTEGER }),
 }
 
@@ -39,6 +38,7 @@ const poison: Readonly<Record<string, string | Uint8Array>> = {
   'blank edges of an id': text({ serviceCallId: ' a' }),
   'an id that is a list': text({ serviceCallId: ['a'] }),
   'a 30th of February': text({ dueAt: '2026-02-30T00:00:00Z' }),
+  'an instant that an offset moves past the year 9999': text({ dueAt: '9999-12-31T23:59:59.999-23:59' }),
   'a year with six digits': text({ dueAt: '+275760-09-13T00:00:00Z' }),
   'an offset of a hundred hours': text({ dueAt: '2026-11-18T03:00:00+99:59' }),
   'a dueAt that is a number': text({ dueAt: 1_794_970_800_000 }),

@@ -80,4 +80,19 @@ onEachStore('TS-11 an outage of ten minutes', (newDatabase) => {
     await scene.clock.advance('1m')
     expect(scene.firedIds).toEqual(['call'])
   })
+
+  it('in which the broker is well and takes no event is tried with one event at a time', async () => {
+    const scene = await TimersScene.open({}, { concurrency: 100 })
+    for (let n = 0; n < 50; n++) await scene.schedule(`call-${n}`, 1000)
+    scene.broker.isAway = true
+    scene.broker.looksWell = true
+    scene.broker.failure = 'unroutable'
+    await scene.clock.advance('2s')
+    const before = scene.broker.publishes
+    await scene.clock.advance('10m')
+    expect(scene.broker.publishes - before).toBeLessThan(20)
+    scene.broker.isAway = false
+    await scene.clock.advance('1m')
+    expect(scene.firedIds).toHaveLength(50)
+  })
 })

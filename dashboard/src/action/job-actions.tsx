@@ -22,10 +22,15 @@ export const jobWords = ({ tenant, name }: JobRef): string[] => [name, ...(tenan
 export function TriggerDialog({ job, onClose }: { job: WireJob; onClose: () => void }): VNode {
   const draft = useSignal<PayloadDraft>(startPayload(job.payloadSchema, job.payload))
   const key = useSignal('')
+  const reason = useSignal('')
   const parsed = checkJson(draft.value.text)
   const hasPayload = draft.value.text.trim() !== '' && draft.value.isChanged
   const run = async () => {
-    const body = { ...(hasPayload && { payload: parsed.value }), ...(key.value && { key: key.value }) }
+    const body = {
+      ...(hasPayload && { payload: parsed.value }),
+      ...(key.value && { key: key.value }),
+      ...(reason.value && { reason: reason.value }),
+    }
     const { id } = await sendPayload(draft, () => api.trigger(job, body))
     say({ text: `${job.name} is triggered`, href: pagePath(`occurrences/${id}`) })
   }
@@ -41,6 +46,7 @@ export function TriggerDialog({ job, onClose }: { job: WireJob; onClose: () => v
         ...jobWords(job),
         ...(hasPayload ? ['--payload', draft.value.text.trim()] : []),
         ...(key.value ? ['--key', key.value] : []),
+        ...(reason.value ? ['--reason', reason.value] : []),
       ]}
       run={run}
       onClose={onClose}
@@ -53,6 +59,7 @@ export function TriggerDialog({ job, onClose }: { job: WireJob; onClose: () => v
         onInput={into(key)}
         hint="A live occurrence with the same key is returned instead of a second one."
       />
+      <TextField label="Reason, kept in the audit" value={reason.value} onInput={into(reason)} />
     </ActionDialog>
   )
 }

@@ -3,7 +3,7 @@
 import { computed, effect, signal } from '@preact/signals'
 import type { WireChange } from '../../../src/http/wire.ts'
 import { now } from '../time/zone.ts'
-import { queries, refresh } from './query.ts'
+import { isHeld, queries, refresh } from './query.ts'
 import { clockOffset, lastContact, needsLogin, outage } from './request.ts'
 import { root } from './root.ts'
 import { readServer, session } from './session.ts'
@@ -20,7 +20,7 @@ const isVisible = signal(!document.hidden)
 /** How old the newest answer is, when that is worth saying. */
 export const staleMs = computed(() => {
   const age = now.value - clockOffset.value - Math.min(lastContact.value, outage.value?.since ?? Number.POSITIVE_INFINITY)
-  return isVisible.value && session.value && age > staleAfterMs ? age : 0
+  return isVisible.value && session.value && !isHeld.value && age > staleAfterMs ? age : 0
 })
 
 interface Told {
@@ -41,21 +41,29 @@ const changed = new Set<string>()
 /** Starts the clock of the page, the stream, and the poll that steps in for it. */
 export function goLive(): void {
   setInterval(() => {
-    now.value = Date.now() + clockOffset.value
+    if (!isHeld.value) now.value = Date.now() + clockOffset.value
   }, 1000)
   document.addEventListener('visibilitychange', () => {
     isVisible.value = !document.hidden
   })
   if (tabs) tabs.onmessage = ({ data }: MessageEvent<Told>) => hear(data)
   effect(() => {
-    if (isVisible.value && session.value && !needsLogin.value) connect()
+    if (isVisible.value && session.value && !needsLogin.value && !isHeld.value) connect()
     else disconnect()
   })
   setInterval(() => {
-    if (!isVisible.value || !session.value) return
+    if (!isVisible.value || !session.value || isHeld.value) return
     if (!isStreaming.value || outage.value || Date.now() - lastContact.value > staleAfterMs / 2) poll()
     if (!stream && Date.now() >= nextTry) open()
   }, pollMs)
+}
+
+/** Holds the page and its clock still, or reads everything again and goes on. */
+export function hold(isStill: boolean): void {
+  isHeld.value = isStill
+  if (isStill) return
+  now.value = Date.now() + clockOffset.value
+  poll()
 }
 
 /** When the next attempt to reach the server is made. */

@@ -1,8 +1,11 @@
 // TanStack Query on signals. Its own binding for Preact does not accept Preact 11 (docs/decisions).
-import { useSignal } from '@preact/signals'
+import { signal, useSignal } from '@preact/signals'
 import { QueryClient, type QueryKey, QueryObserver, type QueryObserverResult } from '@tanstack/query-core'
 import { useEffect, useMemo } from 'preact/hooks'
 import { RequestError } from './request.ts'
+
+/** A reader holds the page still: nothing is read by itself. */
+export const isHeld = signal(false)
 
 export const queries = new QueryClient({
   defaultOptions: {
@@ -10,7 +13,7 @@ export const queries = new QueryClient({
       staleTime: 1000,
       gcTime: 300_000,
       retry: (count, error) => count < 2 && !(error instanceof RequestError && isFinal(error)),
-      refetchOnWindowFocus: true,
+      refetchOnWindowFocus: () => !isHeld.peek(),
       networkMode: 'always',
     },
   },
@@ -41,7 +44,7 @@ export function useQuery<Data>(given: QueryOptions<Data>): QueryObserverResult<D
     enabled: isEnabled,
     ...(keepsLast && { placeholderData: (last) => last }),
     ...(everyMs !== undefined && {
-      refetchInterval: typeof everyMs === 'function' ? ({ state }) => everyMs(state.data) : everyMs,
+      refetchInterval: ({ state }) => !isHeld.peek() && (typeof everyMs === 'function' ? everyMs(state.data) : everyMs),
     }),
   })
   const observer = useMemo(() => new QueryObserver<Data, Error, Data, Data, QueryKey>(queries, options), [])

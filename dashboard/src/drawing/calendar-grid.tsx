@@ -45,6 +45,7 @@ export function CalendarGrid({
   return (
     <div class="cal" tabIndex={0} ref={box}>
       <div class="plot" ref={ref}>
+        {width > 0 && <DayNames days={days} now={now} />}
         {width > 0 && (
           <svg
             width={Math.max(720, width)}
@@ -87,6 +88,33 @@ function byDay(cells: readonly Cell[]): Day[] {
   return [...days].map(([date, own]) => ({ date, cells: own }))
 }
 
+/** Stands still at the left while the hours scroll. */
+function DayNames({ days, now }: { days: readonly Day[]; now: number }): VNode {
+  return (
+    <svg class="days" width={left - 10} height={top + days.length * rowHeight + 2}>
+      {days.map((day, at) => {
+        const date = new Date(`${day.date}T12:00:00Z`)
+        const isToday = isOn(day, now)
+        const y = top + at * rowHeight
+        return (
+          <g key={day.date}>
+            {isToday && <rect class="today" x={0} y={y} width={left + 10} height={rowHeight} rx={4} />}
+            {date.getUTCDay() === 1 && at > 0 && <path class="rule" d={`M0 ${y + 0.5}H${left}`} />}
+            <text class={`t ${isToday ? 't-strong' : ''}`} x={8} y={y + 17}>
+              {weekdays[date.getUTCDay()]} {date.getUTCDate()} {months[date.getUTCMonth()]}
+              {isToday && ', now'}
+            </text>
+          </g>
+        )
+      })}
+    </svg>
+  )
+}
+
+function isOn({ cells }: Day, now: number): boolean {
+  return cells.some(({ at, to }) => Date.parse(at) <= now && now < Date.parse(to))
+}
+
 interface DayRowProps {
   readonly day: Day
   readonly y: number
@@ -101,17 +129,13 @@ interface DayRowProps {
 
 function DayRow({ day, y, column, width, peak, now, selected, onSelect, isFirst }: DayRowProps): VNode {
   const date = new Date(`${day.date}T12:00:00Z`)
-  const isToday = day.cells.some(({ at, to }) => Date.parse(at) <= now && now < Date.parse(to))
+  const isToday = isOn(day, now)
   const total = day.cells.reduce((sum, cell) => sum + runsIn(cell), 0)
   const today = day.cells.find(({ at, to }) => Date.parse(at) <= now && now < Date.parse(to))
   return (
     <g>
       {isToday && <rect class="today" x={0} y={y} width={width} height={rowHeight} rx={4} />}
       {date.getUTCDay() === 1 && !isFirst && <path class="rule" d={`M0 ${y + 0.5}H${width}`} />}
-      <text class={`t ${isToday ? 't-strong' : ''}`} x={8} y={y + 17}>
-        {weekdays[date.getUTCDay()]} {date.getUTCDate()} {months[date.getUTCMonth()]}
-        {isToday && ', now'}
-      </text>
       {day.cells.map((cell) => (
         <CellShape
           key={cell.at}

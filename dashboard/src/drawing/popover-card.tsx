@@ -1,10 +1,13 @@
 import type { VNode } from 'preact'
 import { Glyph } from '../part/glyph.tsx'
-import { markWord } from '../part/mark.ts'
+import { type Mark, markWord } from '../part/mark.ts'
 import { duration, relative } from '../time/duration.ts'
 import { now, pageZone } from '../time/zone.ts'
 import { clockText, dayText } from '../time/zoned.ts'
 import { popover } from './popover.ts'
+
+/** Others end without having run: the time to their end is none of work. */
+const hasRun: readonly Mark[] = ['completed', 'failed', 'dead', 'running']
 
 /** The meaning of a mark of the timeline: its instant in its zone, relative and in UTC, and its outcome. */
 export function PopoverCard(): VNode | null {
@@ -46,7 +49,7 @@ export function PopoverCard(): VNode | null {
       </p>
       <p class="dim">
         {relative(at, now.value)} · {clockText(at, 'UTC', true)} UTC
-        {endAt !== null && endAt > at ? ` · took ${duration(endAt - at)}` : ''}
+        {endAt !== null && endAt > at && hasRun.includes(mark) ? ` · took ${duration(endAt - at)}` : ''}
       </p>
       {text && <p class={`mono s-${mark} mark-text`}>{text}</p>}
     </div>

@@ -1,5 +1,6 @@
 import type { VNode } from 'preact'
 import type { WireRecentRun } from '../../../src/http/wire.ts'
+import { pagePath } from '../data/root.ts'
 import { Glyph } from './glyph.tsx'
 import { markWord } from './mark.ts'
 
@@ -12,7 +13,7 @@ export function Dots({ runs }: { runs: readonly WireRecentRun[] }): VNode {
   return (
     <span
       class="dots"
-      role="img"
+      role="group"
       aria-label={`Last ${last.length} results, newest right: ${last.length - bad} completed, ${bad} other`}
     >
       {Array.from({ length: shown - last.length }, (_, at) => (
@@ -21,9 +22,15 @@ export function Dots({ runs }: { runs: readonly WireRecentRun[] }): VNode {
         </i>
       ))}
       {last.map(({ id, state, error }) => (
-        <i key={id} title={`${markWord(state)}${error ? `: ${error}` : ''}`}>
+        <a
+          key={id}
+          href={pagePath(`occurrences/${id}`)}
+          title={`${markWord(state)}${error ? `: ${error}` : ''}`}
+          aria-label={markWord(state)}
+          tabIndex={state === 'completed' ? -1 : 0}
+        >
           {state === 'completed' ? <span class="d" /> : <Glyph mark={state} />}
-        </i>
+        </a>
       ))}
     </span>
   )

@@ -9,6 +9,7 @@ const groups: readonly (readonly [string, readonly (readonly [string, string])[]
     [
       ['Ctrl K', 'search or jump'],
       ['/', 'filter'],
+      ['h', 'hold the page still, go on'],
       ['?', 'this sheet'],
     ],
   ],

@@ -6,6 +6,9 @@ type Keys = Readonly<Record<string, () => void>>
 /** Overlays of the shell: none, the sheet of keys, or the palette. */
 export const overlay = signal<'keys' | 'palette' | 'more' | null>(null)
 
+/** What was typed since the palette was called and before its field was there. */
+export const typedAhead = signal('')
+
 const layers: Keys[] = []
 let prefix = ''
 
@@ -22,10 +25,15 @@ export function listenToKeys(): void {
     if ((event.metaKey || event.ctrlKey) && event.key.toLowerCase() === 'k') {
       event.preventDefault()
       overlay.value = overlay.value === 'palette' ? null : 'palette'
+      typedAhead.value = ''
       return
     }
     if (event.metaKey || event.ctrlKey || event.altKey || isTyping(event.target) || document.querySelector('dialog[open]')) return
     // An overlay that is still being loaded has no dialog yet: the keys are meant for it.
+    if (overlay.value === 'palette' && event.key.length === 1) {
+      event.preventDefault()
+      typedAhead.value += event.key
+    }
     if (overlay.value === 'palette' || overlay.value === 'keys') return
     const name = prefix ? `${prefix} ${event.key}` : event.key
     prefix = ''

@@ -4,8 +4,8 @@ import { LocationProvider, lazy, Route, Router, useLocation } from 'preact-iso'
 import { PauseAllDialog } from '../action/pause-all.tsx'
 import { api } from '../data/api.ts'
 import { into } from '../data/into.ts'
-import { isStreaming, nextTryMs, poll, staleMs } from '../data/live.ts'
-import { useQuery } from '../data/query.ts'
+import { hold, isStreaming, nextTryMs, poll, staleMs } from '../data/live.ts'
+import { isHeld, useQuery } from '../data/query.ts'
 import { needsLogin, outage } from '../data/request.ts'
 import { ownPath, pagePath, root } from '../data/root.ts'
 import { may, server, session } from '../data/session.ts'
@@ -18,9 +18,10 @@ import { Icon } from '../part/icon.tsx'
 import { later } from '../part/later.tsx'
 import { At } from '../part/time.tsx'
 import { duration } from '../time/duration.ts'
-import { ownZone, zoneMode, zoneName } from '../time/zone.ts'
+import { now, ownZone, pageZone, zoneMode, zoneName } from '../time/zone.ts'
+import { clockText } from '../time/zoned.ts'
 import { crumbs } from './crumbs.ts'
-import { overlay, useKeys } from './keys.ts'
+import { overlay, typedAhead, useKeys } from './keys.ts'
 import { Login } from './login.tsx'
 import { Logo } from './logo.tsx'
 import { Sidebar, TabBar } from './navigation.tsx'
@@ -58,6 +59,7 @@ function Frame(): VNode | null {
   const goTo = Object.fromEntries([...mainPages, ...morePages].map((page) => [`g ${page.key}`, () => route(pagePath(page.path))]))
   useKeys({
     ...goTo,
+    h: () => hold(!isHeld.peek()),
     '?': () => {
       overlay.value = 'keys'
     },
@@ -137,6 +139,7 @@ function TopBar({ path }: { path: string }): VNode {
         type="button"
         class="search"
         onClick={() => {
+          typedAhead.value = ''
           overlay.value = 'palette'
         }}
       >
@@ -156,13 +159,7 @@ function TopBar({ path }: { path: string }): VNode {
           onChange={into(zoneMode)}
         />
       </span>
-      <span
-        class="live"
-        title={isStreaming.value ? 'Changes arrive as they happen' : 'The stream is away: the page reads every 5 s'}
-      >
-        <i class={isStreaming.value ? '' : 'off'} />
-        {isStreaming.value ? 'Live' : 'Polling'}
-      </span>
+      <LiveButton />
       <a class="who only-desk" href={pagePath('settings')} title={`Role: ${session.value?.role}`}>
         <Icon name="user" />
         {session.value?.name ?? ''}
@@ -182,6 +179,20 @@ function TopBar({ path }: { path: string }): VNode {
         <Button kind="ghost" icon="theme" label="Light or dark" isSmall onClick={toggleTheme} />
       </span>
     </header>
+  )
+}
+
+/** Whether changes arrive, and the way to hold the page still. */
+function LiveButton(): VNode {
+  const word = isHeld.value ? `Held at ${clockText(now.value, pageZone.value)}` : isStreaming.value ? 'Live' : 'Polling'
+  const title = isHeld.value
+    ? 'The page stands still. Go on with updates'
+    : `${isStreaming.value ? 'Changes arrive as they happen' : 'The stream is away: the page reads every 5 s'}. Hold the page still`
+  return (
+    <button type="button" class="live" title={title} aria-pressed={isHeld.value} onClick={() => hold(!isHeld.value)}>
+      {isHeld.value ? <Icon name="pause" size={12} /> : <i class={isStreaming.value ? '' : 'off'} />}
+      {word}
+    </button>
   )
 }
 

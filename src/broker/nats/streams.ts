@@ -117,7 +117,7 @@ export class Streams {
 /** Placement: the servers of a cluster that are missing may come back. */
 const noSuitablePeers = 10_005
 
-/** What the server's error about a stream or a consumer means. */
+/** The error of Punctual for the server's error about a stream or a consumer. */
 function refusalOf({ name, kind }: Channel, what: string, error: Error): Error {
   const text = `${what} for ${kind} ${name} is refused by NATS: ${error.message}`
   if (isPermissionMissing(error)) return new PunctualError('broker.refused', text, { channel: name }, { cause: error })

@@ -24,6 +24,7 @@ export class RabbitmqConsumer implements RemoteConsumer {
   readonly #stop = new AbortController()
   readonly #inFlight: InFlight
   #isMaking = false
+  #closing: Promise<void> | null = null
   #queue = ''
   #consumer: ClientConsumer | null = null
 
@@ -34,7 +35,12 @@ export class RabbitmqConsumer implements RemoteConsumer {
     this.#inFlight = new InFlight(options.maxInFlight)
   }
 
-  async close(): Promise<void> {
+  close(): Promise<void> {
+    this.#closing ??= this.#close()
+    return this.#closing
+  }
+
+  async #close(): Promise<void> {
     this.#stop.abort()
     const consumer = this.#consumer
     if (!consumer) return

@@ -4,7 +4,7 @@ import { PunctualError } from '../../errors.ts'
 /** An error with the code of the server, such as `ACCESS_REFUSED`. */
 export type ServerError = Error & { readonly code?: string }
 
-/** What the server's error about a queue or an exchange means. */
+/** The error of Punctual for the server's error about a queue or an exchange. */
 export function refusalOf(name: string, error: ServerError): Error {
   const { code = '', message } = error
   const text = `RabbitMQ has another ${name}: ${message}`

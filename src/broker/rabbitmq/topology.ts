@@ -9,9 +9,10 @@ export const deadExchange = 'punctual.dead'
 /** The waits of messages that are retried. Each has a separate queue, whose messages all wait for the same time. */
 const delaysMs = [500, 1000, 2000, 5000, 15_000, 60_000, 300_000, 3_600_000] as const
 
-/** RabbitMQ 4 drops a message of a quorum queue that has come again 20 times, unless the queue has a limit of its own. */
+/** RabbitMQ 4 drops a message of a quorum queue that has come again 20 times, unless the queue names another limit. */
 const unlimited = { 'x-delivery-limit': 2 ** 31 - 1 }
 
+type ServerChannel = Awaited<ReturnType<Connection['acquire']>>
 type QueueDeclaration = Exclude<Parameters<Connection['queueDeclare']>[0], string | undefined>
 
 export class Topology {
@@ -44,7 +45,7 @@ export class Topology {
     const queue = `${channel.name}.${group}`
     await this.#exchange(channel.name, 'fanout')
     await this.#queue(queue)
-    await this.#connection.queueBind({ exchange: channel.name, queue })
+    await this.#bind({ exchange: channel.name, queue })
     return queue
   }
 
@@ -67,7 +68,7 @@ export class Topology {
     const { name } = deadChannel(channel)
     await this.#exchange(deadExchange, 'direct')
     await this.#queue(name)
-    await this.#connection.queueBind({ exchange: deadExchange, queue: name, routingKey: channel.name })
+    await this.#bind({ exchange: deadExchange, queue: name, routingKey: channel.name })
   }
 
   #queue(queue: string, more: Readonly<Record<string, unknown>> = {}): Promise<void> {
@@ -82,22 +83,34 @@ export class Topology {
     })
   }
 
-  /** Uses a separate channel: the server closes the one on which it refuses a queue, and with it what others do there. */
   async #declare(declaration: QueueDeclaration): Promise<ServerError | null> {
-    const channel = await this.#connection.acquire()
-    try {
-      await channel.queueDeclare(declaration)
-      return null
-    } catch (error) {
-      return error as ServerError
-    } finally {
-      // Not awaited: the client never settles it when the connection breaks meanwhile.
-      void channel.close()
-    }
+    return this.#onChannel((channel) => channel.queueDeclare(declaration)).then(
+      () => null,
+      (error: ServerError) => error,
+    )
   }
 
   #exchange(exchange: string, type: 'fanout' | 'direct'): Promise<void> {
-    return this.#once(`exchange ${exchange}`, () => this.#connection.exchangeDeclare({ exchange, type, durable: true }))
+    const declaration = { exchange, type, durable: true }
+    return this.#once(`exchange ${exchange}`, () => this.#onChannel((channel) => channel.exchangeDeclare(declaration)))
+  }
+
+  #bind(binding: { exchange: string; queue: string; routingKey?: string }): Promise<unknown> {
+    return this.#onChannel((channel) => channel.queueBind(binding))
+  }
+
+  /**
+   * Uses a separate channel: the server closes the one on which it refuses something, and with it what others do there. The client's
+   * shared channel ends the process where the server does not answer its opening before the connection is closed.
+   */
+  async #onChannel<Value>(act: (channel: ServerChannel) => Promise<Value>): Promise<Value> {
+    const channel = await this.#connection.acquire()
+    try {
+      return await act(channel)
+    } finally {
+      // Not awaited: the client never settles it when the connection breaks meanwhile.
+      channel.close().catch(() => {})
+    }
   }
 
   /** Makes a thing once, and again when that has failed. */
@@ -113,7 +126,7 @@ export class Topology {
   }
 }
 
-/** An existing queue with other settings is used, unless it loses messages: with the server, with a connection, or as a stream, which nobody empties. */
+/** An existing queue with other settings is used, unless it loses messages: with the server, with a connection, or as a stream, which is never emptied. */
 function isUsable({ code, message }: ServerError): boolean {
   return code === 'PRECONDITION_FAILED' && !/inequivalent arg '(durable|auto_delete|exclusive)'|'stream'/.test(message)
 }

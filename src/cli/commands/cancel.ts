@@ -2,9 +2,9 @@ import { Argument, type Command, Option } from 'commander'
 import { confirm } from '../confirm.ts'
 import { withConnection } from '../connection.ts'
 import { connectionFlags } from '../connection-flags.ts'
-import { byOption, example, jsonOption, placeOptions, yesOption } from '../options.ts'
+import { example, placeOptions } from '../options.ts'
 import { print, printJson } from '../print.ts'
-import { filterFlags, filterOptions, startOperation } from '../start-operation.ts'
+import { filterFlags, filterOptions, operationOptions, startOperation } from '../start-operation.ts'
 
 export function addCancel(root: Command): void {
   const command = root
@@ -15,13 +15,9 @@ export function addCancel(root: Command): void {
     .addArgument(new Argument('[id]', 'the occurrence or operation'))
   for (const option of placeOptions()) command.addOption(option)
   for (const option of filterOptions()) command.addOption(option)
+  command.addOption(new Option('--reason <text>', 'kept with what was canceled'))
+  for (const option of operationOptions()) command.addOption(option)
   command
-    .addOption(new Option('--reason <text>', 'kept with what was canceled'))
-    .addOption(new Option('--dry-run', 'with filters: only count what they find'))
-    .addOption(new Option('--wait', 'with filters: wait until it is done'))
-    .addOption(byOption())
-    .addOption(yesOption())
-    .addOption(jsonOption())
     .addHelpText(
       'after',
       example('punctual cancel --job payment-timeout --idempotency-key order-42 --store sqlite:./punctual.db'),

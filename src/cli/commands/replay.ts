@@ -1,9 +1,9 @@
 import { Argument, type Command, Option } from 'commander'
 import { withConnection } from '../connection.ts'
 import { connectionFlags } from '../connection-flags.ts'
-import { byOption, example, jsonOption, placeOptions, yesOption } from '../options.ts'
+import { example, placeOptions } from '../options.ts'
 import { print, printJson } from '../print.ts'
-import { filterFlags, filterOptions, startOperation } from '../start-operation.ts'
+import { filterFlags, filterOptions, operationOptions, startOperation } from '../start-operation.ts'
 
 export function addReplay(root: Command): void {
   const command = root
@@ -16,11 +16,8 @@ export function addReplay(root: Command): void {
     .addOption(new Option('--reason <text>', 'why; kept with the replay').makeOptionMandatory())
     .addOption(new Option('--task <names...>', 'only these tasks; the results of the others are kept'))
     .addOption(new Option('--request <text>', 'sent again under the same request, nothing more is created'))
-    .addOption(new Option('--dry-run', 'with filters: only count what they find'))
-    .addOption(new Option('--wait', 'with filters: wait until it is done'))
-    .addOption(byOption())
-    .addOption(yesOption())
-    .addOption(jsonOption())
+  for (const option of operationOptions()) command.addOption(option)
+  command
     .addHelpText(
       'after',
       example(

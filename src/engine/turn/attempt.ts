@@ -165,8 +165,9 @@ export class Attempt implements Timed {
     const { signal } = this
     this.turn.env.events.emit('signal.refused', null)
     return new Promise((_, reject) => {
-      const stop = () => reject(signal.reason)
-      if (signal.aborted) stop()
+      const stop = () => reject(signal.aborted ? signal.reason : new Aborted('lost'))
+      // The handler of an attempt that is over gets no signal any more.
+      if (signal.aborted || this.#isOver) stop()
       else signal.addEventListener('abort', stop, { once: true })
     })
   }

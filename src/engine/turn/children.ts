@@ -3,6 +3,7 @@ import type { Child, ChildCancelOptions, ChildOptions, ChildTarget, JobReference
 import { childId, taskRunId } from '../../model/ids.ts'
 import type { OccurrenceRecord } from '../../model/occurrence.ts'
 import type { CancelRequest, ChildWork, CreatedRow, NewOccurrence } from '../../store/store.ts'
+import { Aborted } from './aborted.ts'
 import type { Attempt } from './attempt.ts'
 
 /** The part of the client that handlers use. */
@@ -80,10 +81,10 @@ export class Children {
     return this.#attempt.turn.record
   }
 
-  /** A handler that was signaled to stop creates nothing more. */
+  /** A handler that was signaled to stop, or has ended, creates nothing more. */
   get #port(): WorkPort {
-    const { signal, turn } = this.#attempt
-    if (!this.#attempt.isCurrent) signal.throwIfAborted()
+    const { signal, turn, isCurrent } = this.#attempt
+    if (!isCurrent) throw signal.aborted ? signal.reason : new Aborted('lost')
     if (signal.aborted && signal.reason.code !== 'shutdown') throw signal.reason
     return turn.env.work.port as WorkPort
   }

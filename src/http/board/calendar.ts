@@ -1,3 +1,4 @@
+import { builtInPrefix } from '../../engine/node/registry.ts'
 import type { JobRecord } from '../../model/job.ts'
 import { offsetText } from '../../schedule/preview.ts'
 import { type Zone, zoneNamed } from '../../time/zone.ts'
@@ -12,6 +13,9 @@ const minuteMs = 60_000
 /** Coming instants that one request looks at, over all jobs. */
 const mostInstants = 100_000
 const leastPerJob = 200
+
+/** Enqueued work to come that one request counts. */
+const mostEnqueued = 5000
 
 type Cell = WireCalendar['cells'][number]
 type Counted = { -readonly [Name in keyof Cell]: Cell[Name] }
@@ -53,6 +57,16 @@ export async function calendar(board: Board, span: Span, timezone: string): Prom
   }
 }
 
+/** Work that is due in a span and that no schedule has made. */
+async function enqueuedIn({ env: { store } }: Board, { tenant, job, from, to }: Span) {
+  const scope = { ...(tenant !== undefined && { tenant }), ...(job !== undefined && { job }) }
+  const rows = await store.listDue({ ...scope, from, to, limit: mostEnqueued })
+  const items = rows
+    .filter(({ source, job: of }) => source !== 'schedule' && !of.startsWith(builtInPrefix))
+    .map(({ tenant: of, job: name, dueAt }) => ({ tenant: of, job: name, at: dueAt }))
+  return { items, isCut: rows.length === mostEnqueued }
+}
+
 /** The coming instants of all jobs, each with its share of the work that one request may do. */
 async function allComing(board: Board, { tenant, job, from, to }: Span) {
   if (from >= to) return { instants: [], capped: false }
@@ -76,7 +90,8 @@ async function allComing(board: Board, { tenant, job, from, to }: Span) {
     }
     open = cut
   }
-  return { instants, capped: isCut }
+  const enqueued = await enqueuedIn(board, { tenant, job, from, to })
+  return { instants: [...instants, ...enqueued.items], capped: isCut || enqueued.isCut }
 }
 
 function hourCells(zone: Zone, from: number, to: number): Counted[] {

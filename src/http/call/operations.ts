@@ -51,15 +51,8 @@ export const operationCalls: Calls<
   'operations.start': async (call) => {
     const { body, desk } = call
     if (body.kind === 'backfill') {
-      const { job, tenant, from, to, mode, concurrency } = body
-      const options = defined({
-        tenant: tenant ? bodyTenant(call, tenant) : tenantOf(call, undefined),
-        from,
-        to,
-        mode,
-        concurrency,
-      })
-      const { id } = await desk.punctual.backfill(job, defined({ ...options, reason: body.reason, by: call.caller.name }))
+      const options = { ...backfillOptions(call, body), reason: body.reason, by: call.caller.name }
+      const { id } = await desk.punctual.backfill(body.job, defined(options))
       return located(call, id)
     }
     const filter = listFilter(call, body.filter)
@@ -114,18 +107,17 @@ function listFilter(
   return defined({ ...rest, tenant }) as ListFilter
 }
 
+function backfillOptions(
+  call: Call<'operations.preview'> | Call<'operations.start'>,
+  { tenant, from, to, mode, concurrency }: Extract<WireOperationRequest, { kind: 'backfill' }>,
+) {
+  return defined({ tenant: tenant ? bodyTenant(call, tenant) : tenantOf(call, undefined), from, to, mode, concurrency })
+}
+
 async function previewed(call: Call<'operations.preview'>, body: WireOperationRequest): Promise<WireOperationPreview> {
   const { punctual } = call.desk
   if (body.kind === 'backfill') {
-    const { job, tenant, from, to, mode, concurrency } = body
-    const options = defined({
-      tenant: tenant ? bodyTenant(call, tenant) : tenantOf(call, undefined),
-      from,
-      to,
-      mode,
-      concurrency,
-    })
-    const { instants, count, first, existing } = await punctual.previewBackfill(job, options)
+    const { instants, count, first, existing } = await punctual.previewBackfill(body.job, backfillOptions(call, body))
     const leftOut = Object.entries(existing).map(([state, number]) => ({ reason: `already ${state}`, count: number }))
     return {
       ...{ kind: body.kind, matches: instants, capped: false, acts: count },

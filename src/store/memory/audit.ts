@@ -1,5 +1,6 @@
 import { type AuditEntry, type AuditRecord, rowDigest, sealOf } from '../../model/audit.ts'
 import { mostPerSegment } from '../rules/audit.ts'
+import { having } from '../rules/having.ts'
 import type { AuditQuery } from '../store.ts'
 import type { State } from './state.ts'
 
@@ -37,13 +38,9 @@ export function listAudit(state: State, query: AuditQuery): readonly unknown[] {
   if (query.of === 'unsealed') return [...state.unsealed].filter(([seq]) => seq > query.beyond).slice(0, query.limit)
   const { tenant, job, target, actor, action, event, from, to, order, beyond, limit } = query
   const isNewest = order === 'newest'
+  const hasFields = having({ tenant, job, target, actor, action, event })
   const isAsked = (row: AuditRecord) =>
-    (tenant === undefined || row.tenant === tenant) &&
-    (job === undefined || row.job === job) &&
-    (target === undefined || row.target === target) &&
-    (actor === undefined || row.actor === actor) &&
-    (action === undefined || row.action === action) &&
-    (event === undefined || row.event === event) &&
+    hasFields(row) &&
     (from === undefined || row.at >= from) &&
     (to === undefined || row.at < to) &&
     (beyond === undefined || (isNewest ? row.seq < beyond : row.seq > beyond))

@@ -1,4 +1,5 @@
 import type { TurnRecord } from '../../model/occurrence.ts'
+import { pulseBeat, unknownBeat } from '../rules/node.ts'
 import { nextTurnDue } from '../rules/settle.ts'
 import { isStranded } from '../rules/verdict.ts'
 import type { Beat, BeatAnswer, CancelNotice, NodeRecord } from '../store.ts'
@@ -8,15 +9,15 @@ import { planSoon } from './plan.ts'
 import { jobKey } from './runs.ts'
 import type { Claim, State } from './state.ts'
 
-export function beat(state: State, { node, claims, inFlight, long, phase }: Beat): BeatAnswer {
+export function beat(state: State, one: Beat): BeatAnswer {
+  const { node, claims, inFlight, long, phase } = one
   const { now } = state
   const known = state.nodes.get(node.boot)
-  if (!known && phase !== 'join')
-    return { now, aliveSince: state.aliveSince, known: false, lost: claims, cancels: [], isDraining: false, over: [] }
+  if (!known && phase !== 'join') return unknownBeat(one, now, state.aliveSince)
   if (known && phase === 'pulse') {
     state.lastAliveAt = now
     state.putNode({ ...known, beatAt: now, beats: known.beats + 1 })
-    return { now, aliveSince: state.aliveSince, known: true, lost: [], cancels: [], isDraining: known.isDraining, over: [] }
+    return pulseBeat(now, state.aliveSince, known.isDraining)
   }
   const isAlive = [...state.nodes.values()].some((other) => other.beatAt + other.ttlMs >= now)
   if (!isAlive) noteBreak(state, now)

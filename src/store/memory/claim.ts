@@ -1,8 +1,8 @@
-import { PunctualError } from '../../errors.ts'
 import type { JobSpec } from '../../model/job.ts'
 import type { OccurrenceRecord } from '../../model/occurrence.ts'
 import { recoveries } from '../../model/turn.ts'
 import { admit } from '../rules/door.ts'
+import { foreignClaim, unknownNode } from '../rules/node.ts'
 import { picked } from '../rules/pick.ts'
 import { specFor } from '../rules/verdict.ts'
 import type { ClaimAnswer, ClaimMember, ClaimPick, ClaimRequest, PassedOccurrence } from '../store.ts'
@@ -25,10 +25,8 @@ export function claim(state: State, request: ClaimRequest): ClaimAnswer {
 /** Refuses a claim. Verbs that claim along the way call it first, since they change nothing when they fail. */
 function checkClaim(state: State, { id, token, node }: ClaimRequest): void {
   const standing = state.claims.get(id)
-  if (standing && (standing.token !== token || standing.node !== node))
-    throw new PunctualError('claim.lost', `Claim ${id} belongs to another`, { claim: id })
-  if (!standing && !state.nodes.has(node))
-    throw new PunctualError('claim.lost', `Node ${node} is not known to the store and cannot claim`, { node })
+  if (standing && (standing.token !== token || standing.node !== node)) throw foreignClaim({ id })
+  if (!standing && !state.nodes.has(node)) throw unknownNode({ node })
 }
 
 function take(state: State, { id, kinds, pick, limit, clusterLimit, dueBy, promptMs }: ClaimRequest) {

@@ -1,24 +1,27 @@
 import { occurrenceStates } from '../../model/lifecycle.ts'
-import type { CountsQuery, JobCounts, StateCounts } from '../store.ts'
-import { deadCauses } from './counts/dead-causes.ts'
+import { having } from '../rules/having.ts'
+import type { CountsQuery, DeadCause, JobCounts, StateCounts } from '../store.ts'
 import type { Entry } from './entry.ts'
 import type { State } from './state.ts'
 
 export function counts(state: State, asked: CountsQuery): JobCounts {
-  const { causes = 0, failing = 0, tenants = 0 } = asked
-  const entries = [...state.entries.values()].filter(({ record }) => isAsked(asked, record))
-  const ranges = state.ranges.filter((range) => isAsked(asked, range))
-  const isOfJob = asked.job !== undefined
-  const runs = state.runs.ofJobs((job) => isOfJob && isAsked(asked, job))
+  const { tenant, job, causes = 0, failing = 0, tenants = 0 } = asked
+  const isAsked = having({ tenant, job })
+  const entries = [...state.entries.values()].filter(({ record }) => isAsked(record))
+  const ranges = state.ranges.filter(isAsked)
+  const runs = state.runs.ofJobs((one) => job !== undefined && isAsked(one))
   return {
     states: statesOf(entries, ranges),
     ...runs,
     causes: deadCauses(entries, causes),
-    failing: state.runs.failing((job) => isAsked(asked, job)).slice(0, failing),
+    failing: state.runs.failing(isAsked).slice(0, failing),
     tenants: [...new Set([...entries, ...ranges].map(({ tenant }) => tenant))]
       .sort()
       .slice(0, tenants)
-      .map((name) => ({ name, states: statesOf(entries.filter(isOf(name)), ranges.filter(isOf(name))) })),
+      .map((name) => {
+        const isOf = having({ tenant: name })
+        return { name, states: statesOf(entries.filter(isOf), ranges.filter(isOf)) }
+      }),
   }
 }
 
@@ -29,10 +32,22 @@ function statesOf(entries: readonly Entry[], ranges: State['ranges']): StateCoun
   return states
 }
 
-function isOf(name: string) {
-  return ({ tenant }: { readonly tenant: string }) => tenant === name
+function deadCauses(entries: readonly Entry[], limit: number): readonly DeadCause[] {
+  const dead = entries.filter(({ cause }) => cause !== null)
+  return [...Map.groupBy(dead, (entry) => entry.cause as string)]
+    .map(([cause, entries]) => group(cause, entries))
+    .sort((a, b) => b.count - a.count || b.lastAt - a.lastAt || (a.cause < b.cause ? -1 : 1))
+    .slice(0, limit)
 }
 
-export function isAsked({ tenant, job }: CountsQuery, of: { tenant: string; job: string }): boolean {
-  return (tenant === undefined || tenant === of.tenant) && (job === undefined || job === of.job)
+function group(cause: string, entries: readonly Entry[]): DeadCause {
+  const died = entries.map(({ turns }) => turns.at(-1)?.endedAt ?? 0)
+  return {
+    cause,
+    count: entries.length,
+    firstAt: Math.min(...died),
+    lastAt: Math.max(...died),
+    tenants: [...new Set(entries.map(({ tenant }) => tenant))].sort(),
+    sample: entries.reduce((newest, entry) => (entry.ref > newest.ref ? entry : newest)).id,
+  }
 }

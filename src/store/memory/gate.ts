@@ -1,6 +1,7 @@
 import type { Page } from '../query.ts'
 import { gateAudit } from '../rules/audit.ts'
 import { boundKeyMs, GatePage, gateRule, hasReserved, isBound, type KnownGate } from '../rules/gate.ts'
+import { having } from '../rules/having.ts'
 import type { GateAnswer, GateKey, GateList, GateRecord, GateRequest, MemberWrite } from '../store.ts'
 import { appendAudit } from './audit.ts'
 import { owned } from './checkpoint.ts'
@@ -41,16 +42,11 @@ function knownGate(state: State, { member, ...known }: GateEntry): KnownGate {
 
 function listGates(state: State, list: GateList): Page<GateRecord> {
   const { tenant, scope, key } = list
+  const isAsked = having({ tenant, scope, key })
   const gates = new GatePage(list)
   const { after } = gates
   const found = [...state.gates.values()]
-    .filter(
-      ({ record }) =>
-        (tenant === undefined || record.tenant === tenant) &&
-        (scope === undefined || record.scope === scope) &&
-        (key === undefined || record.key === key) &&
-        (after === null || byKey(record, after) > 0),
-    )
+    .filter(({ record }) => isAsked(record) && (after === null || byKey(record, after) > 0))
     .sort((a, b) => byKey(a.record, b.record))
     .map((entry) => knownGate(state, entry))
   return (gates.add(found, state.now) ?? gates.add([], state.now)) as Page<GateRecord>

@@ -1,6 +1,7 @@
 import type { JobRecord, VersionRecord } from '../../model/job.ts'
 import { nameHolds } from '../../model/job-search.ts'
 import { putAudit } from '../rules/audit.ts'
+import { having } from '../rules/having.ts'
 import { isWithdrawn, putJobRule } from '../rules/put-job.ts'
 import type { JobPut, JobPutAnswer, JobQuery } from '../store.ts'
 import { appendAudit } from './audit.ts'
@@ -35,13 +36,11 @@ export function readVersions(state: State, { tenant, name }: { tenant: string; n
 }
 
 export function readJobs(state: State, { tenant, name, search, after, limit }: JobQuery): readonly JobRecord[] {
+  const isAsked = having({ tenant, name })
   return [...state.jobs.values()]
     .filter(
       (job) =>
-        (tenant === undefined || job.tenant === tenant) &&
-        (name === undefined || job.name === name) &&
-        (search === undefined || nameHolds(job.name, search)) &&
-        (after === undefined || byName(job, after) > 0),
+        isAsked(job) && (search === undefined || nameHolds(job.name, search)) && (after === undefined || byName(job, after) > 0),
     )
     .sort(byName)
     .slice(0, limit)

@@ -1,7 +1,7 @@
-import { type JobRecord, versionAt } from '../../model/job.ts'
-import { covers } from '../../model/pause.ts'
+import type { JobRecord } from '../../model/job.ts'
 import { draftPlanned, revivedRecord } from '../rules/draft.ts'
 import { rangeMessage } from '../rules/message.ts'
+import { decisionOn, planCandidate, plannedDue } from '../rules/plan.ts'
 import type { JobPlan, PlanAnswer, PlanCandidate, PlannedOccurrence, PlanWork } from '../store.ts'
 import type { Entry } from './entry.ts'
 import { jobKey } from './runs.ts'
@@ -19,16 +19,8 @@ export function jobsToPlan(state: State, { horizonMs, limit }: { horizonMs: numb
 }
 
 function candidate(state: State, job: JobRecord): PlanCandidate {
-  const versions = state.versions.get(jobKey(job.tenant, job.name)) ?? []
-  const first = versionAt(versions, job.cursor).version
   const held = stranded(state, job.tenant, job.name).map((entry) => entry.record.scheduledAt)
-  const since = Math.min(job.cursor, ...held.slice(0, 1))
-  return {
-    job,
-    versions: versions.filter(({ version, effectiveAt }) => version === first || effectiveAt > job.cursor),
-    stranded: held,
-    pauses: state.pauses.filter((pause) => covers(pause, job.tenant, job.name) && (pause.to === null || pause.to > since)),
-  }
+  return planCandidate(job, held, state.versions.get(jobKey(job.tenant, job.name)) ?? [], state.pauses)
 }
 
 export function plan(state: State, plans: readonly JobPlan[]): readonly PlanAnswer[] {
@@ -50,9 +42,8 @@ function planJob(state: State, plan: JobPlan): PlanAnswer {
   for (const entry of stranded(state, job.tenant, job.name)) decide(state, entry, plan)
   // Instants that the plan does not know of must not wait for the next one.
   if (stranded(state, job.tenant, job.name).length > 0) planSoon(state, key)
-  const first = plan.rows.find((row) => row.end === null)
-  if (first) state.hint({ kind: 'due', at: first.dueAt })
-  else if (plan.revive.length > 0) state.hint({ kind: 'due', at: state.now })
+  const dueAt = plannedDue(plan, state.now)
+  if (dueAt !== null) state.hint({ kind: 'due', at: dueAt })
   return { outcome: 'planned', created }
 }
 
@@ -66,12 +57,10 @@ function addPlanned(state: State, job: JobRecord, row: PlannedOccurrence): boole
 }
 
 /** Applies the planner's decision on an instant that came due while no node was alive. */
-function decide(state: State, entry: Entry, { revive, drop }: JobPlan): void {
-  const { scheduledAt } = entry.record
-  const revived = revive.find(({ at }) => at === scheduledAt)
-  if (revived) return state.reschedule(entry, entry.dueAt, revivedRecord(entry.record, revived))
-  const dropped = drop.find(({ at }) => at === scheduledAt)
-  if (dropped) state.endUnattended(entry, dropped.state, dropped.reason)
+function decide(state: State, entry: Entry, plan: JobPlan): void {
+  const { revived, dropped } = decisionOn(entry.record.scheduledAt, plan)
+  if (revived) state.reschedule(entry, entry.dueAt, revivedRecord(entry.record, revived))
+  else if (dropped) state.endUnattended(entry, dropped.state, dropped.reason)
 }
 
 export function planSoon(state: State, key: string): void {

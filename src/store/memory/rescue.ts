@@ -1,4 +1,4 @@
-import { isNodeGone } from '../rules/node-gone.ts'
+import { isNodeGone } from '../rules/node.ts'
 import { recoverMember } from '../rules/recover.ts'
 import { isExpired, notInTime } from '../rules/verdict.ts'
 import type { PassedOccurrence, RescueAnswer, RescueRequest } from '../store.ts'

@@ -1,22 +1,18 @@
 import type { TurnRecord } from '../../model/occurrence.ts'
 import { bareEnd } from '../../model/turn.ts'
+import { pulseBeat, unknownBeat } from '../rules/node.ts'
 import { nextTurnDue } from '../rules/settle.ts'
 import type { Beat, BeatAnswer, CancelNotice, Hint, NodeInfo } from '../store.ts'
-import { freeUnservedKeys, updateServedKinds } from './beat/served-kinds.ts'
 import { Changes } from './changes/changes.ts'
 import { putStarts } from './checkpoint.ts'
 import { lockDoor } from './claim/door.ts'
 import { column } from './connection/arrays.ts'
 import { each, endOf, lacks } from './connection/by-key.ts'
 import type { Session } from './connection/session.ts'
-import { type Context, storeNow } from './context.ts'
+import { type Acted, type Context, storeNow } from './context.ts'
+import { removeNode, updateServedKinds } from './nodes.ts'
 import { type RunningMember, readRunning } from './occurrence/running-members.ts'
 import { takeIdleWhere } from './occurrence/take-idle.ts'
-
-interface Beaten {
-  readonly answer: BeatAnswer
-  readonly hints: readonly Hint[]
-}
 
 interface Look {
   readonly now: number
@@ -31,7 +27,7 @@ const look = `SELECT t.now, l.alive_since, (SELECT draining FROM punctual.node W
   NOT EXISTS (SELECT 1 FROM punctual.node WHERE beat_at + ttl_ms >= t.now) AS is_break, l.last_alive_at
   FROM (SELECT ${storeNow} AS now) t, punctual.life l`
 
-export async function beat(context: Context, one: Beat): Promise<Beaten> {
+export async function beat(context: Context, one: Beat): Promise<Acted<BeatAnswer>> {
   const { db, names } = context
   if (one.phase === 'pulse') return { answer: await pulse(context, one), hints: [] }
   await names.addKinds(one.node.kinds)
@@ -118,17 +114,16 @@ interface PulseRow {
 }
 
 /** Says only that the node lives. */
-async function pulse(context: Context, { node, claims }: Beat): Promise<BeatAnswer> {
+async function pulse(context: Context, one: Beat): Promise<BeatAnswer> {
   const [row] = await context.db.rows<PulseRow>(
     `WITH beaten AS (UPDATE punctual.node SET beat_at = ${storeNow}, beats = beats + 1 WHERE boot = $2 RETURNING draining),
         alive AS (UPDATE punctual.life SET last_alive_at = ${storeNow} FROM beaten)
       SELECT ${storeNow} AS now, l.alive_since, (SELECT draining FROM beaten) AS draining FROM punctual.life l`,
-    [context.now(), node.boot],
+    [context.now(), one.node.boot],
   )
   const { now, alive_since: aliveSince, draining } = row as PulseRow
-  const known = draining !== null
   context.noteNow(now)
-  return { now, aliveSince, known, lost: known ? [] : claims, cancels: [], isDraining: draining ?? false, over: [] }
+  return draining === null ? unknownBeat(one, now, aliveSince) : pulseBeat(now, aliveSince, draining)
 }
 
 /** The values of the columns from `name` to `declares`. */
@@ -147,7 +142,7 @@ function startColumns(long: Beat['long']): (string | null)[] {
 }
 
 /** Joins, leaves, gives back claims whose answer never arrived, and notes a time without nodes. The door is locked first. */
-async function beatWithCare(session: Session, context: Context, one: Beat): Promise<Beaten> {
+async function beatWithCare(session: Session, context: Context, one: Beat): Promise<Acted<BeatAnswer>> {
   const { node, claims, inFlight, phase } = one
   await session.rows(lockDoor)
   await session.rows('SELECT boot FROM punctual.node WHERE boot = $1 FOR UPDATE', [node.boot])
@@ -155,11 +150,7 @@ async function beatWithCare(session: Session, context: Context, one: Beat): Prom
   const [seen] = (await session.rows<Look>(look, [context.now(), node.boot])) as [Look]
   const { now, alive_since: before, is_break: isBreak } = seen
   context.noteNow(now)
-  if (seen.draining === null && phase !== 'join')
-    return {
-      answer: { now, aliveSince: before, known: false, lost: claims, cancels: [], isDraining: false, over: [] },
-      hints: [],
-    }
+  if (seen.draining === null && phase !== 'join') return { answer: unknownBeat(one, now, before), hints: [] }
   const hints: Hint[] = []
   if (isBreak) await noteBreak(context, session, seen.last_alive_at, now)
   const ownClaims = await claimsOf(session, node.boot)
@@ -272,12 +263,4 @@ async function putNode(context: Context, session: Session, node: NodeInfo, now: 
   )
   await updateServedKinds(session)
   return row?.draining ?? node.isDraining
-}
-
-/** Removes a node, with the claims that have no members left. The door is locked. */
-export async function removeNode(context: Context, session: Session, boot: string, now: number): Promise<readonly Hint[]> {
-  await session.rows('DELETE FROM punctual.claim WHERE node = $1', [boot])
-  await session.rows('DELETE FROM punctual.node WHERE boot = $1', [boot])
-  await session.rows('UPDATE punctual.hook_note SET node = NULL, free_at = $2 WHERE node = $1', [boot, now])
-  return freeUnservedKeys(context, session, now)
 }

@@ -6,7 +6,7 @@ import { Changes } from './changes/changes.ts'
 import { column } from './connection/arrays.ts'
 import { each } from './connection/by-key.ts'
 import type { Session } from './connection/session.ts'
-import { type Context, storeNow } from './context.ts'
+import { type Acted, type Context, storeNow } from './context.ts'
 import { readState } from './create/conflicts.ts'
 import { findOfEntity, findRef, withDescendants } from './find.ts'
 import { takeIdle } from './occurrence/take-idle.ts'
@@ -28,7 +28,7 @@ export async function cancel(
   session: Session,
   context: Context,
   { which, reason, audit, children = false, keyVersion }: CancelRequest,
-): Promise<{ readonly answer: readonly CancelAnswer[]; readonly hints: readonly Hint[] }> {
+): Promise<Acted<readonly CancelAnswer[]>> {
   const found =
     'entity' in which ? await findOfEntity(session, which) : [await findRef(session, which)].filter((ref) => ref !== null)
   const roots = keyVersion === undefined ? found : await notOvertaken(session, context, found, keyVersion)

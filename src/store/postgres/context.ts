@@ -1,7 +1,11 @@
+import * as steps from '../rules/sql/steps.ts'
+import type { Hint } from '../store.ts'
 import type { Database } from './connection/database.ts'
-import type { Session } from './connection/session.ts'
+import { runSteps, type Session } from './connection/session.ts'
 import type { Names } from './names/names.ts'
 import type { Versions } from './names/versions.ts'
+
+export { storeNow } from '../rules/sql/steps.ts'
 
 /** The common means of all verbs. */
 export interface Context {
@@ -16,11 +20,13 @@ export interface Context {
   noteNow(now: number): void
 }
 
-/** The store's time inside a statement whose first value is `Context.now`. Asked for once, so an index can be read by it. */
-export const storeNow = '(SELECT coalesce($1::float8, punctual.now_ms()))'
+/** What an act answers, and the hints that follow from it. */
+export interface Acted<Answer> {
+  readonly answer: Answer
+  readonly hints: readonly Hint[]
+}
 
 /** The store's time, for decisions that are made here. */
-export async function readNow(session: Session, { now }: Pick<Context, 'now'>): Promise<number> {
-  const [row] = await session.rows<{ now: number }>(`SELECT ${storeNow} AS now`, [now()])
-  return (row as { now: number }).now
+export function readNow(session: Session, { now }: Pick<Context, 'now'>): Promise<number> {
+  return runSteps(session, steps.readNow(now()))
 }

@@ -1,14 +1,12 @@
 // Counts. A commit inserts what it changed in them beside the change itself; from time to time these deltas are folded into their
 // series. The count of a state is always both together.
 import { type OccurrenceState, occurrenceStates } from '../../model/lifecycle.ts'
-import type { CountsQuery, JobCounts, StateCounts } from '../store.ts'
+import { type JobFilter, seriesWhere } from '../rules/sql/conditions.ts'
+import type { CountsQuery, DeadCause, JobCounts, StateCounts } from '../store.ts'
 import { column } from './connection/arrays.ts'
 import { each } from './connection/by-key.ts'
-import type { Session } from './connection/session.ts'
-import { tryLock } from './connection/try-lock.ts'
+import { type Session, tryLock } from './connection/session.ts'
 import type { Context } from './context.ts'
-import { deadCauses } from './counts/dead-causes.ts'
-import { type Asked, askedSeries } from './names/series-filter.ts'
 
 /**
  * Deltas of each series summed up, from a table with their columns. In their order, a success ends the failures before it:
@@ -74,8 +72,8 @@ const stateList = occurrenceStates.join(', ')
 const stateSums = occurrenceStates.map((state) => `coalesce(sum(u.${state}), 0)::bigint AS ${state}`).join(', ')
 
 /** The counts of tenants, and the deltas that are not folded into them. */
-function tenantRows({ tenant, job }: Asked): { readonly rows: string; readonly values: readonly string[] } {
-  const { where, values } = askedSeries({ tenant, job })
+function tenantRows({ tenant, job }: JobFilter): { readonly rows: string; readonly values: readonly unknown[] } {
+  const { where, values } = seriesWhere({ tenant, job }, 1)
   const delta = `SELECT s.tenant AS name, ${occurrenceStates.map((state) => `y.${state}`).join(', ')}
     FROM punctual.count_delta y JOIN punctual.series s ON s.ref = y.series WHERE ${where}`
   const folded =
@@ -85,13 +83,13 @@ function tenantRows({ tenant, job }: Asked): { readonly rows: string; readonly v
   return { rows: `(${folded} UNION ALL ${delta}) u`, values }
 }
 
-async function sumOfTenants(db: Session, query: Asked): Promise<CountRow> {
+async function sumOfTenants(db: Session, query: JobFilter): Promise<CountRow> {
   const { rows, values } = tenantRows(query)
   const [row] = await db.rows<CountRow>(`SELECT NULL::float8 AS last_run_at, 0 AS failures, ${stateSums} FROM ${rows}`, values)
   return row as CountRow
 }
 
-async function eachTenant(db: Session, query: Asked, limit: number): Promise<JobCounts['tenants']> {
+async function eachTenant(db: Session, query: JobFilter, limit: number): Promise<JobCounts['tenants']> {
   const { rows, values } = tenantRows(query)
   const found = await db.rows<StateCounts & { readonly name: string }>(
     `SELECT u.name, ${stateSums} FROM ${rows} GROUP BY u.name
@@ -102,8 +100,8 @@ async function eachTenant(db: Session, query: Asked, limit: number): Promise<Job
 }
 
 /** The folded counts and the deltas each name a few jobs, of which both together decide. */
-async function failingJobs(db: Session, query: Asked, limit: number): Promise<JobCounts['failing']> {
-  const { where, values } = askedSeries(query, 2)
+async function failingJobs(db: Session, query: JobFilter, limit: number): Promise<JobCounts['failing']> {
+  const { where, values } = seriesWhere(query, 2)
   return db.rows<JobCounts['failing'][number]>(
     `WITH t AS MATERIALIZED (${sumDeltas('punctual.count_delta')}),
       named AS (SELECT s.ref FROM punctual.series s WHERE s.failures_in_row > 0 UNION SELECT t.series FROM t WHERE t.failures > 0)
@@ -111,6 +109,33 @@ async function failingJobs(db: Session, query: Asked, limit: number): Promise<Jo
       WHERE ${failuresInRow} > 0 AND ${where} ORDER BY s.job, s.tenant LIMIT $1`,
     [limit, ...values],
   )
+}
+
+interface CauseRow extends Omit<DeadCause, 'firstAt' | 'lastAt'> {
+  readonly first_at: number
+  readonly last_at: number
+}
+
+/** Of all jobs the index alone has all that is grouped. */
+async function deadCauses(db: Session, of: JobFilter, limit: number): Promise<readonly DeadCause[]> {
+  const { where, values } = seriesWhere(of, 2)
+  const [from, condition] =
+    of.job === undefined
+      ? ['punctual.dead d', of.tenant === undefined ? 'true' : 'd.tenant = $2']
+      : ['punctual.series s CROSS JOIN LATERAL (SELECT * FROM punctual.dead i WHERE i.series = s.ref OFFSET 0) d', where]
+  const rows = await db.rows<CauseRow>(
+    `SELECT g.cause, g.count, g.first_at, g.last_at, g.tenants,
+      (SELECT o.id FROM punctual.occurrence o WHERE o.ref = g.newest) AS sample FROM (
+      SELECT d.cause, sum(d.count)::float8 AS count, min(d.first_at) AS first_at, max(d.last_at) AS last_at, max(d.newest) AS newest,
+        array_agg(d.tenant ORDER BY d.tenant) AS tenants
+      FROM (
+        SELECT d.tenant, d.cause, count(*) AS count, min(d.died_at) AS first_at, max(d.died_at) AS last_at, max(d.ref) AS newest
+        FROM ${from} WHERE ${condition} GROUP BY d.tenant, d.cause
+      ) d GROUP BY d.cause ORDER BY 2 DESC, 4 DESC, 1 LIMIT $1
+    ) g ORDER BY 2 DESC, 4 DESC, 1`,
+    [limit, ...values],
+  )
+  return rows.map(({ first_at, last_at, ...row }) => ({ ...row, firstAt: first_at, lastAt: last_at }))
 }
 
 const mostFolded = 5000

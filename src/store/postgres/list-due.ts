@@ -1,7 +1,7 @@
+import { seriesWhere } from '../rules/sql/conditions.ts'
 import type { DueQuery, DueRow } from '../store.ts'
 import { each } from './connection/by-key.ts'
 import type { Context } from './context.ts'
-import { askedSeries } from './names/series-filter.ts'
 
 interface Row extends Omit<DueRow, 'dueAt' | 'state'> {
   readonly due_at: number
@@ -12,7 +12,7 @@ const mostPassedBy = 5000
 
 /** One range of an index for each kind and priority, merged. Work of other jobs is passed by: so much of it, and no more. */
 export async function listDue({ db }: Context, { tenant, job, from, to, limit }: DueQuery): Promise<readonly DueRow[]> {
-  const { where, values } = askedSeries({ tenant, job }, 5)
+  const { where, values } = seriesWhere({ tenant, job }, 5)
   const range = 'r.due_at >= $1::float8 AND r.due_at < $2::float8 ORDER BY r.due_at, r.ref LIMIT $3::int'
   const place = 'r.series, r.ref, r.due_at, r.retrying'
   const rows = await db.rows<Row>(

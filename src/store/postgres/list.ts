@@ -1,6 +1,7 @@
 // Lists, newest first, of however many rows: see searches.ts and window.ts for how none of them walks what it does not show.
 import type { OccurrenceSummary } from '../../model/occurrence.ts'
 import { decodeCursor, encodeCursor, type OccurrenceFilter, type Page } from '../query.ts'
+import { type JobFilter, seriesWhere } from '../rules/sql/conditions.ts'
 import { type RangeRow, rangeRecord } from '../rules/sql/range-row.ts'
 import type { RangeRecord } from '../store.ts'
 import { column } from './connection/arrays.ts'
@@ -11,7 +12,6 @@ import { type BoundedFilter, matching, recent, type Search, searches, type Ways 
 import { onSnapshot, reading } from './list/snapshot.ts'
 import { readSummaries } from './list/summary.ts'
 import { allApart, allBetween, allOfJob, type Bounds, boundsOf, type Window, windowOf } from './list/window.ts'
-import { type Asked, askedSeries } from './names/series-filter.ts'
 import { currentRows, currentState } from './occurrence/current-rows.ts'
 
 /** One page that is asked for: the newest handles of a filter that are below one. */
@@ -149,9 +149,9 @@ async function inStates(
 /** Ranges of instants that were passed over, the newest first. */
 export async function listRanges(
   { db }: Context,
-  { limit, ...of }: Asked & { readonly limit: number },
+  { limit, ...of }: JobFilter & { readonly limit: number },
 ): Promise<readonly RangeRecord[]> {
-  const { where, values } = askedSeries(of, 2)
+  const { where, values } = seriesWhere(of, 2)
   // The index holds the ranges of each series in order; of all series together, the table does.
   const newest =
     values.length === 0

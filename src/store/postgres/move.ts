@@ -1,13 +1,13 @@
 import { bareEnd, mayHaveBegun } from '../../model/turn.ts'
 import { movedRecord } from '../rules/moved-record.ts'
 import type { OccurrenceRow } from '../rules/sql/occurrence-row.ts'
-import type { Due, Hint, MoveAnswer, MoveRequest } from '../store.ts'
+import type { Due, MoveAnswer, MoveRequest } from '../store.ts'
 import { auditedOccurrences } from './audit.ts'
 import { endInPlace } from './beat.ts'
 import { Changes, type Moving } from './changes/changes.ts'
 import { each } from './connection/by-key.ts'
 import type { Session } from './connection/session.ts'
-import { type Context, readNow } from './context.ts'
+import { type Acted, type Context, readNow } from './context.ts'
 import { findRef } from './find.ts'
 import { currentRows, currentState } from './occurrence/current-rows.ts'
 import { readHistories } from './occurrence/history.ts'
@@ -15,14 +15,9 @@ import { occurrenceColumns, occurrenceRecord } from './occurrence/record.ts'
 import { readRunning } from './occurrence/running-members.ts'
 import { takeIdle } from './occurrence/take-idle.ts'
 
-interface Moved {
-  readonly answer: MoveAnswer
-  readonly hints: readonly Hint[]
-}
+const nothing = (answer: MoveAnswer): Acted<MoveAnswer> => ({ answer, hints: [] })
 
-const nothing = (answer: MoveAnswer): Moved => ({ answer, hints: [] })
-
-export async function move(context: Context, { which, to, audit }: MoveRequest): Promise<Moved> {
+export async function move(context: Context, { which, to, audit }: MoveRequest): Promise<Acted<MoveAnswer>> {
   return context.db.transaction(async (session) => {
     const ref = await findRef(session, which)
     if (ref === null) return nothing('unknown')
@@ -30,7 +25,7 @@ export async function move(context: Context, { which, to, audit }: MoveRequest):
   })
 }
 
-async function moveRef(session: Session, context: Context, ref: number, to: MoveRequest['to']): Promise<Moved> {
+async function moveRef(session: Session, context: Context, ref: number, to: MoveRequest['to']): Promise<Acted<MoveAnswer>> {
   const now = await readNow(session, context)
   const at = (due: Due) => (typeof due === 'number' ? due : now + due.in)
   const changes = new Changes(now)
@@ -70,7 +65,7 @@ interface Releasing {
   readonly reason: string | null
 }
 
-async function release(context: Context, session: Session, { ref, now, reason }: Releasing): Promise<Moved> {
+async function release(context: Context, session: Session, { ref, now, reason }: Releasing): Promise<Acted<MoveAnswer>> {
   const claims = await session.rows<{ id: string }>(
     'SELECT id FROM punctual.claim WHERE refs @> ARRAY[$1::bigint] ORDER BY id FOR UPDATE',
     [ref],

@@ -1,34 +1,21 @@
 import type { PauseRecord } from '../../model/pause.ts'
-import { isSameScope } from '../../model/pause.ts'
-import { pauseAudit } from '../rules/audit.ts'
-import { isOpen, pauseRule } from '../rules/pause.ts'
-import { type PauseRow, pauseRecord } from '../rules/sql/pause-row.ts'
-import type { Hint, PauseAnswer, PauseRequest } from '../store.ts'
-import { appendAudit } from './audit.ts'
+import * as shared from '../rules/sql/pauses.ts'
+import type { PauseAnswer, PauseRequest } from '../store.ts'
 import { lockDoor } from './claim/door.ts'
-import type { Session } from './connection/session.ts'
-import { type Context, readNow } from './context.ts'
+import { runSteps, type Session } from './connection/session.ts'
+import type { Acted, Context } from './context.ts'
 import { takeGrantsBack } from './occurrence/take-idle.ts'
-import { covers } from './pause/covers.ts'
 
-export async function pause(
-  context: Context,
-  request: PauseRequest,
-): Promise<{ readonly answer: PauseAnswer; readonly hints: readonly Hint[] }> {
+export async function pause(context: Context, request: PauseRequest): Promise<Acted<PauseAnswer>> {
   return context.db.transaction(async (session) => {
     // A claim at the door sets work aside by the pauses it knows.
     await session.rows(lockDoor)
     // Plans hold this row while they count on the pauses they know.
     await session.rows('SELECT pause_revision FROM punctual.meta FOR UPDATE')
-    const now = await readNow(session, context)
-    const all = await readPauses({ db: session })
-    const current = all.find((one) => isSameScope(one, request) && isOpen(one, now))
-    const given = request.open?.until ?? null
-    const until = given === null || typeof given === 'number' ? given : now + given.in
-    const answer = pauseRule(current, request, { id: (all.at(-1)?.id ?? 0) + 1, until, now })
+    const { answer, now } = await runSteps(session, shared.putPause(context.now(), request))
     if (answer.outcome === 'unchanged' || !answer.pause) return { answer, hints: [] }
-    await write(session, answer.pause)
-    await appendAudit(session, context, [pauseAudit(current, request, answer)])
+    await session.rows('UPDATE punctual.pause SET swept = false WHERE id = $1', [answer.pause.id])
+    await session.rows('UPDATE punctual.meta SET pause_revision = pause_revision + 1')
     await publish(session, answer.outcome, answer.pause, now)
     // All that waits for the end of a pause is looked at again.
     await takeGrantsBack(context, session, now, "p.reason = 'pause'", [], ['waiting'])
@@ -37,15 +24,6 @@ export async function pause(
     if (answer.outcome === 'paused') await takeGrantsBack(context, session, now, isHolding, [tenant, job])
     return { answer, hints: [{ kind: 'job' }, { kind: 'due', at: now }] }
   })
-}
-
-async function write(session: Session, { id, tenant, job, from, to, reason, by }: PauseRecord): Promise<void> {
-  await session.rows(
-    `INSERT INTO punctual.pause (id, tenant, job, from_at, to_at, reason, by_whom) VALUES ($1, $2, $3, $4, $5, $6, $7)
-      ON CONFLICT (id) DO UPDATE SET to_at = $5, reason = $6, by_whom = $7, swept = false`,
-    [id, tenant, job, from, to, reason, by],
-  )
-  await session.rows('UPDATE punctual.meta SET pause_revision = pause_revision + 1')
 }
 
 /** Publishes the change, where the paused job asks for it. */
@@ -64,22 +42,14 @@ async function publish(session: Session, outcome: 'paused' | 'resumed', paused: 
 const isHolding = `p.granted > 0 AND EXISTS (SELECT 1 FROM punctual.series s WHERE s.ref = p.series
     AND ($1::text IS NULL OR s.tenant = $1) AND ($2::text IS NULL OR s.job = $2))`
 
-/** Pauses in force at or after `since`, or all. */
-export async function readPauses(
-  { db }: { readonly db: Session },
-  { since = null }: { readonly since?: number | null } = {},
-): Promise<readonly PauseRecord[]> {
-  const rows = await db.rows<PauseRow>(
-    `SELECT * FROM punctual.pause WHERE $1::float8 IS NULL OR to_at IS NULL OR to_at > $1 ORDER BY id`,
-    [since],
-  )
-  return rows.map(pauseRecord)
+export function readPauses({ db }: Context, query: { readonly since?: number }): Promise<readonly PauseRecord[]> {
+  return runSteps(db, shared.readPauses(query))
 }
 
 /** Pauses that are over and have no instant left in them cost claims nothing any more. */
 export async function sweepPauses(session: Session, now: number): Promise<void> {
   const instants = (table: string) => `EXISTS (SELECT 1 FROM punctual.${table} p JOIN punctual.series s ON s.ref = p.series
-      JOIN punctual.occurrence o ON o.ref = p.ref WHERE p.planned AND NOT p.begun AND ${covers('q', 's')}
+      JOIN punctual.occurrence o ON o.ref = p.ref WHERE p.planned AND NOT p.begun AND ${shared.coversSeries('q', 's')}
         AND q.from_at <= o.scheduled_at AND o.scheduled_at < q.to_at)`
   await session.rows(
     `UPDATE punctual.pause q SET swept = true WHERE NOT q.swept AND q.to_at <= $1::float8 AND NOT ${instants('ready')}

@@ -1,5 +1,7 @@
 import { bareEnd } from '../../model/turn.ts'
 import { draftPlanned, revivedRecord } from '../rules/draft.ts'
+import { decisionOn, plannedDue } from '../rules/plan.ts'
+import { coversSeries } from '../rules/sql/pauses.ts'
 import { isPlanned } from '../rules/verdict.ts'
 import type { Hint, JobPlan, PlanAnswer, PlannedOccurrence } from '../store.ts'
 import { Changes } from './changes/changes.ts'
@@ -7,20 +9,16 @@ import { column } from './connection/arrays.ts'
 import { lacks } from './connection/by-key.ts'
 import { isDuplicate } from './connection/failure.ts'
 import type { Session } from './connection/session.ts'
-import type { Context } from './context.ts'
+import type { Acted, Context } from './context.ts'
 import { updateRecord } from './create/conflicts.ts'
 import { NamesNeeded } from './names/names.ts'
 import { extraOf, formOf, isGated } from './occurrence/record.ts'
 import { takeIdleWhere } from './occurrence/take-idle.ts'
-import { covers } from './pause/covers.ts'
 
 export { jobsToPlan } from './plan/jobs-to-plan.ts'
 
 /** Plans jobs, all by one statement; the words on stranded instants, where there are any, in the same transaction. */
-export async function plan(
-  context: Context,
-  plans: readonly JobPlan[],
-): Promise<{ readonly answer: readonly PlanAnswer[]; readonly hints: readonly Hint[] }> {
+export async function plan(context: Context, plans: readonly JobPlan[]): Promise<Acted<readonly PlanAnswer[]>> {
   const { db, names, versions } = context
   await names.findAllSeries(db, plans)
   const known = plans.filter(({ tenant, job }) => names.findSeries(tenant, job))
@@ -109,7 +107,7 @@ const insertPlans = `WITH t AS MATERIALIZED (SELECT coalesce($1::float8, punctua
       FROM unnest($24::int[], $28::bigint[], $29::text[]) r (series, count, state) WHERE r.series IN (SELECT series FROM ok)) a GROUP BY a.series),
   q AS (
     UPDATE punctual.pause SET swept = false FROM n JOIN punctual.series s ON s.ref = n.series
-    WHERE pause.swept AND ${covers('pause', 's')}
+    WHERE pause.swept AND ${coversSeries('pause', 's')}
       AND pause.from_at <= n.at AND n.at < pause.to_at)
   SELECT t.now, ok.series, (SELECT count(*) FROM n WHERE n.series = ok.series) AS created FROM t LEFT JOIN ok ON true`
 
@@ -174,9 +172,7 @@ async function decide(context: Context, session: Session, one: JobPlan, { now, c
     AND (SELECT o.scheduled_at FROM punctual.occurrence o WHERE o.ref = p.ref) = ANY($2::float8[])`
   const decided = column([...one.revive, ...one.drop].map(({ at }) => at))
   for (const idle of await takeIdleWhere(context, session, where, [series, decided], ['waiting'])) {
-    const { scheduledAt } = idle.record
-    const revived = one.revive.find(({ at }) => at === scheduledAt)
-    const dropped = one.drop.find(({ at }) => at === scheduledAt)
+    const { revived, dropped } = decisionOn(idle.record.scheduledAt, one)
     if (revived) {
       const record = revivedRecord(idle.record, revived)
       await updateRecord(context, session, idle.ref, record, true)
@@ -199,10 +195,8 @@ function answerOf({ names }: Context, { tenant, job }: JobPlan, created: Planned
 }
 
 function hintsOf({ names }: Context, plans: readonly JobPlan[], created: Planned['created'], now: number): Hint[] {
-  return plans.flatMap(({ tenant, job, rows, revive }): Hint[] => {
-    if (!created.has(names.series(tenant, job).ref)) return []
-    const first = rows.find((row) => row.end === null)
-    if (first) return [{ kind: 'due', at: first.dueAt }]
-    return revive.length > 0 ? [{ kind: 'due', at: now }] : []
+  return plans.flatMap((plan): Hint[] => {
+    const at = created.has(names.series(plan.tenant, plan.job).ref) ? plannedDue(plan, now) : null
+    return at === null ? [] : [{ kind: 'due', at }]
   })
 }

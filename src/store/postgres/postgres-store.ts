@@ -36,14 +36,13 @@ import { gathered } from './connection/gathered.ts'
 import { connect, listen, type OpenStore } from './connection/open-store.ts'
 import type { Session } from './connection/session.ts'
 import { joinWarm } from './connection/warm-up.ts'
-import type { Context } from './context.ts'
+import type { Acted, Context } from './context.ts'
 import { counts, countsOfJobs } from './counts.ts'
 import { create, firstDue } from './create.ts'
 import { figures } from './figures.ts'
 import { gate } from './gate.ts'
 import { get } from './get.ts'
 import { putJob, readJobs, readVersions } from './jobs.ts'
-import { refreshBlocks } from './list/refresh-blocks.ts'
 import { list, listRanges, type PageQuery, pageQuery } from './list.ts'
 import { listDue } from './list-due.ts'
 import { move } from './move.ts'
@@ -52,17 +51,13 @@ import { checkPostgresOptions, checkSource, type PostgresOptions } from './optio
 import { pause, readPauses } from './pause.ts'
 import { backlog, peek } from './peek.ts'
 import { jobsToPlan, plan } from './plan.ts'
-import { pruneJob } from './prune/job.ts'
-import { pruneOnly } from './prune/one.ts'
 import { prune } from './prune.ts'
 import { rescue } from './rescue.ts'
 import { bringUp } from './schema/migrate.ts'
 import { settle } from './settle.ts'
 import { tokens } from './tokens.ts'
 
-interface Acted<Answer> {
-  readonly answer: Answer
-  readonly hints: readonly Hint[]
+interface Sent<Answer> extends Acted<Answer> {
   /** Other processes were notified. */
   readonly isSent?: boolean | undefined
 }
@@ -196,17 +191,7 @@ export class PostgresStore implements Store {
   }
   readonly rescue = this.#acts(rescue)
   async prune(request: PruneRequest) {
-    const { only } = request
-    if (request.job) {
-      const { job } = request
-      return this.#act(({ context }) => pruneJob(context, job, request))
-    }
-    if (only) return this.#act(async ({ context }) => ({ answer: await pruneOnly(context, only, request), hints: [] }))
-    return this.#act(async ({ context, pruned }) => {
-      const done = await prune(context, pruned, request)
-      if (done.answer.pruned > 0) pruned.page = await refreshBlocks(context, pruned.page)
-      return done
-    })
+    return this.#act(({ context, pruned }) => prune(context, pruned, request))
   }
   readonly get = this.#reads(get)
   async list(filter: OccurrenceFilter) {
@@ -253,7 +238,7 @@ export class PostgresStore implements Store {
   }
 
   /** A verb that may send hints. */
-  async #act<Answer>(act: (opened: OpenStore) => Promise<Acted<Answer>>): Promise<Answer> {
+  async #act<Answer>(act: (opened: OpenStore) => Promise<Sent<Answer>>): Promise<Answer> {
     const opened = this.#isOpen()
     const { answer, hints, isSent = false } = await this.#underWay(opened.clock, () => act(opened))
     for (const hint of hints) if (hint.kind === 'due') opened.laneStarts.lower(hint.at)
@@ -263,10 +248,7 @@ export class PostgresStore implements Store {
   }
 
   /** Acts in a caller's transaction, where nothing can be announced yet. Errors from the caller's client are not wrapped. */
-  async #join<Answer>(
-    tx: Queryable,
-    act: (session: Session, context: Context) => Promise<{ answer: Answer; hints: readonly Hint[] }>,
-  ): Promise<Answer> {
+  async #join<Answer>(tx: Queryable, act: (session: Session, context: Context) => Promise<Acted<Answer>>): Promise<Answer> {
     const { context, clock, callerWrites } = this.#isOpen()
     try {
       const { answer, hints } = await this.#underWay(clock, () => act(context.db.joined(tx), context))

@@ -1,18 +1,23 @@
 // Ended occurrences go after their time. Those that were created first mostly go first, so the walk goes on from where some were
 // found last, and all the rest is looked at in turns: no index by time is needed for what happens once in the life of a row.
 
-import { pruneAudit } from '../rules/audit.ts'
+import { isEnd, type OccurrenceState } from '../../model/lifecycle.ts'
+import { occurrenceAudit, pruneAudit } from '../rules/audit.ts'
 import { boundKeyMs } from '../rules/gate.ts'
-import type { Hint, PruneAnswer, PruneRequest } from '../store.ts'
-import { appendAudit, sealAudit } from './audit.ts'
+import { dropVersions } from '../rules/sql/jobs.ts'
+import { dropExpiredTokens } from '../rules/sql/tokens.ts'
+import type { PruneAnswer, PruneRequest, Which } from '../store.ts'
+import { appendAudit, occurrencesOf, sealAudit } from './audit.ts'
 import { lockDoor } from './claim/door.ts'
-import { type Context, storeNow } from './context.ts'
+import { runSteps } from './connection/session.ts'
+import { type Acted, type Context, storeNow } from './context.ts'
 import { foldCounts } from './counts.ts'
 import { foldFigures } from './figures.ts'
+import { findRef } from './find.ts'
+import { refreshBlocks } from './list/refresh-blocks.ts'
 import { removeByRules } from './prune/by-rules.ts'
-import { dropRanges, dropVersions } from './prune/job-records.ts'
-import { type Pass, removeFrom } from './prune/remove-ended.ts'
-import { dropExpiredTokens } from './tokens.ts'
+import { dropRanges, pruneJob } from './prune/job.ts'
+import { endDead, type Pass, removeEnded, removeFrom } from './prune/remove-ended.ts'
 
 /** How many looks at what has ended too lately end a walk. */
 const looksTooEarly = 2
@@ -29,29 +34,33 @@ export interface PruneCursor {
   next: number
   /** The same for each job that has a rule. */
   readonly rules: Map<number, number>
+  /** The page of the table whose blocks are refreshed next. */
+  page: number
 }
 
-interface Pruned {
-  readonly answer: PruneAnswer
-  readonly hints: readonly Hint[]
+export async function prune(context: Context, cursor: PruneCursor, request: PruneRequest): Promise<Acted<PruneAnswer>> {
+  if (request.job) return pruneJob(context, request.job, request)
+  if (request.only) return { answer: await pruneOnly(context, request.only, request), hints: [] }
+  const answer = await pruneEnded(context, cursor, request)
+  if (answer.pruned > 0) cursor.page = await refreshBlocks(context, cursor.page)
+  return { answer, hints: [] }
 }
 
-export async function prune(context: Context, cursor: PruneCursor, request: PruneRequest): Promise<Pruned> {
+async function pruneEnded(context: Context, cursor: PruneCursor, request: PruneRequest): Promise<PruneAnswer> {
   await foldCounts(context)
   await foldFigures(context)
-  await dropExpiredTokens(context)
+  await runSteps(context.db, dropExpiredTokens(context.now()))
   await sweep(context)
   await sealAudit(context, request.auditBefore ?? null)
   if (request.pausesBefore != null)
     await context.db.rows('DELETE FROM punctual.pause WHERE to_at < $1 AND swept', [request.pausesBefore])
   await dropRanges(context, request.rangesBefore ?? null)
-  await dropVersions(context, request.versionsBefore ?? null)
+  if (request.versionsBefore != null) await runSteps(context.db, dropVersions(request.versionsBefore))
   const { endedBefore } = request
-  if (request.audit)
-    return { answer: endedBefore === null ? nothing : await passOnCall(context, { ...request, endedBefore }), hints: [] }
+  if (request.audit) return endedBefore === null ? nothing : passOnCall(context, { ...request, endedBefore })
   const own = await removeByRules(context, cursor.rules, request)
   const passed = endedBefore === null ? nothing : await pass(context, cursor, { ...request, endedBefore })
-  return { answer: { pruned: own + passed.pruned, more: passed.more || own >= request.limit }, hints: [] }
+  return { pruned: own + passed.pruned, more: passed.more || own >= request.limit }
 }
 
 const nothing: PruneAnswer = { pruned: 0, more: false }
@@ -142,5 +151,19 @@ async function sweep({ db, now }: Context): Promise<void> {
     await session.rows(
       `DELETE FROM punctual.limit_key WHERE key = ANY(ARRAY(SELECT k.key FROM punctual.limit_key k WHERE k.used = 0 LIMIT ${mostSwept}))`,
     )
+  })
+}
+
+/** Deletes one record that is no longer needed by anyone. */
+async function pruneOnly(context: Context, which: Which, { keyRetentionMs, audit }: PruneRequest): Promise<PruneAnswer> {
+  return context.db.transaction(async (session): Promise<PruneAnswer> => {
+    const ref = await findRef(session, which)
+    const known = ref === null ? undefined : (await occurrencesOf(session, [ref])).get(ref)
+    if (ref === null || !known) return { pruned: 0, more: false, outcome: 'unknown' }
+    if (known.state === 'dead') await endDead(context, session, ref)
+    else if (!isEnd(known.state as OccurrenceState)) return { pruned: 0, more: false, outcome: 'live' }
+    await appendAudit(session, context, [occurrenceAudit(audit, known, null)])
+    const pruned = await removeEnded(session, context, [ref], keyRetentionMs)
+    return { pruned, more: false, outcome: pruned > 0 ? 'deleted' : 'unknown' }
   })
 }

@@ -1,34 +1,19 @@
-import { isNodeGone } from '../rules/node-gone.ts'
+import { isNodeGone } from '../rules/node.ts'
 import { recoverMember } from '../rules/recover.ts'
 import { notInTime, specFor } from '../rules/verdict.ts'
 import type { Hint, PassedOccurrence, RescueAnswer, RescueRequest } from '../store.ts'
-import { removeNode } from './beat.ts'
 import { Changes } from './changes/changes.ts'
 import { lockDoor } from './claim/door.ts'
 import { lockClaims } from './claim/fence.ts'
 import { column } from './connection/arrays.ts'
 import { each, endOf, lacks } from './connection/by-key.ts'
 import type { Session } from './connection/session.ts'
-import { type Context, storeNow } from './context.ts'
+import { type Acted, type Context, storeNow } from './context.ts'
+import { hasFreeHook, isExpiring, isStale, isUnswept, lateRows, mostAtOnce, removeNode } from './nodes.ts'
 import { type RunningMember, readRunning } from './occurrence/running-members.ts'
 import { sweepPauses } from './pause.ts'
 
 type Rescued = RescueAnswer['rescued'][number]
-
-/** How many late turns and late starts one call works off. */
-const mostAtOnce = 1000
-
-const lateRows = (table: string, now: string, more = '') =>
-  `(SELECT p.ref FROM punctual.${table} p WHERE p.expires_at < ${now} AND NOT p.begun ${more} ORDER BY p.expires_at LIMIT ${mostAtOnce})`
-
-const isStale = (now: string) => `EXISTS (SELECT 1 FROM punctual.start WHERE deadline_at < ${now})`
-const isExpiring = (now: string) =>
-  `(EXISTS ${lateRows('ready', now)} OR EXISTS ${lateRows('waiting', now, "AND p.reason <> 'stranded'")})`
-const hasFreeHook = (now: string) => `EXISTS (SELECT 1 FROM punctual.hook_note WHERE free_at <= ${now})`
-const isUnswept = (now: string) => `EXISTS (SELECT 1 FROM punctual.pause WHERE NOT swept AND to_at <= ${now})`
-
-/** Whether a rescue may find something although no node is gone. */
-export const isRescueDue = (now: string) => `(${[isStale, isExpiring, hasFreeHook, isUnswept].map((is) => is(now)).join(' OR ')})`
 
 const look = `SELECT t.now, ${isStale('t.now')} AS is_stale, ${isExpiring('t.now')} AS is_expiring, ${hasFreeHook('t.now')} AS has_free_hook,
   ${isUnswept('t.now')} AS is_unswept FROM (SELECT ${storeNow} AS now) t`
@@ -42,10 +27,7 @@ interface Look {
 }
 
 /** Ends the turns of gone nodes and of those past their deadline, what was not started in time, and hands out hooks. */
-export async function rescue(
-  context: Context,
-  request: RescueRequest,
-): Promise<{ readonly answer: RescueAnswer; readonly hints: readonly Hint[] }> {
+export async function rescue(context: Context, request: RescueRequest): Promise<Acted<RescueAnswer>> {
   const { db } = context
   const [seen] = (await db.rows<Look>(look, [context.now()])) as [Look]
   const { now } = seen

@@ -11,14 +11,9 @@ import { claim, claimPlain } from './claim.ts'
 import { column } from './connection/arrays.ts'
 import { isDuplicate, isUnmet } from './connection/failure.ts'
 import type { Statement } from './connection/session.ts'
-import type { Context } from './context.ts'
+import type { Acted, Context } from './context.ts'
 import { dueAt, endTurn } from './settle/end-turn.ts'
 import { settleOneByOne } from './settle/one-by-one.ts'
-
-export interface Settled {
-  readonly answer: SettleAnswer
-  readonly hints: readonly Hint[]
-}
 
 /** Ends turns by one statement; where a claim was lost or a cancel stands against another turn, item by item with locks. */
 export async function settle(
@@ -26,7 +21,7 @@ export async function settle(
   laneStarts: LaneStarts,
   items: readonly SettleItem[],
   options: SettleOptions,
-): Promise<Settled> {
+): Promise<Acted<SettleAnswer>> {
   // Within one commit a refused claim undoes the ends.
   if (options.claim && (items.length === 0 || options.claim.pick)) await checkClaim(context.db, options.claim)
   const settled = items.length > 0 ? await settleAtOnce(context, laneStarts, items, options) : null

@@ -114,7 +114,7 @@ export function tokenAudit(
 /** Null where every node that was named drained before. */
 export function drainAudit(audit: AuditNote | undefined, target: string, boots: readonly string[]): AuditEntry | null {
   if (!audit || boots.length === 0) return null
-  return auditEntry(audit, { target, tenant: null, job: null, before: null, after: { draining: boots } })
+  return auditEntry(audit, { target, tenant: null, job: null, before: null, after: { draining: boots.toSorted() } })
 }
 
 export function gateAudit(audit: AuditNote | undefined, happened: boolean, { outcome, gate }: GateAnswer): AuditEntry | null {

@@ -13,7 +13,7 @@ export interface Existing {
 }
 
 /** An occurrence as memory and SQLite hold it. */
-interface HeldOccurrence extends Pick<Existing, 'id' | 'state' | 'hasBegun'> {
+export interface HeldOccurrence extends Pick<Existing, 'id' | 'state' | 'hasBegun'> {
   readonly record: OccurrenceRecord
 }
 

@@ -1,4 +1,5 @@
-import type { BacklogGroup, ClaimPick, Quota } from '../messages/claim.ts'
+import type { BacklogGroup, ClaimPick } from '../messages/claim.ts'
+import { having } from './having.ts'
 
 /** The fields of due work that a pick goes by. */
 export interface Pickable {
@@ -11,8 +12,9 @@ export interface Pickable {
 export function* picked<Row extends Pickable>(due: Iterable<Row>, pick: ClaimPick): Generator<Row, void, undefined> {
   if (pick.kind === 'fair') return yield* inTurn([...due])
   const left = pick.quotas.map(({ limit }) => limit)
+  const fits = pick.quotas.map(({ tenant, job, priority }) => having({ tenant, job, priority }))
   for (const row of due) {
-    const at = pick.quotas.findIndex((quota) => matches(quota, row))
+    const at = fits.findIndex((isOf) => isOf(row))
     if (at < 0 || (left[at] as number) <= 0) continue
     left[at] = (left[at] as number) - 1
     yield row
@@ -26,14 +28,6 @@ function* inTurn<Row extends Pickable>(due: readonly Row[]): Generator<Row, void
     for (let round = 0; tenants.some((rows) => round < rows.length); round++)
       for (const rows of tenants) if (rows[round]) yield rows[round] as Row
   }
-}
-
-function matches({ tenant, job, priority }: Quota, row: Pickable): boolean {
-  return (
-    (tenant === undefined || tenant === row.tenant) &&
-    (job === undefined || job === row.job) &&
-    (priority === undefined || priority === row.priority)
-  )
 }
 
 /** Groups are counted up to this many. */

@@ -1,4 +1,5 @@
 import type { TurnRecord } from '../../model/occurrence.ts'
+import { pulseBeat, unknownBeat } from '../rules/node.ts'
 import { nextTurnDue } from '../rules/settle.ts'
 import { isStranded } from '../rules/verdict.ts'
 import type { Beat, BeatAnswer, CancelNotice, NodeInfo } from '../store.ts'
@@ -12,16 +13,16 @@ import { type Entry, readEntry } from './occurrence/entry.ts'
 import { setAside } from './occurrence/live-tables.ts'
 import { planSoon } from './plan.ts'
 
-export function beat(tx: Transaction, { node, claims, inFlight, long, phase }: Beat): BeatAnswer {
+export function beat(tx: Transaction, one: Beat): BeatAnswer {
+  const { node, claims, inFlight, long, phase } = one
   const { now } = tx
   const known = tx.one<{ draining: number }>('SELECT draining FROM punctual_node WHERE boot = ?', node.boot)
   const isDraining = known?.draining === 1 || (phase !== 'pulse' && node.isDraining)
-  if (!known && phase !== 'join')
-    return { now, aliveSince: tx.meta('alive_since'), known: false, lost: claims, cancels: [], isDraining: false, over: [] }
+  if (!known && phase !== 'join') return unknownBeat(one, now, tx.meta('alive_since'))
   if (phase === 'pulse') {
     tx.setMeta('last_alive_at', now)
     tx.run('UPDATE punctual_node SET beat_at = ?, beats = beats + 1 WHERE boot = ?', now, node.boot)
-    return { now, aliveSince: tx.meta('alive_since'), known: true, lost: [], cancels: [], isDraining, over: [] }
+    return pulseBeat(now, tx.meta('alive_since'), isDraining)
   }
   if (!tx.one('SELECT 1 FROM punctual_node WHERE beat_at + ttl_ms >= ? LIMIT 1', now)) noteBreak(tx)
   const own = claimsOf(tx, node.boot)

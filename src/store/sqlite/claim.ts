@@ -1,5 +1,5 @@
-import { PunctualError } from '../../errors.ts'
 import { admit } from '../rules/door.ts'
+import { foreignClaim, unknownNode } from '../rules/node.ts'
 import type { ClaimAnswer, ClaimRequest, PassedOccurrence } from '../store.ts'
 import { type ClaimRow, findClaim, insertClaim, running, unended } from './claim/claim-row.ts'
 import { SqliteDoor } from './claim/door.ts'
@@ -19,10 +19,9 @@ export function claim(tx: Transaction, request: ClaimRequest): ClaimAnswer {
   const { id, token, node, clusterLimit } = request
   const state = look(tx, request)
   const standing = state.isClaimed ? findClaim(tx, id) : null
-  if (standing && (standing.token !== token || standing.node !== node))
-    throw new PunctualError('claim.lost', `Claim ${id} belongs to another`, { claim: id })
+  if (standing && (standing.token !== token || standing.node !== node)) throw foreignClaim(request)
   if (standing) return answer(tx, request, { taken: read(tx, standing), isRepeat: true, left: roomOf(tx, clusterLimit) })
-  if (!state.isKnown) throw new PunctualError('claim.lost', `Node ${node} is not known to the store and cannot claim`, { node })
+  if (!state.isKnown) throw unknownNode(request)
   const left = roomOf(tx, clusterLimit)
   const { taken, passed, isCut } = take(tx, request, state, Math.min(request.limit, left))
   if (taken.length > 0) insertClaim(tx, { id, token, node }, taken)

@@ -1,3 +1,4 @@
+import { having } from '../rules/having.ts'
 import type { DueQuery, DueRow } from '../store.ts'
 import { merge, type Source } from './connection/merge.ts'
 import type { Transaction } from './connection/transaction.ts'
@@ -18,11 +19,8 @@ interface Lane {
 export function listDue(tx: Transaction, { tenant, job, from = -8.64e15, to = 8.64e15, limit }: DueQuery): readonly DueRow[] {
   const series = tenant !== undefined && job !== undefined ? tx.names.findSeries(tenant, job) : undefined
   if (series === null) return []
-  const isAsked = (row: DueRef) => {
-    if (series) return row.series === series.ref
-    const of = tx.names.seriesByRef(row.series)
-    return (tenant === undefined || of.tenant === tenant) && (job === undefined || of.job === job)
-  }
+  const isOf = having({ tenant, job })
+  const isAsked = (row: DueRef) => (series ? row.series === series.ref : isOf(tx.names.seriesByRef(row.series)))
   const isFiltered = tenant !== undefined || job !== undefined
   const sources = lanes(tx).map((lane) => laneSource(tx, lane, from, to))
   // Work of other jobs is passed by: so much of it, and no more.

@@ -2,13 +2,13 @@
 // states: the more rows there are, the more a list must not depend on them.
 import type { OccurrenceSummary } from '../../model/occurrence.ts'
 import { decodeCursor, encodeCursor, type OccurrenceFilter, type Page } from '../query.ts'
+import { type JobFilter, seriesWhere } from '../rules/sql/conditions.ts'
 import { type RangeRow, rangeRecord } from '../rules/sql/range-row.ts'
 import type { RangeRecord } from '../store.ts'
 import { merge } from './connection/merge.ts'
 import type { Transaction } from './connection/transaction.ts'
 import { sourcesFor } from './list/sources.ts'
 import { summaries } from './list/summaries.ts'
-import { type JobFilter, seriesWhere } from './schema/series-filter.ts'
 
 export function list(tx: Transaction, filter: OccurrenceFilter): Page<OccurrenceSummary> {
   const below = filter.cursor === undefined ? Number.MAX_SAFE_INTEGER : decodeCursor(filter.cursor)
@@ -22,7 +22,7 @@ export function listRanges(tx: Transaction, { limit, ...filter }: JobFilter & { 
   const { where, values } = seriesWhere(filter)
   const rows = tx.all<RangeRow>(
     `SELECT s.tenant, s.job, r.version, r.from_at, r.to_at, r.count, r.state, r.reason, r.recorded_at
-      FROM punctual_range r JOIN punctual_series s ON s.ref = r.series ${where} ORDER BY r.seq DESC LIMIT ? + 0`,
+      FROM punctual_range r JOIN punctual_series s ON s.ref = r.series WHERE ${where} ORDER BY r.seq DESC LIMIT ? + 0`,
     ...values,
     limit,
   )

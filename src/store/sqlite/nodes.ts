@@ -1,28 +1,16 @@
-import { drainAudit } from '../rules/audit.ts'
-import { type NodeRow, nodeRecord } from '../rules/sql/node-row.ts'
+import { drainNodes, type NodeRow, nodeRecord } from '../rules/sql/nodes.ts'
 import type { NodesAnswer, NodesRequest } from '../store.ts'
-import { appendAudit } from './audit.ts'
 import { heads } from './claim/due-entries.ts'
-import { servedKinds } from './claim/served-kinds.ts'
 import type { Transaction } from './connection/transaction.ts'
 import { grantedEntries } from './occurrence/entry.ts'
 import { takeGrantBack } from './occurrence/live-tables.ts'
 
 export function nodes(tx: Transaction, { drain }: NodesRequest): NodesAnswer {
-  if (drain) markDraining(tx, drain)
+  const drained = drain ? tx.runSteps(drainNodes(tx.now, drain)) : []
+  tx.hints.push(...drained.map((node) => ({ kind: 'cancel' as const, node })))
   const rows = tx.all<NodeRow>('SELECT * FROM punctual_node ORDER BY ref')
   const nodes = rows.map(nodeRecord)
   return { now: tx.now, nodes, unserved: unserved(tx, nodes), isRescueDue: isRescueDue(tx) }
-}
-
-function markDraining(tx: Transaction, { node, audit }: NonNullable<NodesRequest['drain']>): void {
-  const marked = tx.all<{ boot: string }>(
-    'UPDATE punctual_node SET draining = 1 WHERE draining = 0 AND (boot = ?1 OR name = ?1) RETURNING boot',
-    node,
-  )
-  const boots = marked.map(({ boot }) => boot)
-  tx.hints.push(...boots.map((boot) => ({ kind: 'cancel' as const, node: boot })))
-  appendAudit(tx, drainAudit(audit, node, boots))
 }
 
 function isRescueDue(tx: Transaction): boolean {
@@ -55,4 +43,15 @@ export function removeNode(tx: Transaction, boot: string): void {
   tx.run('UPDATE punctual_hook_note SET node = NULL, free_at = ? WHERE node = ?', tx.now, boot)
   const served = servedKinds(tx)
   for (const entry of grantedEntries(tx)) if (!served.has(entry.kind)) takeGrantBack(tx, entry)
+}
+
+/** The kinds that some node serves. */
+export function servedKinds(tx: Transaction): ReadonlySet<string> {
+  tx.cache.served ??= readServed(tx)
+  return tx.cache.served
+}
+
+function readServed(tx: Transaction): ReadonlySet<string> {
+  const rows = tx.all<{ kinds: string }>('SELECT kinds FROM punctual_node')
+  return new Set(rows.flatMap(({ kinds }) => JSON.parse(kinds) as string[]))
 }

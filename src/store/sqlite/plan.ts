@@ -1,16 +1,17 @@
 import type { JobRecord } from '../../model/job.ts'
-import { covers } from '../../model/pause.ts'
 import { draftPlanned, revivedRecord } from '../rules/draft.ts'
 import { rangeMessage } from '../rules/message.ts'
+import { decisionOn, planCandidate, plannedDue } from '../rules/plan.ts'
+import { readVersions } from '../rules/sql/jobs.ts'
 import type { JobPlan, PlanAnswer, PlanCandidate, PlannedOccurrence, PlanWork } from '../store.ts'
 import type { Transaction } from './connection/transaction.ts'
 import { findJob, jobsByNext } from './jobs.ts'
+import { JobSpecs } from './names/job-specs.ts'
 import { endUnattended } from './occurrence/ends.ts'
 import { type Entry, readEntry } from './occurrence/entry.ts'
 import { addMessage, findTombstone, insertOccurrence, updateOccurrence } from './occurrence/insert.ts'
 import { reschedule } from './occurrence/live-tables.ts'
 import { allPauses } from './pause.ts'
-import { JobSpecs, versionsFrom } from './schema/job-specs.ts'
 
 export function jobsToPlan(tx: Transaction, { horizonMs, limit }: { horizonMs: number; limit: number }): PlanWork {
   const { now } = tx
@@ -25,13 +26,7 @@ export function jobsToPlan(tx: Transaction, { horizonMs, limit }: { horizonMs: n
 function candidate(tx: Transaction, job: JobRecord): PlanCandidate {
   const series = tx.names.series(job.tenant, job.name).ref
   const held = stranded(tx, series).map(({ at }) => at)
-  const since = Math.min(job.cursor, ...held.slice(0, 1))
-  return {
-    job,
-    versions: versionsFrom(tx, series, job.cursor),
-    stranded: held,
-    pauses: allPauses(tx).filter((pause) => covers(pause, job.tenant, job.name) && (pause.to === null || pause.to > since)),
-  }
+  return planCandidate(job, held, tx.runSteps(readVersions(series)), allPauses(tx))
 }
 
 export function plan(tx: Transaction, plans: readonly JobPlan[]): readonly PlanAnswer[] {
@@ -43,7 +38,7 @@ function planJob(tx: Transaction, plan: JobPlan): PlanAnswer {
   if (!job || job.version !== plan.version || job.cursor !== plan.cursor || plan.pauseRevision !== tx.meta('pause_revision'))
     return { outcome: 'behind' }
   const series = tx.names.series(plan.tenant, plan.job).ref
-  const { through, nextAt, tz, rows, revive } = plan
+  const { through, nextAt, tz, rows } = plan
   tx.run('UPDATE punctual_job SET cursor = ?, next_at = ?, tz = ? WHERE series = ?', through, nextAt, tz, series)
   const jobs = new JobSpecs(tx)
   const created = rows.filter((row) => addPlanned(tx, job, jobs.ofVersion(series, row.version) ?? job.spec, row)).length
@@ -53,9 +48,8 @@ function planJob(tx: Transaction, plan: JobPlan): PlanAnswer {
   for (const one of held) decide(tx, one, plan)
   // Instants that the plan does not know of must not wait for the next one.
   if (held.length > 0 && stranded(tx, series).length > 0) planSoon(tx, series)
-  const first = rows.find((row) => row.end === null)
-  if (first) tx.hintDue(first.dueAt)
-  else if (revive.length > 0) tx.hintDue(tx.now)
+  const dueAt = plannedDue(plan, tx.now)
+  if (dueAt !== null) tx.hintDue(dueAt)
   return { outcome: 'planned', created }
 }
 
@@ -91,9 +85,8 @@ function stranded(tx: Transaction, series: number): Stranded[] {
 }
 
 /** Applies the planner's decision on an instant that came due while no node was alive. */
-function decide(tx: Transaction, { ref, at }: Stranded, { revive, drop }: JobPlan): void {
-  const revived = revive.find((one) => one.at === at)
-  const dropped = revived ? undefined : drop.find((one) => one.at === at)
+function decide(tx: Transaction, { ref, at }: Stranded, plan: JobPlan): void {
+  const { revived, dropped } = decisionOn(at, plan)
   if (!revived && !dropped) return
   const entry = readEntry(tx, ref) as Entry
   if (dropped) return endUnattended(tx, entry, dropped.state, dropped.reason)

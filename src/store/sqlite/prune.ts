@@ -1,16 +1,18 @@
 import { occurrenceAudit, pruneAudit } from '../rules/audit.ts'
+import { sealAudit } from '../rules/sql/audit.ts'
+import { foldFigures } from '../rules/sql/figures.ts'
+import { dropVersions } from '../rules/sql/jobs.ts'
+import { dropExpiredTokens } from '../rules/sql/tokens.ts'
 import type { PruneAnswer, PruneRequest, RetentionRule, Which } from '../store.ts'
-import { appendAudit, audited, sealAudit } from './audit.ts'
+import { appendAudit, audited } from './audit.ts'
 import type { Transaction } from './connection/transaction.ts'
-import { foldFigures } from './figures.ts'
 import { find } from './find.ts'
 import { forgetGates } from './gate.ts'
+import { foldCreated } from './occurrence/counts.ts'
 import { type Entry, readEntry } from './occurrence/entry.ts'
 import { remove, removeWithHook } from './occurrence/remove.ts'
-import { dropRanges, dropVersions, pruneJob } from './prune/job.ts'
-import { foldCreated } from './schema/count-changes.ts'
+import { dropRanges, pruneJob } from './prune/job.ts'
 import { isLastEnd } from './schema/tables.ts'
-import { dropExpiredTokens } from './tokens.ts'
 
 /** Deletes ended occurrences, those that ended first before the others. Hooks that have not run keep theirs. */
 export function prune(tx: Transaction, request: PruneRequest): PruneAnswer {
@@ -19,13 +21,13 @@ export function prune(tx: Transaction, request: PruneRequest): PruneAnswer {
   if (request.job) return pruneJob(tx, request.job, request)
   tx.run('DELETE FROM punctual_tombstone WHERE until < ?', tx.now)
   forgetGates(tx, limit)
-  sealAudit(tx, auditBefore)
+  tx.runSteps(sealAudit(tx.now, auditBefore))
   foldCreated(tx)
-  foldFigures(tx)
-  dropExpiredTokens(tx)
+  tx.runSteps(foldFigures(tx.now))
+  tx.runSteps(dropExpiredTokens(tx.now))
   if (pausesBefore !== null && tx.run('DELETE FROM punctual_pause WHERE to_at < ?', pausesBefore) > 0) tx.cache.pauses = null
   dropRanges(tx, request.rangesBefore ?? null)
-  dropVersions(tx, request.versionsBefore ?? null)
+  if (request.versionsBefore != null) tx.runSteps(dropVersions(request.versionsBefore))
   const own = rules.flatMap((rule) => {
     const series = tx.names.findSeries(rule.tenant, rule.job)?.ref
     return series === undefined ? [] : [{ series, ends: rule.ends }]

@@ -1,14 +1,14 @@
-import { isNodeGone } from '../rules/node-gone.ts'
+import { isNodeGone } from '../rules/node.ts'
 import { recoverMember } from '../rules/recover.ts'
-import { type NodeRow, nodeRecord } from '../rules/sql/node-row.ts'
+import { type NodeRow, nodeRecord } from '../rules/sql/nodes.ts'
 import { isExpired, notInTime } from '../rules/verdict.ts'
 import type { PassedOccurrence, RescueAnswer, RescueRequest } from '../store.ts'
 import { claimsOf, deleteClaim, unended } from './claim/claim-row.ts'
 import type { Transaction } from './connection/transaction.ts'
+import { JobSpecs } from './names/job-specs.ts'
 import { removeNode } from './nodes.ts'
 import { cancelOf, endTurn, endUnattended, nextTurn, noteHook, startOf } from './occurrence/ends.ts'
 import { type Entry, readEntry, turnsOf } from './occurrence/entry.ts'
-import { JobSpecs } from './schema/job-specs.ts'
 
 type Rescued = RescueAnswer['rescued'][number]
 

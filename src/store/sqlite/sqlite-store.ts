@@ -29,7 +29,7 @@ import type { Transaction } from './connection/transaction.ts'
 import { waitForLock } from './connection/wait-for-lock.ts'
 import { counts } from './counts.ts'
 import { create } from './create.ts'
-import { addFigures, figures } from './figures.ts'
+import { figures } from './figures.ts'
 import { EffectError, gate } from './gate.ts'
 import { get } from './get.ts'
 import { FileWatch } from './hints/file-watch.ts'
@@ -137,8 +137,8 @@ export class SqliteStore implements Store {
   readonly counts = this.#reads(counts)
   readonly listDue = this.#reads(listDue)
   async figures(request: FigureQuery | FigureAdd) {
-    if ('rows' in request) return this.#write((tx) => addFigures(tx, request))
-    return this.#read((tx) => figures(tx, request))
+    const act = (tx: Transaction) => figures(tx, request)
+    return 'rows' in request ? this.#write(act) : this.#read(act)
   }
   readonly tokens = this.#writes(tokens)
   async nodes(request: NodesRequest = {}) {

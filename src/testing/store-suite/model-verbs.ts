@@ -13,7 +13,6 @@ import type {
   GateWrite,
   MoveRequest,
   NewOccurrence,
-  NodeInfo,
   OnConflict,
   Pace,
   SettleItem,
@@ -21,6 +20,7 @@ import type {
 import { byTenant, limitSets, randomPlan, shownWork } from './model-plan.ts'
 import { pick, type Step, type StepVerb } from './model-step.ts'
 import type { KnownClaim, ModelWorld } from './model-world.ts'
+import { nodeInfo } from './scene.ts'
 
 const jobs = ['mail', 'report']
 const kinds = [...jobs, 'report\t2']
@@ -213,7 +213,7 @@ export const doStep: Readonly<Record<StepVerb, (world: ModelWorld, step: Step) =
       (store, side) => {
         const times = { startedAt: world.now, deadlineAt: world.now + pick([0, 4000], b) }
         const deadlines = long.map(({ id, turn }) => ({ ref: world.ref(side, id), turn, ...times }))
-        return store.beat({ node: nodeInfo(boot), claims, inFlight, long: deadlines, phase })
+        return store.beat({ node: nodeInfo({ boot, name: boot, kinds }), claims, inFlight, long: deadlines, phase })
       },
       ({ lost, cancels, over, ...rest }, side) => ({
         ...rest,
@@ -375,24 +375,6 @@ function whichToCancel(world: ModelWorld, a: number, b: number): CancelRequest['
 /** Every other act is recorded. */
 function auditOf(world: ModelWorld, action: AuditAction, n: number): { audit?: AuditNote } {
   return n % 2 === 0 ? {} : { audit: { act: world.newId(), actor: 'ada', action, reason: null } }
-}
-
-function nodeInfo(boot: string): NodeInfo {
-  return {
-    boot,
-    name: boot,
-    pid: 1,
-    concurrency: 4,
-    kinds,
-    version: '1.0.0',
-    tz: '2026a',
-    ttlMs: 15_000,
-    release: null,
-    declares: {},
-    picks: false,
-    isDraining: false,
-    parts: {},
-  }
 }
 
 /** Claims that still have a member running, by the reference. */

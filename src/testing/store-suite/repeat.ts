@@ -2,10 +2,20 @@
 // Of the moves, `due` (to an instant), `retry` and `discard` are such; a move by a delay counts from the repeated call.
 import assert from 'node:assert/strict'
 import type { Limit } from '../../model/limit.ts'
+import type { RescueRequest } from '../../store/store.ts'
 import { lastingDump } from './dump.ts'
 import { reservation } from './gate.ts'
 import { memberOf, memberRef, minute, type Scene } from './scene.ts'
 import { topic } from './topic.ts'
+
+const rescueOf = (gone: RescueRequest['gone']): RescueRequest => ({
+  gone,
+  settings: { retry: { intervalMs: 1000 } },
+  mostRecoveries: 1,
+  limit: 10,
+  kinds: [],
+  hookMs: minute,
+})
 
 type Prepare = (scene: Scene) => Promise<() => Promise<unknown>>
 
@@ -216,15 +226,7 @@ const verbs: Readonly<Record<string, Prepare>> = {
     await scene.running()
     await scene.join('node-2')
     await scene.clock.advance(15_000)
-    return () =>
-      scene.store.rescue({
-        gone: [{ boot: 'node-1', beats: 1 }],
-        settings: { retry: { intervalMs: 1000 } },
-        mostRecoveries: 1,
-        limit: 10,
-        kinds: [],
-        hookMs: minute,
-      })
+    return () => scene.store.rescue(rescueOf([{ boot: 'node-1', beats: 1 }]))
   },
   'rescue of what overran': async (scene) => {
     const holding = await scene.running()
@@ -232,28 +234,12 @@ const verbs: Readonly<Record<string, Prepare>> = {
       { ...memberRef(holding), attempts: [], start: { startedAt: scene.now, deadlineAt: scene.now } },
     ])
     await scene.clock.advance(1)
-    return () =>
-      scene.store.rescue({
-        gone: [],
-        settings: { retry: { intervalMs: 1000 } },
-        mostRecoveries: 1,
-        limit: 10,
-        kinds: [],
-        hookMs: minute,
-      })
+    return () => scene.store.rescue(rescueOf([]))
   },
   'rescue of what was not started in time': async (scene) => {
     await scene.create({ startWithinMs: 1000 })
     await scene.clock.advance(1001)
-    return () =>
-      scene.store.rescue({
-        gone: [],
-        settings: { retry: { intervalMs: 1000 } },
-        mostRecoveries: 1,
-        limit: 10,
-        kinds: [],
-        hookMs: minute,
-      })
+    return () => scene.store.rescue(rescueOf([]))
   },
   prune: async (scene) => {
     await scene.completed({ key: 'k' })

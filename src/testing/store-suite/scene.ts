@@ -219,22 +219,7 @@ export class Scene {
   // ── running ──
 
   node(over: Partial<NodeInfo> = {}): NodeInfo {
-    return {
-      boot: 'node-1',
-      name: 'host',
-      pid: 1,
-      concurrency: 10,
-      kinds: ['mail', 'report'],
-      version: '1.0.0',
-      tz: '2026a',
-      ttlMs: 15_000,
-      release: null,
-      declares: {},
-      picks: false,
-      isDraining: false,
-      parts: {},
-      ...over,
-    }
+    return nodeInfo({ name: 'host', concurrency: 10, kinds: ['mail', 'report'], ...over })
   }
 
   /** A beat of a node that knows of no claims, unless told. */
@@ -385,4 +370,24 @@ export function memberRef(holding: Holding, i = 0): MemberWrite {
 /** A member that no claim has returned. */
 export function forged(holding: Holding, over: Partial<ClaimMember>, i = 0): MemberWrite {
   return { claim: holding.claim, member: { ...memberOf(holding, i), ...over } }
+}
+
+/** A node that runs nothing else than a test. */
+export function nodeInfo(over: Partial<NodeInfo> = {}): NodeInfo {
+  return {
+    boot: 'node-1',
+    name: 'node-1',
+    pid: 1,
+    concurrency: 4,
+    kinds: [],
+    version: '1.0.0',
+    tz: '2026a',
+    ttlMs: 15_000,
+    release: null,
+    declares: {},
+    picks: false,
+    isDraining: false,
+    parts: {},
+    ...over,
+  }
 }

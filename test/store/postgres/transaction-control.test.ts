@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { controlsTransaction } from '../../../src/store/postgres/connection/transaction-control.ts'
+import { controlsTransaction } from '../../../src/store/postgres/connection/handler-client.ts'
 
 it.each([
   'COMMIT',

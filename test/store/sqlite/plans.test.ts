@@ -141,7 +141,7 @@ function isSmall(line: string): boolean {
     /^SCAN (sqlite_schema|sqlite_sequence|CONSTANT|punctual_(block|series|tenant|claim|kind|node|meta|cancel_request|pause|dead|unheard|audit_open)\b)/.test(
       line,
     ) ||
-    /^SCAN s in .* FROM punctual_(series s (LIMIT 201)?|tenant s *)$/.test(line) ||
+    /^SCAN s in .* FROM punctual_(series|tenant) s WHERE true( LIMIT 201)?$/.test(line) ||
     /^SCAN punctual_(ready|arrival|waiting) USING (COVERING )?INDEX punctual_\w+_(planned|granted)/.test(line) ||
     // All that a pause holds back is let go at once, and of a group at most a thousand rows are counted.
     /^SCAN punctual_aside USING (COVERING )?INDEX punctual_aside_paused/.test(line) ||

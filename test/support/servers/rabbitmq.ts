@@ -13,6 +13,9 @@ export interface RabbitmqServer extends AsyncDisposable {
   readonly url: string
   /** Ends it at once, as a crash does, with the queues it has made by then on disk. */
   kill(): Promise<void>
+  /** Keeps its connections, and answers nothing. */
+  freeze(): Promise<void>
+  thaw(): Promise<void>
   /** Starts it again on the same port, with the data it has. */
   start(): Promise<void>
   /** Removes its data, while it is down. */
@@ -58,6 +61,8 @@ export async function startRabbitmq(login = { user: 'guest', password: 'guest' }
   return {
     url: `amqp://${login.user}:${login.password}@127.0.0.1:${port}`,
     kill,
+    freeze: () => supervisor.signalAll('SIGSTOP'),
+    thaw: () => supervisor.signalAll('SIGCONT'),
     ctl,
     start,
     wipe: async () => void data++,

@@ -1,5 +1,7 @@
 import { useSignal } from '@preact/signals'
 import type { VNode } from 'preact'
+import { useEffect } from 'preact/hooks'
+import { useLocation } from 'preact-iso'
 import type { WireJob } from '../../../../src/http/wire.ts'
 import {
   BackfillDialog,
@@ -41,17 +43,27 @@ export function Job({ tenant, name }: { tenant: string; name: string }): VNode {
 type Asked = 'trigger' | 'pause' | 'resume' | 'backfill' | 'retire' | 'reset' | 'enable'
 
 function JobPage({ job }: { job: WireJob }): VNode {
+  const { query, path, route } = useLocation()
   const asked = useSignal<Asked | null>(null)
   const close = () => {
     asked.value = null
   }
+  // The palette opens a page with what is to be done there.
+  useEffect(() => {
+    const wanted = query.do
+    if (!wanted) return
+    route(path, true)
+    if (wanted === 'edit') editSchedule()
+    else if (wanted === 'trigger' || wanted === 'backfill') asked.value = wanted
+    else if (wanted === 'pause') asked.value = job.paused ? 'resume' : 'pause'
+  }, [query.do])
   const ask = (what: Asked) => () => {
     asked.value = what
   }
   useKeys({
     ...(may('jobs.trigger') && { t: ask('trigger') }),
     ...(may('jobs.pause') && { p: ask(job.paused ? 'resume' : 'pause') }),
-    e: () => document.querySelector<HTMLElement>('#edit-schedule input')?.focus(),
+    e: editSchedule,
   } as Record<string, () => void>)
   return (
     <>
@@ -79,6 +91,10 @@ function JobPage({ job }: { job: WireJob }): VNode {
       {asked.value === 'enable' && <EnableDialog job={job} isEnabled={job.enabled} onClose={close} />}
     </>
   )
+}
+
+function editSchedule(): void {
+  document.querySelector<HTMLElement>('#edit-schedule input')?.focus()
 }
 
 /** A week for what runs a few times a day, a day for the rest. */
@@ -143,6 +159,7 @@ function list(names: readonly string[]): string {
 function Facts({ job }: { job: WireJob }): VNode {
   const zone = job.schedule?.timezone ?? 'UTC'
   const last = job.recent.at(-1)
+  const missed = job.recent.filter(({ state }) => state === 'missed').length
   const { overlap, recovery, retry, executionTimeoutMs } = job.settings as {
     overlap?: string
     recovery?: string | { strategy: string }
@@ -221,6 +238,7 @@ function Facts({ job }: { job: WireJob }): VNode {
             <Dots runs={job.recent} />
             <small>
               {job.completedShare !== null && `${Math.round(job.completedShare * 100)} % completed`}
+              {missed > 0 && `, ${missed} missed`}
               {job.p50Ms !== null && `, p50 ${duration(job.p50Ms)}`}
             </small>
           </dd>

@@ -8,6 +8,7 @@ import { Badge } from '../../part/glyph.tsx'
 import { Menu } from '../../part/menu.tsx'
 import { Progress } from '../../part/progress.tsx'
 import { Ago, At } from '../../part/time.tsx'
+import { leftText } from '../../time/left.ts'
 import { pageZone } from '../../time/zone.ts'
 
 export type Asked = 'retry' | 'discard' | 'cancel' | 'replay' | 'reschedule'
@@ -17,7 +18,7 @@ export function isLive(state: string): boolean {
 }
 
 export function Head({ occurrence, ask }: { occurrence: WireOccurrence; ask: (what: Asked) => () => void }): VNode {
-  const { job, tenant, state, endedAt, progress } = occurrence
+  const { job, tenant, state, startedAt, endedAt, progress } = occurrence
   const dueAt = dueOf(occurrence)
   const key = occurrence.key ?? occurrence.idempotencyKey
   const isOver = !isLive(state)
@@ -50,6 +51,7 @@ export function Head({ occurrence, ask }: { occurrence: WireOccurrence; ask: (wh
             <span class="hint">
               {Math.round(progress.done * 100)} % of {progress.task}
               {progress.message && `: ${progress.message}`}
+              {startedAt && progress.done > 0.02 && `, about ${leftText(startedAt, progress.done)} left`}
             </span>
           </div>
         )}

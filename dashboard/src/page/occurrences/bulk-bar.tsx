@@ -33,33 +33,35 @@ export function BulkBar({ lines, isAll, matching, filter, onAll, onClear }: Bulk
   const verbs = { retry: 'Retry…', discard: 'Discard…', cancel: 'Cancel…', replay: 'Replay…' } as const
   const icons = { retry: 'retry', discard: 'trash', cancel: 'x', replay: 'retry' } as const
   return (
-    <div class="bulk" role="region" aria-label="Selection">
-      <b>{isAll ? `All ${countText(matching.count, matching.capped)} selected` : `${lines.length} selected`}</b>
-      {!isAll && matching.count > lines.length && (
-        <button type="button" class="u" onClick={onAll}>
-          Select all {countText(matching.count, matching.capped)} that match
-        </button>
-      )}
-      {kinds.map((kind, at) => (
-        <Button
-          key={kind}
-          icon={icons[kind]}
-          class={at === 0 ? 'fillc' : ''}
-          onClick={() => {
-            asked.value = kind
-          }}
-        >
-          {verbs[kind]}
-        </Button>
-      ))}
-      <Button kind="ghost" icon="x" label="Clear the selection" onClick={onClear} />
+    <>
+      <div class="bulk" role="region" aria-label="Selection">
+        <b>{isAll ? `All ${countText(matching.count, matching.capped)} selected` : `${lines.length} selected`}</b>
+        {!isAll && matching.count > lines.length && (
+          <button type="button" class="u" onClick={onAll}>
+            Select all {countText(matching.count, matching.capped)} that match
+          </button>
+        )}
+        {kinds.map((kind, at) => (
+          <Button
+            key={kind}
+            icon={icons[kind]}
+            class={at === 0 ? 'fillc' : ''}
+            onClick={() => {
+              asked.value = kind
+            }}
+          >
+            {verbs[kind]}
+          </Button>
+        ))}
+        <Button kind="ghost" icon="x" label="Clear the selection" onClick={onClear} />
+      </div>
       {asked.value !== null &&
         (isAll ? (
           <BulkDialog kind={asked.value} filter={filter} noun="occurrences" onClose={close} />
         ) : (
           <SelectedDialog kind={asked.value} lines={lines} onClose={close} onDone={onClear} />
         ))}
-    </div>
+    </>
   )
 }
 
@@ -119,7 +121,7 @@ function SelectedDialog({
       {fitting.length < lines.length && (
         <p class="sec">{lines.length - fitting.length} are left out: their state does not allow it.</p>
       )}
-      <TextField label="Reason, kept in the audit" value={reason.value} onInput={into(reason)} isFocused />
+      {kind !== 'retry' && <TextField label="Reason, kept in the audit" value={reason.value} onInput={into(reason)} isFocused />}
     </ActionDialog>
   )
 }

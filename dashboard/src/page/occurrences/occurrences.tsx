@@ -20,6 +20,7 @@ import { Two } from '../../part/time.tsx'
 import { duration } from '../../time/duration.ts'
 import { now, pageZone, zoneMode } from '../../time/zone.ts'
 import { BulkBar } from './bulk-bar.tsx'
+import { useCalmList } from './calm-list.ts'
 import { type Filter, filterOf, requestOf, type StateName, states } from './filter.ts'
 import { FilterBar } from './filter-bar.tsx'
 import { SavedViews, SaveView } from './saved-views.tsx'
@@ -47,6 +48,7 @@ export function Occurrences(): VNode {
     keepsLast: true,
   })
   const selected = useSignal<ReadonlySet<string>>(new Set())
+  const isUnderPointer = useSignal(false)
   const isAll = useSignal(false)
   useEffect(() => {
     selected.value = new Set()
@@ -71,7 +73,16 @@ export function Occurrences(): VNode {
         <SaveView query={{ ...filter, state: state ?? undefined }} />
       </FilterBar>
       <SavedViews query={{ ...filter, state: state ?? undefined }} />
-      <section class="card" aria-label="Occurrences">
+      <section
+        class="card"
+        aria-label="Occurrences"
+        onPointerEnter={({ pointerType }) => {
+          isUnderPointer.value = pointerType === 'mouse'
+        }}
+        onPointerLeave={() => {
+          isUnderPointer.value = false
+        }}
+      >
         <nav class="tabs" aria-label="States">
           <a href={pagePath('occurrences', { ...filter })} {...(!state && { 'aria-current': 'true' as const })}>
             All <span class="n">{counts.data && countText(counts.data.total.count, counts.data.total.capped)}</span>
@@ -91,38 +102,46 @@ export function Occurrences(): VNode {
           ))}
         </nav>
         <Loaded query={list}>
-          {({ items, cursor: next }) => (
-            <>
-              {items.length === 0 ? (
-                <Empty title={state || Object.keys(filter).length > 0 ? 'Nothing matches.' : 'Nothing has run yet.'}>
-                  {state || Object.keys(filter).length > 0
-                    ? 'Take a filter away, or choose another state.'
-                    : 'Each intended run of a job is one occurrence. It stands here from its creation on.'}
-                </Empty>
-              ) : (
-                <Table
-                  items={items}
-                  selected={isAll.value ? new Set(items.map(({ id }) => id)) : selected.value}
-                  onSelect={(ids) => {
-                    selected.value = ids
-                    isAll.value = false
-                  }}
-                />
+          {({ items: newest, cursor: next }) => (
+            <Calm
+              pageKey={list.isPlaceholderData ? '' : `${key} ${cursor}`}
+              newest={newest}
+              isStill={isUnderPointer.value || selected.value.size > 0}
+            >
+              {(items) => (
+                <>
+                  {items.length === 0 ? (
+                    <Empty title={state || Object.keys(filter).length > 0 ? 'Nothing matches.' : 'Nothing has run yet.'}>
+                      {state || Object.keys(filter).length > 0
+                        ? 'Take a filter away, or choose another state.'
+                        : 'Each intended run of a job is one occurrence. It stands here from its creation on.'}
+                    </Empty>
+                  ) : (
+                    <Table
+                      items={items}
+                      selected={isAll.value ? new Set(items.map(({ id }) => id)) : selected.value}
+                      onSelect={(ids) => {
+                        selected.value = ids
+                        isAll.value = false
+                      }}
+                    />
+                  )}
+                  <div class="pager">
+                    <span class="dim">
+                      {items.length} {matching && `of ${countText(matching.count, matching.capped)}`}, last created first
+                    </span>
+                    <span class="row">
+                      <Button isDisabled={!cursor} onClick={() => history.back()}>
+                        Newer
+                      </Button>
+                      <Button isDisabled={!next} onClick={() => next && go({ cursor: next })}>
+                        Older
+                      </Button>
+                    </span>
+                  </div>
+                </>
               )}
-              <div class="pager">
-                <span class="dim">
-                  {items.length} {matching && `of ${countText(matching.count, matching.capped)}`}, last created first
-                </span>
-                <span class="row">
-                  <Button isDisabled={!cursor} onClick={() => history.back()}>
-                    Newer
-                  </Button>
-                  <Button isDisabled={!next} onClick={() => next && go({ cursor: next })}>
-                    Older
-                  </Button>
-                </span>
-              </div>
-            </>
+            </Calm>
           )}
         </Loaded>
       </section>
@@ -141,6 +160,31 @@ export function Occurrences(): VNode {
           }}
         />
       )}
+    </>
+  )
+}
+
+/** Lines do not move under the pointer, nor while some are selected: what is new waits behind a button. */
+function Calm({
+  pageKey,
+  newest,
+  isStill,
+  children,
+}: {
+  pageKey: string
+  newest: readonly WireOccurrenceLine[]
+  isStill: boolean
+  children: (items: readonly WireOccurrenceLine[]) => VNode
+}): VNode {
+  const { items, fresh, showFresh } = useCalmList(pageKey, newest, isStill)
+  return (
+    <>
+      {fresh > 0 && (
+        <button type="button" class="fresh" onClick={showFresh}>
+          {fresh} new
+        </button>
+      )}
+      {children(items)}
     </>
   )
 }

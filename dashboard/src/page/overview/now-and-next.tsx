@@ -1,11 +1,16 @@
+import { useComputed } from '@preact/signals'
 import type { VNode } from 'preact'
 import type { WireOverview } from '../../../../src/http/wire.ts'
+import { api } from '../../data/api.ts'
 import { counted } from '../../data/count.ts'
+import { useQuery } from '../../data/query.ts'
 import { pagePath } from '../../data/root.ts'
+import { tenant } from '../../data/session.ts'
 import { Glyph } from '../../part/glyph.tsx'
 import { Progress } from '../../part/progress.tsx'
 import { Ago, At, Since } from '../../part/time.tsx'
 import { roughly } from '../../time/duration.ts'
+import { leftText } from '../../time/left.ts'
 import { now, pageZone } from '../../time/zone.ts'
 
 type Running = WireOverview['running']['items'][number]
@@ -14,6 +19,7 @@ type Running = WireOverview['running']['items'][number]
 export function NowAndNext({ overview }: { overview: WireOverview }): VNode {
   const { running, next } = overview
   const groups = grouped(running.items)
+  const hour = useNextHour()
   return (
     <section class="card nn" aria-label="Now and next">
       <h3>
@@ -27,7 +33,10 @@ export function NowAndNext({ overview }: { overview: WireOverview }): VNode {
         <RunningGroup key={group[0]!.job + group[0]!.tenant} group={group} />
       ))}
       <h3>
-        <span>Next</span>
+        <span>
+          Next
+          {hour && `, ${counted(sum(hour), 'run')} within the hour`}
+        </span>
         <span>{pageZone.value}</span>
       </h3>
       {next.length === 0 && <p class="it-none">No instant lies ahead.</p>}
@@ -45,7 +54,7 @@ export function NowAndNext({ overview }: { overview: WireOverview }): VNode {
             }
           >
             {job} {more === 0 && key && <span class="dim">{key}</span>}
-            {more > 0 && <span class="dim">and {more} more</span>}
+            <HourHint count={hour?.get(job) ?? 0} more={more} />
           </a>
           <span class="r">
             <b>
@@ -57,6 +66,42 @@ export function NowAndNext({ overview }: { overview: WireOverview }): VNode {
       ))}
     </section>
   )
+}
+
+/** How many runs of each job come within the hour. */
+function useNextHour(): ReadonlyMap<string, number> | null {
+  const from = useComputed(() => Math.floor(now.value / 30_000) * 30_000).value
+  const { data } = useQuery({
+    key: ['calendar', 'cell', 'next', tenant.value, from],
+    read: (signal) =>
+      api.calendarCell(
+        {
+          from: new Date(Math.max(from, now.peek())).toISOString(),
+          to: new Date(from + 3_600_000).toISOString(),
+          tenant: tenant.value,
+        },
+        signal,
+      ),
+    keepsLast: true,
+  })
+  if (!data) return null
+  const counts = new Map<string, number>()
+  for (const { job, count } of data.jobs) counts.set(job, (counts.get(job) ?? 0) + count)
+  return counts
+}
+
+function sum(counts: ReadonlyMap<string, number>): number {
+  return [...counts.values()].reduce((total, count) => total + count, 0)
+}
+
+function HourHint({ count, more }: { count: number; more: number }): VNode | null {
+  if (count > 1)
+    return (
+      <span class="dim" title={`${count} runs within the hour`}>
+        {count.toLocaleString('en-US')}×
+      </span>
+    )
+  return more > 0 && count === 0 ? <span class="dim">and {more} more</span> : null
 }
 
 type Next = WireOverview['next'][number]
@@ -123,7 +168,7 @@ function RunningGroup({ group }: { group: readonly Running[] }): VNode | null {
             <>
               {share !== null && ' · '}
               {roughly(Math.max(0, now.value - startedAt))}
-              {first.progress !== null && first.progress > 0.02 && `, about ${left(startedAt, first.progress)} left`}
+              {first.progress !== null && first.progress > 0.02 && `, about ${leftText(startedAt, first.progress)} left`}
             </>
           )}
         </span>
@@ -131,9 +176,4 @@ function RunningGroup({ group }: { group: readonly Running[] }): VNode | null {
       {group.length === 1 && share !== null && <Progress value={share} />}
     </div>
   )
-}
-
-function left(startedAt: number, done: number): string {
-  const spent = Math.max(0, now.value - startedAt)
-  return roughly(Math.max(1000, (spent / done) * (1 - done)))
 }

@@ -1,16 +1,15 @@
 // The answer to a claim, from the rows that its statement returned.
+
+import { unknownNode } from '../../rules/node.ts'
 import type { ClaimAnswer, ClaimRequest, Hint, PassedOccurrence } from '../../store.ts'
 import type { Session } from '../connection/session.ts'
-import type { Context } from '../context.ts'
+import type { Acted, Context } from '../context.ts'
 import type { CurrentJob } from './current-jobs.ts'
 import type { Lane, LaneStarts } from './lane-starts.ts'
 import { describe, inOrder, type MemberRow } from './members.ts'
-import { reclaim, unknownNode } from './reclaim.ts'
+import { reclaim } from './reclaim.ts'
 
-export interface Claimed {
-  readonly answer: ClaimAnswer
-  readonly hints: readonly Hint[]
-}
+export type Claimed = Acted<ClaimAnswer>
 
 /** The facts that the statement found, beside the rows that it took. */
 interface Head {
@@ -59,7 +58,7 @@ export async function answerClaim(
   const { now, isJoined, stands, lanes, jobs, isFull = false, grantedFrom = null } = head
   context.noteNow(now)
   if (stands) return { answer: await reclaim(context, session, request), hints: [] }
-  if (!isJoined) throw unknownNode(request.node)
+  if (!isJoined) throw unknownNode(request)
   laneStarts.note(now, lanes)
   if (grantedFrom !== null) laneStarts.lower(grantedFrom)
   const taken = rows.filter((row): row is MemberRow => row.ref !== null)

@@ -1,12 +1,12 @@
-import { PunctualError } from '../../../errors.ts'
+import { foreignClaim, unknownNode } from '../../rules/node.ts'
 import type { ClaimAnswer, ClaimRequest } from '../../store.ts'
 import { unquoted } from '../connection/arrays.ts'
 import { each, endOf, lacks } from '../connection/by-key.ts'
 import type { Session } from '../connection/session.ts'
 import { type Context, storeNow } from '../context.ts'
 import { occurrenceColumns } from '../occurrence/record.ts'
+import { countRunning } from '../occurrence/running-members.ts'
 import { readNextDue } from '../peek.ts'
-import { countRunning } from './count-running.ts'
 import { type CurrentJob, currentJobs } from './current-jobs.ts'
 import { describe, type MemberRow } from './members.ts'
 
@@ -18,8 +18,7 @@ export async function reclaim(context: Context, session: Session, request: Claim
       FROM punctual.claim c WHERE c.id = $2`,
     [context.now(), id],
   )
-  if (!claim || claim.token !== token || claim.node !== node)
-    throw new PunctualError('claim.lost', `Claim ${id} belongs to another`, { claim: id })
+  if (!claim || claim.token !== token || claim.node !== node) throw foreignClaim({ id })
   const { now, running } = claim
   const rows = await session.rows<MemberRow>(
     `SELECT ${occurrenceColumns}, m.due_at, m.turn FROM punctual.claim c
@@ -51,12 +50,8 @@ export async function checkClaim(session: Session, { id, token, node }: ClaimReq
     [id, token, node],
   )
   const { is_known: isKnown, is_own: isOwn } = row as Standing
-  if (isOwn === false) throw new PunctualError('claim.lost', `Claim ${id} belongs to another`, { claim: id })
-  if (isOwn === null && !isKnown) throw unknownNode(node)
-}
-
-export function unknownNode(node: string): PunctualError {
-  return new PunctualError('claim.lost', `Node ${node} is not known to the store and cannot claim`, { node })
+  if (isOwn === false) throw foreignClaim({ id })
+  if (isOwn === null && !isKnown) throw unknownNode({ node })
 }
 
 async function readCurrentJobs(session: Session, series: readonly number[]): Promise<readonly CurrentJob[]> {

@@ -18,7 +18,7 @@ export interface OpenStore {
   readonly laneStarts: LaneStarts
   readonly notifier: Notifier
   readonly callerWrites: CallerWrites
-  readonly pruned: PruneCursor & { page: number }
+  readonly pruned: PruneCursor
 }
 
 export function connect(

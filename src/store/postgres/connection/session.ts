@@ -1,3 +1,6 @@
+import type { Steps } from '../../rules/sql/steps.ts'
+import { column } from './arrays.ts'
+
 /** Runs statements on a connection of the store or in the caller's transaction. */
 export interface Session {
   /** Rows as objects, by the names of their columns. */
@@ -24,4 +27,23 @@ export function inTurn(session: Session): Session {
       return answer
     },
   }
+}
+
+/** Runs an act of rules/sql. */
+export async function runSteps<Answer>(session: Session, steps: Steps<Answer>): Promise<Answer> {
+  let step = steps.next([])
+  while (!step.done) {
+    const { sql, values } = step.value
+    const sent = values.map((value) => (Array.isArray(value) ? column(value) : value))
+    step = steps.next(await session.rows(sql, sent))
+  }
+  return step.value
+}
+
+/** Whether this transaction now holds a lock that one at a time may hold. It never waits. Each schema has its own. */
+export async function tryLock(session: Session, name: 'audit' | 'count_delta' | 'figure'): Promise<boolean> {
+  // In a statement, `punctual.` becomes the schema's name.
+  const sql = `SELECT pg_try_advisory_xact_lock(hashtext('punctual.${name}')) AS is_ours`
+  const [row] = await session.rows<{ is_ours: boolean }>(sql)
+  return row?.is_ours === true
 }

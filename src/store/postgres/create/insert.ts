@@ -1,9 +1,10 @@
 // The statement that creates occurrences.
 
 import { defaultTenant } from '../../../model/job.ts'
+import { unknownNode } from '../../rules/node.ts'
 import { isPlanned } from '../../rules/verdict.ts'
 import type { ClaimAnswer, NewOccurrence } from '../../store.ts'
-import { checkClaim, unknownNode } from '../claim/reclaim.ts'
+import { checkClaim } from '../claim/reclaim.ts'
 import { column, unquoted } from '../connection/arrays.ts'
 import { lacks } from '../connection/by-key.ts'
 import { ConflictError } from '../connection/failure.ts'
@@ -83,7 +84,7 @@ export async function insertNew(
     const { now, is_current: isCurrent, created, ids, refs: drawn, claimed: text } = answer as Answer
     context.noteNow(now)
     if (isCurrent) {
-      if (claim && text === refused) throw unknownNode(claim.request.node)
+      if (claim && text === refused) throw unknownNode(claim.request)
       const claimed = claim && text ? await claimedAnswer(context, claim, text, { rows, drafts: drafted, now }) : null
       if (Number(created) === rows.length) return { now, created: 'all', refs: [], claimed }
       return { now, created: new Set(ids === null ? [] : ids.split(',')), refs: (drawn ?? '').split(',').map(Number) }

@@ -2,8 +2,8 @@
 // states. The more rows there are, the more a list must not depend on them.
 import type { OccurrenceState } from '../../../model/lifecycle.ts'
 import type { OccurrenceFilter } from '../../query.ts'
+import { seriesWhere } from '../../rules/sql/conditions.ts'
 import type { Session } from '../connection/session.ts'
-import { askedSeries } from '../names/series-filter.ts'
 import { currentRows, currentState } from '../occurrence/current-rows.ts'
 
 /** A statement that answers with handles; of its values, $1 is below which of them to look and $2 how many are wanted. */
@@ -121,7 +121,7 @@ class Values {
 
   /** A condition on series `s`. */
   asked(filter: BoundedFilter): string {
-    const { where, values } = askedSeries(filter, this.#before + this.all.length + 1)
+    const { where, values } = seriesWhere(filter, this.#before + this.all.length + 1)
     this.all.push(...values)
     return where
   }

@@ -2,9 +2,9 @@
 // and which handles they have. Most are created about when they are due; those that are not are in an index of their own.
 import { systemClock } from '../../../time/clock.ts'
 import type { OccurrenceFilter } from '../../query.ts'
+import { type JobFilter, seriesWhere } from '../../rules/sql/conditions.ts'
 import { each } from '../connection/by-key.ts'
 import type { Session } from '../connection/session.ts'
-import { type Asked, askedSeries } from '../names/series-filter.ts'
 import { apartMs, isApart } from '../schema/tables.ts'
 import type { matching } from './searches.ts'
 
@@ -77,9 +77,9 @@ export async function allOfJob(
   session: Session,
   { from, to }: Window,
   below: number,
-  { job, condition }: { readonly job: Asked; readonly condition: Condition },
+  { job, condition }: { readonly job: JobFilter; readonly condition: Condition },
 ): Promise<number[] | null> {
-  const { where, values } = askedSeries(job, 4 + condition.values.length)
+  const { where, values } = seriesWhere(job, 4 + condition.values.length)
   // Counted along the index alone: the rows of a job lie far from each other.
   const [row] = await session.rows<{ count: number; refs: number[] | null }>(
     `WITH own AS MATERIALIZED (

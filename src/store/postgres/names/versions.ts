@@ -1,6 +1,6 @@
 // The versions of jobs. They never change: there can only be newer ones, and statements check whether what was kept is still the newest.
 import type { VersionRecord } from '../../../model/job.ts'
-import { type VersionRow, versionRecord } from '../../rules/sql/job-row.ts'
+import { type VersionRow, versionRecord } from '../../rules/sql/jobs.ts'
 import { column } from '../connection/arrays.ts'
 import type { Session } from '../connection/session.ts'
 

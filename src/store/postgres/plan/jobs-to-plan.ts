@@ -1,11 +1,11 @@
 // The jobs that want planning, with all that a plan of them needs: one statement, since every node sends it again and again.
-import { covers, type PauseRecord } from '../../../model/pause.ts'
-import { type JobRow, jobRecord, type VersionRow, versionRecord } from '../../rules/sql/job-row.ts'
-import { type PauseRow, pauseRecord } from '../../rules/sql/pause-row.ts'
+import type { PauseRecord } from '../../../model/pause.ts'
+import { planCandidate } from '../../rules/plan.ts'
+import { type JobRow, jobColumns, jobRecord, type VersionRow, versionRecord } from '../../rules/sql/jobs.ts'
+import { type PauseRow, pauseRecord } from '../../rules/sql/pauses.ts'
 import type { PlanCandidate, PlanWork } from '../../store.ts'
 import { each } from '../connection/by-key.ts'
 import { type Context, storeNow } from '../context.ts'
-import { jobColumns } from '../jobs.ts'
 
 interface Row extends JobRow {
   readonly versions: readonly VersionRow[]
@@ -48,15 +48,6 @@ export async function jobsToPlan(
 }
 
 function candidate(row: Row, pauses: readonly PauseRecord[]): PlanCandidate {
-  const stranded = row.stranded ?? []
   const { spec } = row.versions.at(-1) as VersionRow
-  const job = jobRecord({ ...row, spec })
-  const versions = row.versions.map(versionRecord)
-  const since = Math.min(job.cursor, ...stranded.slice(0, 1))
-  return {
-    job,
-    versions,
-    stranded,
-    pauses: pauses.filter((pause) => covers(pause, job.tenant, job.name) && (pause.to === null || pause.to > since)),
-  }
+  return planCandidate(jobRecord({ ...row, spec }), row.stranded ?? [], row.versions.map(versionRecord), pauses)
 }

@@ -1,21 +1,19 @@
 import { deleteJobAudit } from '../../rules/audit.ts'
-import { type JobRow, jobRecord } from '../../rules/sql/job-row.ts'
-import type { Hint, PruneAnswer, PruneRequest } from '../../store.ts'
+import { type JobRow, jobRecord, selectJob } from '../../rules/sql/jobs.ts'
+import type { PruneAnswer, PruneRequest } from '../../store.ts'
 import { appendAudit } from '../audit.ts'
 import { column } from '../connection/arrays.ts'
-import type { Context } from '../context.ts'
+import type { Session } from '../connection/session.ts'
+import type { Acted, Context } from '../context.ts'
 import { counts, foldCounts } from '../counts.ts'
-import { selectJob } from '../jobs.ts'
-import { removeRanges } from './job-records.ts'
-import { endDead } from './one.ts'
-import { removeEnded } from './remove-ended.ts'
+import { endDead, removeEnded } from './remove-ended.ts'
 
 /** Deletes the work of a job, and at last the job. */
 export async function pruneJob(
   context: Context,
   { tenant, job }: NonNullable<PruneRequest['job']>,
   { keyRetentionMs, limit, audit }: PruneRequest,
-): Promise<{ readonly answer: PruneAnswer; readonly hints: readonly Hint[] }> {
+): Promise<Acted<PruneAnswer>> {
   // Deltas that are folded after the deletion would bring the last run back.
   await foldCounts(context)
   const answer = await context.db.transaction(async (session): Promise<PruneAnswer> => {
@@ -49,4 +47,28 @@ export async function pruneJob(
     return { pruned, more: false, outcome: 'deleted' }
   })
   return { answer, hints: answer.outcome === 'deleted' ? [{ kind: 'job' }] : [] }
+}
+
+const mostRanges = 1000
+
+/** Deletes ranges and takes them out of the counts. */
+async function removeRanges(session: Session, which: string, values: readonly (string | number)[]): Promise<void> {
+  await session.rows(
+    `WITH gone AS (DELETE FROM punctual.range WHERE ${which} RETURNING series, state, count)
+      INSERT INTO punctual.count_delta (series, missed, skipped)
+      SELECT series, -coalesce(sum(count) FILTER (WHERE state = 'missed'), 0), -coalesce(sum(count) FILTER (WHERE state = 'skipped'), 0)
+      FROM gone GROUP BY series`,
+    values,
+  )
+}
+
+/** Ranges are recorded in their order: the first ones are the oldest. */
+export async function dropRanges({ db }: Context, before: number | null): Promise<void> {
+  if (before === null) return
+  await removeRanges(
+    db,
+    `seq = ANY(ARRAY(SELECT r.seq FROM (SELECT seq, recorded_at FROM punctual.range ORDER BY seq LIMIT ${mostRanges}) r
+      WHERE r.recorded_at < $1::float8))`,
+    [before],
+  )
 }

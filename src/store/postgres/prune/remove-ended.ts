@@ -1,11 +1,14 @@
 // Removes ended occurrences with all that is known of them, in one statement.
 import { endStates } from '../../../model/lifecycle.ts'
+import { bareEnd } from '../../../model/turn.ts'
 import { noVersion } from '../../rules/tombstone.ts'
 import type { PruneRequest } from '../../store.ts'
+import { Changes } from '../changes/changes.ts'
 import { unquoted } from '../connection/arrays.ts'
 import { each } from '../connection/by-key.ts'
 import type { Session } from '../connection/session.ts'
-import { type Context, storeNow } from '../context.ts'
+import { type Context, readNow, storeNow } from '../context.ts'
+import { takeDead } from '../move.ts'
 
 /** How many numbers one look spans. */
 export const span = 20_000
@@ -110,4 +113,13 @@ export async function removeEnded(
   if (refs.length === 0) return 0
   const [row] = await session.rows<Pick<Removed, 'pruned'>>(removeGiven, [now(), unquoted(refs), keyRetentionMs])
   return row?.pruned ?? 0
+}
+
+/** Ends dead work, as canceled. */
+export async function endDead(context: Context, session: Session, ref: number): Promise<void> {
+  const dead = await takeDead(context, session, ref)
+  const now = await readNow(session, context)
+  const changes = new Changes(now)
+  if (dead) changes.endIdle(dead, { turn: dead.turn, ...bareEnd('canceled', now) })
+  await changes.write(session)
 }

@@ -1,17 +1,19 @@
 // The function of claims at the door: it lets work in and takes it, in one commit.
-import { countRunning } from '../claim/count-running.ts'
+
 import { memberColumns, passedJson, takeDue } from '../claim/take-due.ts'
 import { unmet } from '../connection/failure.ts'
+import { countRunning } from '../occurrence/running-members.ts'
 import { planned } from './end-idle.ts'
 import { liveColumnsOf, liveRowOf, names } from './live-columns.ts'
 
 /** Rows whose pause has ended by itself come back. */
-const wakePaused = (now: string) => `WITH woken AS (
+const wakePaused = (now: string) => `IF EXISTS (SELECT 1 FROM punctual.waiting WHERE wake_at <= ${now}) THEN WITH woken AS (
         DELETE FROM punctual.waiting WHERE ctid = ANY(ARRAY(
           SELECT ctid FROM punctual.waiting WHERE wake_at <= ${now} FOR UPDATE SKIP LOCKED)) RETURNING ${names}),
       back AS (INSERT INTO punctual.ready (${names}) SELECT ${names} FROM woken)
       INSERT INTO punctual.count_delta (series, waiting, pending, retrying)
-        SELECT series, -count(*), count(*) FILTER (WHERE NOT retrying), count(*) FILTER (WHERE retrying) FROM woken GROUP BY series;`
+        SELECT series, -count(*), count(*) FILTER (WHERE NOT retrying), count(*) FILTER (WHERE retrying) FROM woken GROUP BY series;
+    END IF;`
 
 /** The first due rows of all lanes. */
 const firstDue = (
@@ -128,7 +130,9 @@ export const claimFunctions = (n: number): readonly string[] => [
       ELSE
         direct := ARRAY(SELECT ${liveRowOf('u')} FROM unnest(door.granted_rows) u WHERE u.kind = ANY(kinds) AND u.due_at <= door.due_by
           ORDER BY u.priority, u.due_at, u.ref LIMIT room);
-        ${enterReady('door.granted_rows', 'NOT u.ref = ANY(ARRAY(SELECT ref FROM unnest(direct)))')}
+        IF cardinality(direct) < cardinality(door.granted_rows) THEN
+          ${enterReady('door.granted_rows', 'NOT u.ref = ANY(ARRAY(SELECT ref FROM unnest(direct)))')}
+        END IF;
         room := room - cardinality(direct);
       END IF;
       IF chosen IS NOT NULL THEN
@@ -152,7 +156,7 @@ export const claimFunctions = (n: number): readonly string[] => [
           door.passed_reasons := door.passed_reasons || reasons;
         END IF;
         room := 0;
-      ELSE
+      ELSIF has_pauses OR EXISTS (SELECT 1 FROM punctual.ready WHERE expires_at < door.now) THEN
         SELECT * INTO sifted FROM punctual.sift_${n}(door.now, door.due_by, kinds, room);
         door.passed_refs := door.passed_refs || sifted.passed_refs;
         door.passed_states := door.passed_states || sifted.passed_states;

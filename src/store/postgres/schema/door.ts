@@ -1,7 +1,7 @@
 // The door in the server's language: the rule of store/rules/door.ts, which the suite compares it with. The caller has locked the row
 // of `door`. Keys are visited rank by rank, all keys of a rank in one statement.
 import { limitKinds } from '../../../model/limit.ts'
-import { covers } from '../pause/covers.ts'
+import { coversSeries } from '../../rules/sql/pauses.ts'
 import { countLess, line, next, visit } from './door-visit.ts'
 import { liveColumnsOf, liveRowOf, names } from './live-columns.ts'
 
@@ -13,6 +13,10 @@ const mostPasses = 3
 
 const isHere = `${rank(`${next('u')} ->> 'kind'`)} = level AND NOT ${next('u')} ->> 'key' = ANY(barred)`
 const queues = `u.begun OR coalesce(${next('u')} ->> 'policy', 'queue') = 'queue'`
+
+/** Due rows of kinds that are served. */
+const arrivals = (columns: string, first: string) => `SELECT r.* FROM punctual.kind k CROSS JOIN LATERAL (
+            SELECT ${columns} FROM punctual.ready i WHERE i.gate AND i.kind = k.ref AND i.due_at <= due_by ${first}) r WHERE k.served AND k.gated`
 
 /** Puts newcomers into the line of their next key. */
 const enterLine = (from: string, where: string) => `WITH entered AS (
@@ -38,14 +42,14 @@ export const doorFunctions = (n: number): readonly string[] => [
       found.reason := 'not started in time';
     ELSIF NOT p.begun AND p.planned AND EXISTS (
       SELECT 1 FROM punctual.series s, punctual.occurrence o, punctual.pause q
-      WHERE s.ref = p.series AND o.ref = p.ref AND NOT q.swept AND ${covers('q', 's')}
+      WHERE s.ref = p.series AND o.ref = p.ref AND NOT q.swept AND ${coversSeries('q', 's')}
         AND q.from_at <= o.scheduled_at AND (q.to_at IS NULL OR o.scheduled_at < q.to_at)
     ) THEN
       found.state := 'skipped';
       found.reason := 'paused';
     ELSE
       SELECT 'pause', q.to_at INTO found.reason, found.wake FROM punctual.series s, punctual.pause q
-        WHERE s.ref = p.series AND NOT q.swept AND ${covers('q', 's')} AND q.from_at <= t AND (q.to_at IS NULL OR t < q.to_at)
+        WHERE s.ref = p.series AND NOT q.swept AND ${coversSeries('q', 's')} AND q.from_at <= t AND (q.to_at IS NULL OR t < q.to_at)
         ORDER BY q.id LIMIT 1;
     END IF;
     RETURN found;
@@ -123,37 +127,43 @@ export const doorFunctions = (n: number): readonly string[] => [
   BEGIN
     FOR pass IN 1..${mostPasses} LOOP
       barred := '{}';
+      -- Most visits find freed slots alone, or arrivals: to look first costs less than a statement that writes nothing.
+      touched := NULL;
+      ranks := NULL;
+      newcomers := NULL;
       -- Freed slots. Those of keys with a line are counted with its visit.
-      WITH gone AS (DELETE FROM punctual.release r WHERE r.free_at <= t RETURNING r.key, r.slots),
-        f AS MATERIALIZED (
-          SELECT g.key, g.slots, (SELECT w.reason::text FROM punctual.waiting w WHERE w.key = g.key LIMIT 1) AS kind,
-            g.slots > 0 AND (SELECT true FROM punctual.limit_key l WHERE l.key = g.key) IS NULL AS is_missing
-          FROM (SELECT key, sum(slots)::int AS slots FROM (SELECT key, slots FROM gone UNION ALL SELECT key, 1 FROM unnest(free_keys) key) u
-            GROUP BY key OFFSET 0) g),
-        less AS (${countLess('key, slots, NULL FROM f WHERE slots > 0 AND kind IS NULL')})
-      SELECT array_agg(f.key) FILTER (WHERE f.kind IS NOT NULL), array_agg(${rank('f.kind')}) FILTER (WHERE f.kind IS NOT NULL),
-        array_agg(f.slots) FILTER (WHERE f.kind IS NOT NULL), bool_or(f.is_missing) INTO touched, ranks, slots, is_missing FROM f;
-      free_keys := NULL;
-      IF is_missing THEN RAISE EXCEPTION 'a limit key was released that nobody holds'; END IF;
+      IF free_keys IS NOT NULL OR EXISTS (SELECT 1 FROM punctual.release WHERE free_at <= t) THEN
+        WITH gone AS (DELETE FROM punctual.release r WHERE r.free_at <= t RETURNING r.key, r.slots),
+          f AS MATERIALIZED (
+            SELECT g.key, g.slots, (SELECT w.reason::text FROM punctual.waiting w WHERE w.key = g.key LIMIT 1) AS kind,
+              g.slots > 0 AND (SELECT true FROM punctual.limit_key l WHERE l.key = g.key) IS NULL AS is_missing
+            FROM (SELECT key, sum(slots)::int AS slots FROM (SELECT key, slots FROM gone UNION ALL SELECT key, 1 FROM unnest(free_keys) key) u
+              GROUP BY key OFFSET 0) g),
+          less AS (${countLess('key, slots, NULL FROM f WHERE slots > 0 AND kind IS NULL')})
+        SELECT array_agg(f.key) FILTER (WHERE f.kind IS NOT NULL), array_agg(${rank('f.kind')}) FILTER (WHERE f.kind IS NOT NULL),
+          array_agg(f.slots) FILTER (WHERE f.kind IS NOT NULL), bool_or(f.is_missing) INTO touched, ranks, slots, is_missing FROM f;
+        free_keys := NULL;
+        IF is_missing THEN RAISE EXCEPTION 'a limit key was released that nobody holds'; END IF;
+      END IF;
       -- Arrivals. The key of one that another transaction holds does not advance in this pass: its rollback would break the order.
-      WITH found AS MATERIALIZED (
-          SELECT r.* FROM punctual.kind k CROSS JOIN LATERAL (
-            SELECT i.series, i.ref, i.due_at, ${next('i')} ->> 'key' AS key FROM punctual.ready i
-            WHERE i.gate AND i.kind = k.ref AND i.due_at <= due_by ORDER BY i.due_at, i.ref LIMIT ${mostArrivals}) r
-          WHERE k.served AND k.gated ORDER BY r.due_at, r.ref LIMIT ${mostArrivals}),
-        free AS MATERIALIZED (
-          SELECT l.tid FROM found f CROSS JOIN LATERAL (
-            SELECT i.ctid AS tid FROM punctual.ready i WHERE i.series = f.series AND i.ref = f.ref AND i.gate FOR UPDATE SKIP LOCKED) l),
-        gone AS (DELETE FROM punctual.ready p WHERE p.ctid = ANY(ARRAY(SELECT tid FROM free)) RETURNING p)
-      SELECT (SELECT array_agg(g.p) FROM gone g), array_agg(f.ref), array_agg(f.key) INTO newcomers, found_refs, found_keys FROM found f;
-      IF cardinality(newcomers) IS DISTINCT FROM cardinality(found_refs) THEN
-        barred := ARRAY(SELECT f.key FROM unnest(found_refs, found_keys) f (ref, key)
-          WHERE NOT EXISTS (SELECT 1 FROM unnest(newcomers) u WHERE u.ref = f.ref));
-        INSERT INTO punctual.release (key, free_at, slots)
-          SELECT k.key, t, k.slots FROM unnest(touched, slots) k (key, slots) WHERE k.key = ANY(barred);
+      IF EXISTS (${arrivals('i.ref', 'LIMIT 1')}) THEN
+        WITH found AS MATERIALIZED (
+            ${arrivals(`i.series, i.ref, i.due_at, ${next('i')} ->> 'key' AS key`, `ORDER BY i.due_at, i.ref LIMIT ${mostArrivals}`)}
+            ORDER BY r.due_at, r.ref LIMIT ${mostArrivals}),
+          free AS MATERIALIZED (
+            SELECT l.tid FROM found f CROSS JOIN LATERAL (
+              SELECT i.ctid AS tid FROM punctual.ready i WHERE i.series = f.series AND i.ref = f.ref AND i.gate FOR UPDATE SKIP LOCKED) l),
+          gone AS (DELETE FROM punctual.ready p WHERE p.ctid = ANY(ARRAY(SELECT tid FROM free)) RETURNING p)
+        SELECT (SELECT array_agg(g.p) FROM gone g), array_agg(f.ref), array_agg(f.key) INTO newcomers, found_refs, found_keys FROM found f;
+        IF cardinality(newcomers) IS DISTINCT FROM cardinality(found_refs) THEN
+          barred := ARRAY(SELECT f.key FROM unnest(found_refs, found_keys) f (ref, key)
+            WHERE NOT EXISTS (SELECT 1 FROM unnest(newcomers) u WHERE u.ref = f.ref));
+          INSERT INTO punctual.release (key, free_at, slots)
+            SELECT k.key, t, k.slots FROM unnest(touched, slots) k (key, slots) WHERE k.key = ANY(barred);
+        END IF;
       END IF;
       EXIT WHEN newcomers IS NULL AND touched IS NULL;
-      IF has_pauses OR EXISTS (SELECT 1 FROM unnest(newcomers) u WHERE u.expires_at < t AND NOT u.begun) THEN
+      IF newcomers IS NOT NULL AND (has_pauses OR EXISTS (SELECT 1 FROM unnest(newcomers) u WHERE u.expires_at < t AND NOT u.begun)) THEN
         SELECT array_agg(j.p) FILTER (WHERE j.reason IS NULL), array_agg(j.p) FILTER (WHERE j.reason IS NOT NULL),
           array_agg(j.state) FILTER (WHERE j.reason IS NOT NULL), array_agg(j.reason) FILTER (WHERE j.reason IS NOT NULL),
           array_agg(j.wake) FILTER (WHERE j.reason IS NOT NULL) INTO newcomers, passed, states, reasons, wakes
@@ -169,21 +179,27 @@ export const doorFunctions = (n: number): readonly string[] => [
       FOR level IN 1..${limitKinds.length} LOOP
         chunk := 2;
         again := NULL;
-        IF touched IS NOT NULL THEN
+        IF level = ANY(ranks) THEN
           SELECT array_agg(k.key), jsonb_object_agg(k.key, k.slots) FILTER (WHERE k.slots > 0) INTO again, freed
             FROM unnest(touched, ranks, slots) k (key, rank, slots) WHERE k.rank = level AND NOT k.key = ANY(barred);
         END IF;
         CONTINUE WHEN again IS NULL AND coalesce(cardinality(newcomers), 0) = 0;
         LOOP
-          SELECT array_agg(${liveRowOf('u')}) FILTER (WHERE ${isHere}), array_agg(${liveRowOf('u')}) FILTER (WHERE NOT (${isHere}))
-            INTO here, newcomers FROM unnest(newcomers) u;
+          here := NULL;
+          IF cardinality(newcomers) > 0 THEN
+            SELECT array_agg(${liveRowOf('u')}) FILTER (WHERE ${isHere}), array_agg(${liveRowOf('u')}) FILTER (WHERE NOT (${isHere}))
+              INTO here, newcomers FROM unnest(newcomers) u;
+          END IF;
+          EXIT WHEN here IS NULL AND again IS NULL;
           keys := ARRAY(SELECT ${next('u')} ->> 'key' FROM unnest(here) u UNION SELECT key FROM unnest(again) key);
-          EXIT WHEN cardinality(keys) = 0;
           ${visit(n)}
           chunk := chunk * 8;
-          granted_rows := granted_rows || ARRAY(SELECT ${liveRowOf('u', { gate: 'false' })} FROM unnest(admitted) u WHERE ${isComplete('u')});
-          granted_from := least(granted_from, (SELECT min(u.due_at) FROM unnest(admitted) u WHERE ${isComplete('u')}));
-          newcomers := newcomers || undecided || ARRAY(SELECT ${liveRowOf('u')} FROM unnest(admitted) u WHERE NOT ${isComplete('u')});
+          newcomers := newcomers || undecided;
+          IF admitted IS NOT NULL THEN
+            granted_rows := granted_rows || ARRAY(SELECT ${liveRowOf('u', { gate: 'false' })} FROM unnest(admitted) u WHERE ${isComplete('u')});
+            granted_from := least(granted_from, (SELECT min(u.due_at) FROM unnest(admitted) u WHERE ${isComplete('u')}));
+            newcomers := newcomers || ARRAY(SELECT ${liveRowOf('u')} FROM unnest(admitted) u WHERE NOT ${isComplete('u')});
+          END IF;
           IF passed IS NOT NULL THEN
             PERFORM punctual.pass_${n}(t, passed, states, reasons, wakes, array_fill(true, ARRAY[cardinality(passed)]), lines);
             ${notePassed}
@@ -218,7 +234,7 @@ export const doorFunctions = (n: number): readonly string[] => [
         END LOOP;
       END LOOP;
       -- Newcomers whose next key may not advance come again.
-      INSERT INTO punctual.ready (${names}) SELECT ${liveColumnsOf('u')} FROM unnest(newcomers) u;
+      IF cardinality(newcomers) > 0 THEN INSERT INTO punctual.ready (${names}) SELECT ${liveColumnsOf('u')} FROM unnest(newcomers) u; END IF;
       EXIT WHEN NOT EXISTS (SELECT 1 FROM punctual.release WHERE free_at <= t) OR barred <> '{}';
     END LOOP;
   END $$`,

@@ -1,6 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite'
+import { PunctualError } from '../../../errors.ts'
 import type { CheckpointItem } from '../../store.ts'
-import { handlerDatabase, workError } from '../connection/handler-database.ts'
 import { constants } from '../connection/node-sqlite.ts'
 
 const savepoint = 'punctual_work'
@@ -61,4 +61,41 @@ export function isOurs(db: DatabaseSync): boolean {
 
 function isPromise(value: unknown): value is Promise<unknown> {
   return typeof (value as { then?: unknown } | null)?.then === 'function'
+}
+
+/** The store's own connection, as a handler's work may use it: for as long as that work runs. */
+interface HandlerDatabase {
+  readonly db: DatabaseSync
+  /** From now on every use is refused, also of statements that were prepared on it. */
+  revoke(): void
+}
+
+function handlerDatabase(connection: DatabaseSync): HandlerDatabase {
+  let isLent = true
+  const check = () => {
+    if (!isLent) throw workError('is over: the database of its transaction is no longer its to use')
+  }
+  const lent = <T extends object>(target: T): T =>
+    new Proxy(target, {
+      get(_, name) {
+        check()
+        const value: unknown = Reflect.get(target, name, target)
+        if (typeof value !== 'function') return value
+        return (...given: unknown[]) => {
+          check()
+          const answer: unknown = value.apply(target, given)
+          return name === 'prepare' ? lent(answer as object) : answer
+        }
+      },
+    })
+  return {
+    db: lent(connection),
+    revoke() {
+      isLent = false
+    },
+  }
+}
+
+function workError(message: string, cause?: unknown): PunctualError {
+  return new PunctualError('transaction.invalid', `The work of a transaction ${message}`, {}, { cause })
 }

@@ -4,13 +4,13 @@ import type { Door, Verdict } from '../../rules/door.ts'
 import { verdictOn } from '../../rules/verdict.ts'
 import type { PassedOccurrence } from '../../store.ts'
 import type { Transaction } from '../connection/transaction.ts'
+import { servedKinds } from '../nodes.ts'
 import { endTurn, endUnattended, requestCancel } from '../occurrence/ends.ts'
 import { type Entry, liveColumns, occurrenceColumns, readEntry } from '../occurrence/entry.ts'
 import { countRates, writeReleases } from '../occurrence/keys.ts'
 import { leave, makeReady, makeWait, setAside } from '../occurrence/live-tables.ts'
 import { entryOf, type WorkRow } from './due-entries.ts'
 import { KeyCounts } from './key-counts.ts'
-import { servedKinds } from './served-kinds.ts'
 
 /** Arrivals that one pass looks at: the next goes on from there. */
 const mostArrivals = 2000

@@ -2,8 +2,8 @@
 import { recoveries } from '../../../model/turn.ts'
 import type { ClaimMember, MemberWrite } from '../../store.ts'
 import type { Transaction } from '../connection/transaction.ts'
+import { JobSpecs } from '../names/job-specs.ts'
 import { attemptsOf, Entry, turnsOf } from '../occurrence/entry.ts'
-import { JobSpecs } from '../schema/job-specs.ts'
 
 const held = Symbol('held')
 

@@ -8,7 +8,6 @@ import { migrate, outdated } from '../schema/migrate.ts'
 import { Cache } from './cache.ts'
 import { Log } from './log.ts'
 import * as nodeSqlite from './node-sqlite.ts'
-import { sqliteVersion } from './sqlite-version.ts'
 import { Statements } from './statements.ts'
 import { Transaction } from './transaction.ts'
 
@@ -35,7 +34,7 @@ export class Connection extends Statements {
     try {
       // Waiting inside SQLite would block the event loop: the store waits on timers instead.
       this.db.exec('PRAGMA busy_timeout = 0')
-      this.isShared = path !== ':memory:' && !exclusive && sqliteVersion().isShareable
+      this.isShared = path !== ':memory:' && !exclusive && nodeSqlite.sqliteVersion().isShareable
       if (!this.isShared) this.db.exec('PRAGMA locking_mode = EXCLUSIVE')
       const mode = this.one<{ journal_mode: string }>('PRAGMA journal_mode = WAL')?.journal_mode
       if (mode !== 'wal' && path !== ':memory:')

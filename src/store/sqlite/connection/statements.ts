@@ -1,7 +1,8 @@
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite'
 import type { JobSpec } from '../../../model/job.ts'
-import { Names } from '../schema/names.ts'
-import type { Span } from '../schema/ref-blocks.ts'
+import { storeNow } from '../../rules/sql/steps.ts'
+import type { Span } from '../list/ref-blocks.ts'
+import { Names } from '../names/names.ts'
 import { Cache } from './cache.ts'
 
 /** Every text has the names of tables with this beginning; statements have the one of the options. */
@@ -59,6 +60,19 @@ export class Statements {
   }
 
   #named(sql: string): string {
-    return this.prefix === defaultPrefix ? sql : sql.replaceAll(defaultPrefix, this.prefix)
+    const own = sql.includes('punctual.') ? ofPostgres(sql) : sql
+    return this.prefix === defaultPrefix ? own : own.replaceAll(defaultPrefix, this.prefix)
   }
+}
+
+/** A statement of rules/sql, which are written for PostgreSQL. The write lock stands in for locks of rows. */
+function ofPostgres(sql: string): string {
+  return sql
+    .replaceAll(storeNow, '?1')
+    .replaceAll('punctual.', defaultPrefix)
+    .replaceAll('json_array_elements(', 'json_each(')
+    .replace(/ FOR UPDATE( OF \w+)?/g, '')
+    .replace(/= ANY\((\$\d+)::\w+\[\]\)/g, 'IN (SELECT value FROM json_each($1))')
+    .replace(/::\w+/g, '')
+    .replaceAll('$', '?')
 }

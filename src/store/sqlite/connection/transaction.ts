@@ -1,11 +1,12 @@
 import type { SQLInputValue, StatementSync } from 'node:sqlite'
 import type { Release } from '../../rules/door.ts'
+import type { Steps } from '../../rules/sql/steps.ts'
 import type { Due, Hint } from '../../store.ts'
+import { RefBlocks } from '../list/ref-blocks.ts'
+import type { Names } from '../names/names.ts'
+import { CountChanges } from '../occurrence/counts.ts'
 import { writeReleases } from '../occurrence/keys.ts'
 import { Refs } from '../occurrence/refs.ts'
-import { CountChanges } from '../schema/count-changes.ts'
-import type { Names } from '../schema/names.ts'
-import { RefBlocks } from '../schema/ref-blocks.ts'
 import type { Cache, MetaName, RareTable } from './cache.ts'
 import type { Statements } from './statements.ts'
 
@@ -43,6 +44,17 @@ export class Transaction {
 
   run(sql: string, ...values: SQLInputValue[]): number {
     return this.connection.run(sql, ...values)
+  }
+
+  /** Runs an act of rules/sql. */
+  runSteps<Answer>(steps: Steps<Answer>): Answer {
+    let step = steps.next([])
+    while (!step.done) {
+      const { sql, values } = step.value
+      const sent = values.map((value) => (typeof value === 'object' && value !== null ? JSON.stringify(value) : value))
+      step = steps.next(this.all(sql, ...sent))
+    }
+    return step.value
   }
 
   /** Whether a table has rows: most are empty most of the time. */

@@ -1,11 +1,13 @@
 // Lists over so many jobs that a look into each would take too long: along indexes over all jobs, and among the newest occurrences.
+
 import type { OccurrenceState } from '../../../model/lifecycle.ts'
 import type { OccurrenceFilter } from '../../query.ts'
+import { having } from '../../rules/having.ts'
+import { whereOf } from '../../rules/sql/conditions.ts'
 import { running } from '../claim/claim-row.ts'
 import type { Source } from '../connection/merge.ts'
 import type { CountedState } from '../schema/tables.ts'
-import { runningSource } from './running-source.ts'
-import type { Origin, Tables } from './tables.ts'
+import { type Origin, runningSource, type Tables } from './tables.ts'
 
 type Condition = Pick<Origin, 'where' | 'values'>
 
@@ -115,20 +117,16 @@ function endedAs(state: OccurrenceState): Origin {
 
 /** The tenant and job of a filter, as a condition on the series of a row. */
 function askedOf({ tenant, job }: OccurrenceFilter): Condition {
-  const given = [
-    { name: 'tenant', value: tenant },
-    { name: 'job', value: job },
-  ].flatMap(({ name, value }) => (value === undefined ? [] : { name, value }))
-  if (given.length === 0) return { where: '1', values: [] }
-  const where = given.map(({ name }) => `(SELECT a.${name} FROM punctual_series a WHERE a.ref = s.series) = ?`).join(' AND ')
-  return { where, values: given.map(({ value }) => value) }
+  const named = (column: string) => `(SELECT a.${column} FROM punctual_series a WHERE a.ref = s.series) = ?`
+  return whereOf([
+    [named('tenant'), tenant],
+    [named('job'), job],
+  ])
 }
 
 function isAsked({ tx }: Tables, { tenant, job }: OccurrenceFilter) {
-  return ({ series }: { readonly series: number }) => {
-    const of = tx.names.seriesByRef(series)
-    return (tenant === undefined || of.tenant === tenant) && (job === undefined || of.job === job)
-  }
+  const isOf = having({ tenant, job })
+  return ({ series }: { readonly series: number }) => isOf(tx.names.seriesByRef(series))
 }
 
 function both(origin: Origin, { where, values }: Condition): Origin {

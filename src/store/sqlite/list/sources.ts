@@ -1,16 +1,17 @@
 // Where a list finds its refs: tables that one index holds in the order of `ref`.
+
 import type { OccurrenceState } from '../../../model/lifecycle.ts'
 import type { OccurrenceFilter } from '../../query.ts'
+import { having } from '../../rules/having.ts'
+import { seriesWhere } from '../../rules/sql/conditions.ts'
 import { running } from '../claim/claim-row.ts'
 import type { Source } from '../connection/merge.ts'
 import type { Transaction } from '../connection/transaction.ts'
+import { createdAfter } from '../occurrence/counts.ts'
 import { type Entry, readEntry } from '../occurrence/entry.ts'
-import { createdAfter } from '../schema/count-changes.ts'
-import { seriesWhere } from '../schema/series-filter.ts'
 import { type CountedState, countedStates } from '../schema/tables.ts'
 import { named, namedOfMany, ofCause, ofManyJobs } from './many-jobs.ts'
-import { runningSource } from './running-source.ts'
-import { type Origin, Tables } from './tables.ts'
+import { type Origin, runningSource, Tables } from './tables.ts'
 
 /** More jobs than these are not looked into one by one. */
 const mostLanes = 200
@@ -68,7 +69,7 @@ type SeriesRow = Record<CountedState | 'present', number> & { readonly ref: numb
 function matchingSeries(tx: Transaction, filter: OccurrenceFilter, limit = ''): SeriesRow[] {
   const { where, values } = seriesWhere(filter)
   return tx.all<SeriesRow>(
-    `SELECT s.ref, present, ${countedStates.join(', ')} FROM punctual_series s ${where} ${limit}`,
+    `SELECT s.ref, present, ${countedStates.join(', ')} FROM punctual_series s WHERE ${where} ${limit}`,
     ...values,
   )
 }
@@ -132,14 +133,9 @@ function inStates(tx: Transaction, source: Source<number>, { states, cause }: Oc
 /** The children of one occurrence that a filter wants. */
 function matching(tx: Transaction, source: Source<number>, filter: OccurrenceFilter): Source<number> {
   const { tenant, job, key, unique, entity } = filter
-  const isWanted = ({ record }: Entry) =>
-    (tenant === undefined || record.tenant === tenant) &&
-    (job === undefined || record.job === job) &&
-    (key === undefined || record.key === key) &&
-    (unique === undefined || record.unique === unique) &&
-    (entity === undefined || record.entity === entity)
+  const isWanted = having({ tenant, job, key, unique, entity })
   const isOfAny = [tenant, job, key, unique, entity].every((part) => part === undefined)
-  return inStates(tx, isOfAny ? source : wanted(tx, source, isWanted), filter)
+  return inStates(tx, isOfAny ? source : wanted(tx, source, ({ record }) => isWanted(record)), filter)
 }
 
 function wanted(tx: Transaction, source: Source<number>, isWanted: (entry: Entry) => boolean): Source<number> {

@@ -1,7 +1,9 @@
 import type { OccurrenceFilter } from '../../query.ts'
+import type { StoredMember } from '../claim/claim-row.ts'
 import { merge, type Source } from '../connection/merge.ts'
 import type { Transaction } from '../connection/transaction.ts'
-import type { RefRange } from '../schema/ref-blocks.ts'
+import { type Entry, readEntry } from '../occurrence/entry.ts'
+import type { RefRange } from './ref-blocks.ts'
 
 /** A table `s`, and the first columns of its index. */
 export interface Origin {
@@ -98,4 +100,20 @@ function windowOf(
 ): Window | null {
   if (since === Number.NEGATIVE_INFINITY && to === Number.POSITIVE_INFINITY) return null
   return { since, to, ranges: tx.blocks.dueWithin(since, to) }
+}
+
+/** Running work: few rows, and only claims know them. */
+export function runningSource(
+  { tx, below }: Tables,
+  members: readonly StoredMember[],
+  { from, to }: OccurrenceFilter,
+): Source<number> {
+  const isWithin = (ref: number) => {
+    if (from === undefined && to === undefined) return true
+    const { scheduledAt } = (readEntry(tx, ref) as Entry).record
+    return (from === undefined || scheduledAt >= from) && (to === undefined || scheduledAt < to)
+  }
+  const refs = members.map(({ ref }) => ref).filter(isWithin)
+  refs.sort((a, b) => b - a)
+  return { page: (last, limit) => refs.filter((ref) => ref < (last ?? below)).slice(0, limit) }
 }

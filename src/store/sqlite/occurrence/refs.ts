@@ -1,6 +1,6 @@
 // The numbers and ids of occurrences. A ref is the instant of creation and a counter, so a list by ref is a list by age.
 import type { Transaction } from '../connection/transaction.ts'
-import { foldCreated } from '../schema/count-changes.ts'
+import { foldCreated } from './counts.ts'
 
 export const refsPerMs = 1024
 /** An id with a time in it needs no place in the index if its ref lies this close behind that time: a page less for each create. */

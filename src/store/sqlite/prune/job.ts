@@ -5,9 +5,9 @@ import { appendAudit } from '../audit.ts'
 import type { Transaction } from '../connection/transaction.ts'
 import { counts } from '../counts.ts'
 import { findJob } from '../jobs.ts'
+import { foldCreated } from '../occurrence/counts.ts'
 import { type Entry, readEntry } from '../occurrence/entry.ts'
 import { removeWithHook } from '../occurrence/remove.ts'
-import { foldCreated } from '../schema/count-changes.ts'
 
 /** Deletes the work of a job, and at last the job. */
 export function pruneJob(tx: Transaction, name: NonNullable<PruneRequest['job']>, request: PruneRequest): PruneAnswer {
@@ -55,15 +55,4 @@ export function dropRanges(tx: Transaction, before: number | null): void {
     tx.run('DELETE FROM punctual_range WHERE seq = ?', seq)
     tx.run(`UPDATE punctual_series SET ${state}_in_ranges = ${state}_in_ranges - ? WHERE ref = ?`, count, series)
   }
-}
-
-/** By the rule of `isReplaced`. */
-export function dropVersions(tx: Transaction, before: number | null): void {
-  if (before === null) return
-  tx.run(
-    `DELETE FROM punctual_job_version AS v WHERE EXISTS (
-      SELECT 1 FROM punctual_job_version n JOIN punctual_job j ON j.series = n.series WHERE n.series = v.series AND n.version > v.version
-        AND n.effective_at < ? AND (j.next_at IS NULL OR n.effective_at <= j.cursor))`,
-    before,
-  )
 }

@@ -200,11 +200,11 @@ export const migrations: readonly Migration[] = [
         WHEN NOT EXISTS (SELECT 1 FROM punctual_audit_seal WHERE dropped_at IS NOT NULL AND OLD.seq BETWEEN first AND last)
         BEGIN SELECT RAISE(ABORT, 'rows of the audit go with their segment, by retention'); END`,
 
-      // Effects that happen once. claim, ref, turn: of the turn that reserved the key; series: of its occurrence.
+      // Effects that happen once. claim, ref, turn: of the turn that reserved the key.
       `CREATE TABLE punctual_gate (
         tenant TEXT NOT NULL, scope TEXT NOT NULL, key TEXT NOT NULL, state TEXT NOT NULL ${oneOf('state', gateStates)}, fingerprint TEXT,
         occurrence TEXT, tries INTEGER NOT NULL, hits INTEGER NOT NULL, reserved_at REAL NOT NULL, ended_at REAL, expires_at REAL,
-        result TEXT, reason TEXT, holder TEXT NOT NULL, held_until REAL NOT NULL, claim TEXT, series INTEGER, ref INTEGER, turn INTEGER,
+        result TEXT, reason TEXT, holder TEXT NOT NULL, held_until REAL NOT NULL, claim TEXT, ref INTEGER, turn INTEGER,
         PRIMARY KEY (tenant, scope, key)
       ) STRICT, WITHOUT ROWID`,
       "CREATE INDEX punctual_gate_open ON punctual_gate (tenant, scope, key) WHERE state <> 'done'",

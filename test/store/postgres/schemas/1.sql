@@ -386,40 +386,48 @@ CREATE FUNCTION punctual.admit_1(
   BEGIN
     FOR pass IN 1..3 LOOP
       barred := '{}';
+      -- Most visits find freed slots alone, or arrivals: to look first costs less than a statement that writes nothing.
+      touched := NULL;
+      ranks := NULL;
+      newcomers := NULL;
       -- Freed slots. Those of keys with a line are counted with its visit.
-      WITH gone AS (DELETE FROM punctual.release r WHERE r.free_at <= t RETURNING r.key, r.slots),
-        f AS MATERIALIZED (
-          SELECT g.key, g.slots, (SELECT w.reason::text FROM punctual.waiting w WHERE w.key = g.key LIMIT 1) AS kind,
-            g.slots > 0 AND (SELECT true FROM punctual.limit_key l WHERE l.key = g.key) IS NULL AS is_missing
-          FROM (SELECT key, sum(slots)::int AS slots FROM (SELECT key, slots FROM gone UNION ALL SELECT key, 1 FROM unnest(free_keys) key) u
-            GROUP BY key OFFSET 0) g),
-        less AS (
+      IF free_keys IS NOT NULL OR EXISTS (SELECT 1 FROM punctual.release WHERE free_at <= t) THEN
+        WITH gone AS (DELETE FROM punctual.release r WHERE r.free_at <= t RETURNING r.key, r.slots),
+          f AS MATERIALIZED (
+            SELECT g.key, g.slots, (SELECT w.reason::text FROM punctual.waiting w WHERE w.key = g.key LIMIT 1) AS kind,
+              g.slots > 0 AND (SELECT true FROM punctual.limit_key l WHERE l.key = g.key) IS NULL AS is_missing
+            FROM (SELECT key, sum(slots)::int AS slots FROM (SELECT key, slots FROM gone UNION ALL SELECT key, 1 FROM unnest(free_keys) key) u
+              GROUP BY key OFFSET 0) g),
+          less AS (
               INSERT INTO punctual.limit_key (key, used, holder) SELECT key, slots, NULL FROM f WHERE slots > 0 AND kind IS NULL
               ON CONFLICT (key) DO UPDATE SET used = limit_key.used - excluded.used,
                 holder = coalesce(excluded.holder, CASE WHEN limit_key.used > excluded.used THEN limit_key.holder END))
-      SELECT array_agg(f.key) FILTER (WHERE f.kind IS NOT NULL), array_agg(array_position(ARRAY['catch-up', 'catch-up-total', 'overlap', 'concurrency', 'rate'], f.kind)) FILTER (WHERE f.kind IS NOT NULL),
-        array_agg(f.slots) FILTER (WHERE f.kind IS NOT NULL), bool_or(f.is_missing) INTO touched, ranks, slots, is_missing FROM f;
-      free_keys := NULL;
-      IF is_missing THEN RAISE EXCEPTION 'a limit key was released that nobody holds'; END IF;
+        SELECT array_agg(f.key) FILTER (WHERE f.kind IS NOT NULL), array_agg(array_position(ARRAY['catch-up', 'catch-up-total', 'overlap', 'concurrency', 'rate'], f.kind)) FILTER (WHERE f.kind IS NOT NULL),
+          array_agg(f.slots) FILTER (WHERE f.kind IS NOT NULL), bool_or(f.is_missing) INTO touched, ranks, slots, is_missing FROM f;
+        free_keys := NULL;
+        IF is_missing THEN RAISE EXCEPTION 'a limit key was released that nobody holds'; END IF;
+      END IF;
       -- Arrivals. The key of one that another transaction holds does not advance in this pass: its rollback would break the order.
-      WITH found AS MATERIALIZED (
-          SELECT r.* FROM punctual.kind k CROSS JOIN LATERAL (
-            SELECT i.series, i.ref, i.due_at, (i.limits -> i.granted) ->> 'key' AS key FROM punctual.ready i
-            WHERE i.gate AND i.kind = k.ref AND i.due_at <= due_by ORDER BY i.due_at, i.ref LIMIT 2000) r
-          WHERE k.served AND k.gated ORDER BY r.due_at, r.ref LIMIT 2000),
-        free AS MATERIALIZED (
-          SELECT l.tid FROM found f CROSS JOIN LATERAL (
-            SELECT i.ctid AS tid FROM punctual.ready i WHERE i.series = f.series AND i.ref = f.ref AND i.gate FOR UPDATE SKIP LOCKED) l),
-        gone AS (DELETE FROM punctual.ready p WHERE p.ctid = ANY(ARRAY(SELECT tid FROM free)) RETURNING p)
-      SELECT (SELECT array_agg(g.p) FROM gone g), array_agg(f.ref), array_agg(f.key) INTO newcomers, found_refs, found_keys FROM found f;
-      IF cardinality(newcomers) IS DISTINCT FROM cardinality(found_refs) THEN
-        barred := ARRAY(SELECT f.key FROM unnest(found_refs, found_keys) f (ref, key)
-          WHERE NOT EXISTS (SELECT 1 FROM unnest(newcomers) u WHERE u.ref = f.ref));
-        INSERT INTO punctual.release (key, free_at, slots)
-          SELECT k.key, t, k.slots FROM unnest(touched, slots) k (key, slots) WHERE k.key = ANY(barred);
+      IF EXISTS (SELECT r.* FROM punctual.kind k CROSS JOIN LATERAL (
+            SELECT i.ref FROM punctual.ready i WHERE i.gate AND i.kind = k.ref AND i.due_at <= due_by LIMIT 1) r WHERE k.served AND k.gated) THEN
+        WITH found AS MATERIALIZED (
+            SELECT r.* FROM punctual.kind k CROSS JOIN LATERAL (
+            SELECT i.series, i.ref, i.due_at, (i.limits -> i.granted) ->> 'key' AS key FROM punctual.ready i WHERE i.gate AND i.kind = k.ref AND i.due_at <= due_by ORDER BY i.due_at, i.ref LIMIT 2000) r WHERE k.served AND k.gated
+            ORDER BY r.due_at, r.ref LIMIT 2000),
+          free AS MATERIALIZED (
+            SELECT l.tid FROM found f CROSS JOIN LATERAL (
+              SELECT i.ctid AS tid FROM punctual.ready i WHERE i.series = f.series AND i.ref = f.ref AND i.gate FOR UPDATE SKIP LOCKED) l),
+          gone AS (DELETE FROM punctual.ready p WHERE p.ctid = ANY(ARRAY(SELECT tid FROM free)) RETURNING p)
+        SELECT (SELECT array_agg(g.p) FROM gone g), array_agg(f.ref), array_agg(f.key) INTO newcomers, found_refs, found_keys FROM found f;
+        IF cardinality(newcomers) IS DISTINCT FROM cardinality(found_refs) THEN
+          barred := ARRAY(SELECT f.key FROM unnest(found_refs, found_keys) f (ref, key)
+            WHERE NOT EXISTS (SELECT 1 FROM unnest(newcomers) u WHERE u.ref = f.ref));
+          INSERT INTO punctual.release (key, free_at, slots)
+            SELECT k.key, t, k.slots FROM unnest(touched, slots) k (key, slots) WHERE k.key = ANY(barred);
+        END IF;
       END IF;
       EXIT WHEN newcomers IS NULL AND touched IS NULL;
-      IF has_pauses OR EXISTS (SELECT 1 FROM unnest(newcomers) u WHERE u.expires_at < t AND NOT u.begun) THEN
+      IF newcomers IS NOT NULL AND (has_pauses OR EXISTS (SELECT 1 FROM unnest(newcomers) u WHERE u.expires_at < t AND NOT u.begun)) THEN
         SELECT array_agg(j.p) FILTER (WHERE j.reason IS NULL), array_agg(j.p) FILTER (WHERE j.reason IS NOT NULL),
           array_agg(j.state) FILTER (WHERE j.reason IS NOT NULL), array_agg(j.reason) FILTER (WHERE j.reason IS NOT NULL),
           array_agg(j.wake) FILTER (WHERE j.reason IS NOT NULL) INTO newcomers, passed, states, reasons, wakes
@@ -435,16 +443,19 @@ CREATE FUNCTION punctual.admit_1(
       FOR level IN 1..5 LOOP
         chunk := 2;
         again := NULL;
-        IF touched IS NOT NULL THEN
+        IF level = ANY(ranks) THEN
           SELECT array_agg(k.key), jsonb_object_agg(k.key, k.slots) FILTER (WHERE k.slots > 0) INTO again, freed
             FROM unnest(touched, ranks, slots) k (key, rank, slots) WHERE k.rank = level AND NOT k.key = ANY(barred);
         END IF;
         CONTINUE WHEN again IS NULL AND coalesce(cardinality(newcomers), 0) = 0;
         LOOP
-          SELECT array_agg(ROW(u.kind, u.priority, u.due_at, u.ref, u.series, u.turn, u.begun, u.retrying, u.planned, u.recovery, u.gate, u.granted, u.expires_at, u.limits)::punctual.ready) FILTER (WHERE array_position(ARRAY['catch-up', 'catch-up-total', 'overlap', 'concurrency', 'rate'], (u.limits -> u.granted) ->> 'kind') = level AND NOT (u.limits -> u.granted) ->> 'key' = ANY(barred)), array_agg(ROW(u.kind, u.priority, u.due_at, u.ref, u.series, u.turn, u.begun, u.retrying, u.planned, u.recovery, u.gate, u.granted, u.expires_at, u.limits)::punctual.ready) FILTER (WHERE NOT (array_position(ARRAY['catch-up', 'catch-up-total', 'overlap', 'concurrency', 'rate'], (u.limits -> u.granted) ->> 'kind') = level AND NOT (u.limits -> u.granted) ->> 'key' = ANY(barred)))
-            INTO here, newcomers FROM unnest(newcomers) u;
+          here := NULL;
+          IF cardinality(newcomers) > 0 THEN
+            SELECT array_agg(ROW(u.kind, u.priority, u.due_at, u.ref, u.series, u.turn, u.begun, u.retrying, u.planned, u.recovery, u.gate, u.granted, u.expires_at, u.limits)::punctual.ready) FILTER (WHERE array_position(ARRAY['catch-up', 'catch-up-total', 'overlap', 'concurrency', 'rate'], (u.limits -> u.granted) ->> 'kind') = level AND NOT (u.limits -> u.granted) ->> 'key' = ANY(barred)), array_agg(ROW(u.kind, u.priority, u.due_at, u.ref, u.series, u.turn, u.begun, u.retrying, u.planned, u.recovery, u.gate, u.granted, u.expires_at, u.limits)::punctual.ready) FILTER (WHERE NOT (array_position(ARRAY['catch-up', 'catch-up-total', 'overlap', 'concurrency', 'rate'], (u.limits -> u.granted) ->> 'kind') = level AND NOT (u.limits -> u.granted) ->> 'key' = ANY(barred)))
+              INTO here, newcomers FROM unnest(newcomers) u;
+          END IF;
+          EXIT WHEN here IS NULL AND again IS NULL;
           keys := ARRAY(SELECT (u.limits -> u.granted) ->> 'key' FROM unnest(here) u UNION SELECT key FROM unnest(again) key);
-          EXIT WHEN cardinality(keys) = 0;
           WITH k AS MATERIALIZED (
               SELECT u.key, coalesce((SELECT l.used FROM punctual.limit_key l WHERE l.key = u.key), 0) - coalesce((freed ->> u.key)::int, 0) AS used, coalesce((freed ->> u.key)::int, 0) AS slots
               FROM (SELECT key COLLATE "C" AS key FROM unnest(keys) key) u),
@@ -504,9 +515,12 @@ CREATE FUNCTION punctual.admit_1(
             INTO admitted, refused, undecided, passed, states, reasons, wakes, lines, again FROM f;
           freed := NULL;
           chunk := chunk * 8;
-          granted_rows := granted_rows || ARRAY(SELECT ROW(u.kind, u.priority, u.due_at, u.ref, u.series, u.turn, u.begun, u.retrying, u.planned, u.recovery, false, u.granted, u.expires_at, u.limits)::punctual.ready FROM unnest(admitted) u WHERE u.granted = jsonb_array_length(u.limits));
-          granted_from := least(granted_from, (SELECT min(u.due_at) FROM unnest(admitted) u WHERE u.granted = jsonb_array_length(u.limits)));
-          newcomers := newcomers || undecided || ARRAY(SELECT ROW(u.kind, u.priority, u.due_at, u.ref, u.series, u.turn, u.begun, u.retrying, u.planned, u.recovery, u.gate, u.granted, u.expires_at, u.limits)::punctual.ready FROM unnest(admitted) u WHERE NOT u.granted = jsonb_array_length(u.limits));
+          newcomers := newcomers || undecided;
+          IF admitted IS NOT NULL THEN
+            granted_rows := granted_rows || ARRAY(SELECT ROW(u.kind, u.priority, u.due_at, u.ref, u.series, u.turn, u.begun, u.retrying, u.planned, u.recovery, false, u.granted, u.expires_at, u.limits)::punctual.ready FROM unnest(admitted) u WHERE u.granted = jsonb_array_length(u.limits));
+            granted_from := least(granted_from, (SELECT min(u.due_at) FROM unnest(admitted) u WHERE u.granted = jsonb_array_length(u.limits)));
+            newcomers := newcomers || ARRAY(SELECT ROW(u.kind, u.priority, u.due_at, u.ref, u.series, u.turn, u.begun, u.retrying, u.planned, u.recovery, u.gate, u.granted, u.expires_at, u.limits)::punctual.ready FROM unnest(admitted) u WHERE NOT u.granted = jsonb_array_length(u.limits));
+          END IF;
           IF passed IS NOT NULL THEN
             PERFORM punctual.pass_1(t, passed, states, reasons, wakes, array_fill(true, ARRAY[cardinality(passed)]), lines);
             passed_refs := passed_refs || ARRAY(SELECT ref FROM unnest(passed));
@@ -555,7 +569,7 @@ CREATE FUNCTION punctual.admit_1(
         END LOOP;
       END LOOP;
       -- Newcomers whose next key may not advance come again.
-      INSERT INTO punctual.ready (kind, priority, due_at, ref, series, turn, begun, retrying, planned, recovery, gate, granted, expires_at, limits) SELECT u.kind, u.priority, u.due_at, u.ref, u.series, u.turn, u.begun, u.retrying, u.planned, u.recovery, u.gate, u.granted, u.expires_at, u.limits FROM unnest(newcomers) u;
+      IF cardinality(newcomers) > 0 THEN INSERT INTO punctual.ready (kind, priority, due_at, ref, series, turn, begun, retrying, planned, recovery, gate, granted, expires_at, limits) SELECT u.kind, u.priority, u.due_at, u.ref, u.series, u.turn, u.begun, u.retrying, u.planned, u.recovery, u.gate, u.granted, u.expires_at, u.limits FROM unnest(newcomers) u; END IF;
       EXIT WHEN NOT EXISTS (SELECT 1 FROM punctual.release WHERE free_at <= t) OR barred <> '{}';
     END LOOP;
   END $$;
@@ -571,12 +585,13 @@ CREATE FUNCTION punctual.open_door_1(
   BEGIN
     now := coalesce(given_now, punctual.now_ms());
     due_by := least(now, coalesce(given_due_by, now));
-    WITH woken AS (
+    IF EXISTS (SELECT 1 FROM punctual.waiting WHERE wake_at <= now) THEN WITH woken AS (
         DELETE FROM punctual.waiting WHERE ctid = ANY(ARRAY(
           SELECT ctid FROM punctual.waiting WHERE wake_at <= now FOR UPDATE SKIP LOCKED)) RETURNING kind, priority, due_at, ref, series, turn, begun, retrying, planned, recovery, gate, granted, expires_at, limits),
       back AS (INSERT INTO punctual.ready (kind, priority, due_at, ref, series, turn, begun, retrying, planned, recovery, gate, granted, expires_at, limits) SELECT kind, priority, due_at, ref, series, turn, begun, retrying, planned, recovery, gate, granted, expires_at, limits FROM woken)
       INSERT INTO punctual.count_delta (series, waiting, pending, retrying)
         SELECT series, -count(*), count(*) FILTER (WHERE NOT retrying), count(*) FILTER (WHERE retrying) FROM woken GROUP BY series;
+    END IF;
     SELECT a.granted_rows, a.passed_refs, a.passed_states, a.passed_reasons, a.asked, a.granted_from
       INTO granted_rows, passed_refs, passed_states, passed_reasons, asked, granted_from FROM punctual.admit_1(now, due_by, free_keys) a;
   END $$;
@@ -663,7 +678,9 @@ CREATE FUNCTION punctual.claim_1(
       ELSE
         direct := ARRAY(SELECT ROW(u.kind, u.priority, u.due_at, u.ref, u.series, u.turn, u.begun, u.retrying, u.planned, u.recovery, u.gate, u.granted, u.expires_at, u.limits)::punctual.ready FROM unnest(door.granted_rows) u WHERE u.kind = ANY(kinds) AND u.due_at <= door.due_by
           ORDER BY u.priority, u.due_at, u.ref LIMIT room);
-        INSERT INTO punctual.ready (kind, priority, due_at, ref, series, turn, begun, retrying, planned, recovery, gate, granted, expires_at, limits) SELECT u.kind, u.priority, u.due_at, u.ref, u.series, u.turn, u.begun, u.retrying, u.planned, u.recovery, u.gate, u.granted, u.expires_at, u.limits FROM unnest(door.granted_rows) u WHERE NOT u.ref = ANY(ARRAY(SELECT ref FROM unnest(direct)));
+        IF cardinality(direct) < cardinality(door.granted_rows) THEN
+          INSERT INTO punctual.ready (kind, priority, due_at, ref, series, turn, begun, retrying, planned, recovery, gate, granted, expires_at, limits) SELECT u.kind, u.priority, u.due_at, u.ref, u.series, u.turn, u.begun, u.retrying, u.planned, u.recovery, u.gate, u.granted, u.expires_at, u.limits FROM unnest(door.granted_rows) u WHERE NOT u.ref = ANY(ARRAY(SELECT ref FROM unnest(direct)));
+        END IF;
         room := room - cardinality(direct);
       END IF;
       IF chosen IS NOT NULL THEN
@@ -687,7 +704,7 @@ CREATE FUNCTION punctual.claim_1(
           door.passed_reasons := door.passed_reasons || reasons;
         END IF;
         room := 0;
-      ELSE
+      ELSIF has_pauses OR EXISTS (SELECT 1 FROM punctual.ready WHERE expires_at < door.now) THEN
         SELECT * INTO sifted FROM punctual.sift_1(door.now, door.due_by, kinds, room);
         door.passed_refs := door.passed_refs || sifted.passed_refs;
         door.passed_states := door.passed_states || sifted.passed_states;

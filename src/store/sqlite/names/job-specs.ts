@@ -1,6 +1,5 @@
-import { type JobSpec, type VersionRecord, versionAt } from '../../../model/job.ts'
+import type { JobSpec } from '../../../model/job.ts'
 import type { OccurrenceRecord } from '../../../model/occurrence.ts'
-import { type VersionRow, versionRecord } from '../../rules/sql/job-row.ts'
 import { keepsVersion } from '../../rules/verdict.ts'
 import type { Transaction } from '../connection/transaction.ts'
 
@@ -69,18 +68,3 @@ const selectInForce = `SELECT version,
     (SELECT min(effective_at) FROM punctual_job_version WHERE series = ?1 AND effective_at > ?2) AS until
   FROM punctual_job_version WHERE series = ?1 AND (
     effective_at <= ?2 OR version = (SELECT min(version) FROM punctual_job_version WHERE series = ?1)) ORDER BY version DESC LIMIT 1`
-
-const columns = 'version, spec, effective_at, created_at, by_whom'
-
-export function versionsOf(tx: Transaction, series: number): readonly VersionRecord[] {
-  return tx
-    .all<VersionRow>(`SELECT ${columns} FROM punctual_job_version WHERE series = ? ORDER BY version`, series)
-    .map(versionRecord)
-}
-
-/** Every version that is in force somewhere from an instant on, oldest first. */
-export function versionsFrom(tx: Transaction, series: number, at: number): readonly VersionRecord[] {
-  const versions = versionsOf(tx, series)
-  const first = versionAt(versions, at).version
-  return versions.filter(({ version, effectiveAt }) => version === first || effectiveAt > at)
-}

@@ -1,5 +1,7 @@
-// A node as a row: the same columns in every SQL store.
-import type { NodeRecord } from '../../store.ts'
+import type { NodeRecord, NodesRequest } from '../../store.ts'
+import { drainAudit } from '../audit.ts'
+import { appendAudit } from './audit.ts'
+import { type Clock, rows, type Steps } from './steps.ts'
 
 export interface NodeRow {
   readonly boot: string
@@ -42,4 +44,12 @@ export function nodeRecord(row: NodeRow): NodeRecord {
     beats: row.beats,
     running: row.running,
   }
+}
+
+/** Marks the nodes of a boot id or name, and returns those that did not drain before. */
+export function* drainNodes(clock: Clock, { node, audit }: NonNullable<NodesRequest['drain']>): Steps<readonly string[]> {
+  const mark = 'UPDATE punctual.node SET draining = true WHERE NOT draining AND (boot = $1 OR name = $1) RETURNING boot'
+  const boots = (yield* rows<{ boot: string }>(mark, [node])).map(({ boot }) => boot)
+  yield* appendAudit(clock, [drainAudit(audit, node, boots)])
+  return boots
 }

@@ -1,6 +1,6 @@
 import type { OccurrenceState } from '../../../model/lifecycle.ts'
 import type { Transaction } from '../connection/transaction.ts'
-import { type CountedState, countedStates } from './tables.ts'
+import { type CountedState, countedStates } from '../schema/tables.ts'
 
 interface Changes {
   readonly states: Map<CountedState, number>
