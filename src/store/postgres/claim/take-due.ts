@@ -152,7 +152,7 @@ function functionHead({ cluster, running, door }: NonNullable<TakeDue['function'
 
 /** Work that has ended at the door, as JSON. */
 export function passedJson(door: string): string {
-  return `(SELECT coalesce(json_agg(json_build_object('id', o.id, 'tenant', s.tenant, 'job', s.job, 'state', p.state, 'reason', p.reason)), '[]')
-        FROM unnest(${door}.passed_refs, ${door}.passed_states, ${door}.passed_reasons) p (ref, state, reason)
+  return `(SELECT coalesce(json_agg(json_build_object('id', o.id, 'tenant', s.tenant, 'job', s.job, 'state', p.state, 'reason', p.reason) ORDER BY p.at), '[]')
+        FROM unnest(${door}.passed_refs, ${door}.passed_states, ${door}.passed_reasons) WITH ORDINALITY p (ref, state, reason, at)
         JOIN punctual.occurrence o ON o.ref = p.ref JOIN punctual.series s ON s.ref = o.series WHERE p.state IS NOT NULL)`
 }

@@ -636,8 +636,8 @@ CREATE FUNCTION punctual.let_in_1(given_now float8, given_due_by float8)
   BEGIN
     SELECT * INTO door FROM punctual.open_door_1(given_now, given_due_by, NULL);
     INSERT INTO punctual.ready (kind, priority, due_at, ref, series, turn, begun, retrying, planned, recovery, gate, granted, expires_at, limits) SELECT u.kind, u.priority, u.due_at, u.ref, u.series, u.turn, u.begun, u.retrying, u.planned, u.recovery, u.gate, u.granted, u.expires_at, u.limits FROM unnest(door.granted_rows) u WHERE true;
-    RETURN QUERY SELECT door.now, door.due_by, (SELECT coalesce(json_agg(json_build_object('id', o.id, 'tenant', s.tenant, 'job', s.job, 'state', p.state, 'reason', p.reason)), '[]')
-        FROM unnest(door.passed_refs, door.passed_states, door.passed_reasons) p (ref, state, reason)
+    RETURN QUERY SELECT door.now, door.due_by, (SELECT coalesce(json_agg(json_build_object('id', o.id, 'tenant', s.tenant, 'job', s.job, 'state', p.state, 'reason', p.reason) ORDER BY p.at), '[]')
+        FROM unnest(door.passed_refs, door.passed_states, door.passed_reasons) WITH ORDINALITY p (ref, state, reason, at)
         JOIN punctual.occurrence o ON o.ref = p.ref JOIN punctual.series s ON s.ref = o.series WHERE p.state IS NOT NULL), door.asked, door.granted_from;
   END $$;
 CREATE FUNCTION punctual.claim_1(
@@ -774,8 +774,8 @@ CREATE FUNCTION punctual.claim_1(
       'isFull', coalesce(running + (SELECT count(*) FROM taken) >= cluster, false),
       'isLeft', (SELECT count(*) FROM punctual.ready r WHERE r.granted > 0 AND NOT r.gate) > (SELECT count(*) FROM picked t WHERE t.limits IS NOT NULL),
       'asked', door.asked, 'grantedFrom', door.granted_from,
-      'passed', (SELECT coalesce(json_agg(json_build_object('id', o.id, 'tenant', s.tenant, 'job', s.job, 'state', p.state, 'reason', p.reason)), '[]')
-        FROM unnest(door.passed_refs, door.passed_states, door.passed_reasons) p (ref, state, reason)
+      'passed', (SELECT coalesce(json_agg(json_build_object('id', o.id, 'tenant', s.tenant, 'job', s.job, 'state', p.state, 'reason', p.reason) ORDER BY p.at), '[]')
+        FROM unnest(door.passed_refs, door.passed_states, door.passed_reasons) WITH ORDINALITY p (ref, state, reason, at)
         JOIN punctual.occurrence o ON o.ref = p.ref JOIN punctual.series s ON s.ref = o.series WHERE p.state IS NOT NULL),
       'wakeAt', least((SELECT min(n.at) FROM (
     SELECT (SELECT r.due_at FROM punctual.ready r WHERE r.gate AND r.kind = k.kind ORDER BY r.due_at, r.ref LIMIT 1) AS at
