@@ -67,7 +67,7 @@ function expectBooked({ id, tasks }: Occurrence, booked: readonly string[]): voi
   expect(succeeded.length).toBeLessThanOrEqual(1)
 }
 
-/** What a fault needs to be understood. */
+/** The history behind a fault. */
 function shown({ job, state, turns, error }: Occurrence): string {
   return `${job} is ${state}: ${JSON.stringify({ turns, error })}`
 }
