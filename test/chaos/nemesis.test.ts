@@ -19,7 +19,7 @@ onEachSeed('a cluster under cuts, crashes, restarts, canaries and lost answers',
     for (const found of await allOccurrences(last.punctual)) {
       siege.created.delete(found.id)
       if (isRecentTick(found, siege)) continue
-      expect(endingsOf(found)).toContain(found.state)
+      expect(endingsOf(found), shown(found)).toContain(found.state)
       expect(siege.jobs.resultFaults(found)).toEqual([])
       if (found.state === 'completed') expectSucceededOnce(found)
       if (booked && found.job === 'booked') expectBooked(found, booked)
@@ -48,7 +48,8 @@ function isScheduled(job: string): boolean {
 
 /** The states in which an occurrence may have ended. */
 function endingsOf({ job, turns }: Occurrence): readonly string[] {
-  const losses = turns.filter((turn) => turn.end === 'lost' || turn.reason === 'lost').length
+  // A turn past its deadline counts as a loss, too.
+  const losses = turns.flatMap(({ end, reason }) => [end, reason]).filter((one) => one === 'lost' || one === 'stale').length
   const isBuried = losses >= 3 || job === 'hooked'
   return [
     'completed',
@@ -64,6 +65,11 @@ function expectBooked({ id, tasks }: Occurrence, booked: readonly string[]): voi
   const succeeded = tasks.flatMap(({ attempts }) => attempts).filter(({ state }) => state === 'succeeded')
   expect(booked.filter((one) => one === id)).toHaveLength(succeeded.length)
   expect(succeeded.length).toBeLessThanOrEqual(1)
+}
+
+/** The history behind a fault. */
+function shown({ job, state, turns, error }: Occurrence): string {
+  return `${job} is ${state}: ${JSON.stringify({ turns, error })}`
 }
 
 function expectSucceededOnce({ turns, tasks }: Occurrence): void {

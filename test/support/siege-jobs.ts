@@ -45,7 +45,7 @@ export class SiegeJobs {
   readonly #running = new Map<string, Running>()
   /** The runs under each key that allows one. */
   readonly #holders = new Map<string, Map<string, Running>>()
-  /** Starts of rated work, by tenant: each has keys of its own. */
+  /** Starts of rated work, by tenant: keys belong to a tenant. */
   readonly #rated = new Map<string, number[]>()
   /** Values of attempts that returned after their time was over. */
   readonly #late = new Set<string>()
@@ -111,7 +111,7 @@ export class SiegeJobs {
     return madeBy(ctx.attemptId)
   }
 
-  /** What is wrong with the recorded results: each must be that of the attempt on record, which was in time. */
+  /** Faults of the recorded results: each must come from the attempt on record, within its time. */
   resultFaults({ id, job, tasks }: Occurrence): string[] {
     if (['paid', 'ledger'].includes(job) || job.startsWith('punctual/')) return []
     return tasks.flatMap(({ name, state, result, attempts }) => {

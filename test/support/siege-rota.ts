@@ -59,7 +59,7 @@ export class Rota {
     const ranges = await punctual.ranges({ job: 'rota', limit: 500 })
     // The schedule begins after the creation of the job.
     const instants = instantsOf(versions, this.#since + 1, now + 120_000)
-    // What was canceled ahead of its time stays on record, whatever becomes of the schedule.
+    // An instant canceled ahead of its time stays on record when the schedule changes.
     const isCanceledAhead = ({ state, endedAt, scheduledAt }: OccurrenceLine) =>
       state === 'canceled' && endedAt !== null && endedAt < scheduledAt
     const ofSchedule = lines.filter(({ source }) => source === 'schedule' || source === 'recovery')

@@ -84,7 +84,7 @@ export function recover(turn: InterruptedTurn): Recovery {
   const delayMs = by === 'lost' ? recoveryDelay(turn, before) : staleDelay(turn)
   if (delayMs !== null) return { end: by, reason: null, error: null, delayMs }
   const isDead = by === 'lost' || goesToDeadLetters(turn.settings, turn.source)
-  return { end: isDead ? 'dead' : 'failed', reason: by, error: finalError(by, before), delayMs: null }
+  return { end: isDead ? 'dead' : 'failed', reason: by, error: finalError(turn, before), delayMs: null }
 }
 
 /** A lost turn costs no retry: it waits the backoff of the job, whatever its retries. */
@@ -105,8 +105,8 @@ function backoff(retry: Settings['retry'], failures: number, delayMs: number): n
   return retryDelay(policy, { failures, error: null, delayMs, random: 0 })
 }
 
-function finalError(by: InterruptedTurn['by'], before: number): Recovery['error'] {
+function finalError({ by, mostRecoveries }: InterruptedTurn, before: number): Recovery['error'] {
   const times = before === 1 ? '1 recovery' : `${before} recoveries`
-  const message = by === 'lost' ? `Lost with its node after ${times}` : 'Past its deadline, without retries left'
-  return { message, code: `occurrence.${by}` }
+  const late = before < mostRecoveries ? 'Past its deadline, without retries left' : `Past its deadline after ${times}`
+  return { message: by === 'lost' ? `Lost with its node after ${times}` : late, code: `occurrence.${by}` }
 }

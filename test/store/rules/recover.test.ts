@@ -63,6 +63,14 @@ describe('JB-10 a stale turn', () => {
     expect(recover(interrupted({ by: 'stale', ends, settings }))).toMatchObject({ end, delayMs })
   })
 
+  it.each([
+    [0, [], 'Past its deadline, without retries left'],
+    [9, ['stale', 'lost'], 'Past its deadline after 2 recoveries'],
+  ] as const)('with %s retries after %j has an error that says why it is the last', (max, ends, message) => {
+    const settings = cascade({ retry: { max } })
+    expect(recover(interrupted({ by: 'stale', ends, settings })).error).toEqual({ message, code: 'occurrence.stale' })
+  })
+
   it('of scheduled work without retries left has failed', () => {
     const settings = cascade({ retry: { max: 0 } })
     const { end, reason, error } = recover(interrupted({ by: 'stale', source: 'schedule', settings }))
