@@ -1,7 +1,7 @@
+import { figureWidth } from '../../model/figure-level.ts'
 import type { JobRecord } from '../../model/job.ts'
 import type { OccurrenceSummary } from '../../model/occurrence.ts'
 import { covers } from '../../model/pause.ts'
-import { figureWidth } from '../../store/rules/figures.ts'
 import type { WireJobMark, WireLane, WireMark, WireTimeline } from '../wire.ts'
 import { type Board, type Facts, factKey, workOf } from './board.ts'
 import { comingInstants } from './coming.ts'

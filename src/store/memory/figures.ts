@@ -1,4 +1,5 @@
-import { addedFor, figureLevels, figuresPast, foldedFigures } from '../rules/figures.ts'
+import { figureLevels } from '../../model/figure-level.ts'
+import { addedFor, figuresPast, foldedFigures } from '../rules/figures.ts'
 import type { FigureAdd, FigureQuery, FigureRow } from '../store.ts'
 import type { State } from './state.ts'
 

@@ -1,4 +1,5 @@
-import { addedFor, figureLevels, figuresPast, figuresPerStep, foldedFigures, minute, widestFigure } from '../rules/figures.ts'
+import { figureLevels } from '../../model/figure-level.ts'
+import { addedFor, figuresPast, figuresPerStep, foldedFigures, minute, widestFigure } from '../rules/figures.ts'
 import { type FigureDataRow, figureRow } from '../rules/sql/figure-row.ts'
 import type { FigureAdd, FigureQuery, FigureRow } from '../store.ts'
 import { column } from './connection/arrays.ts'

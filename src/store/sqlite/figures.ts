@@ -1,5 +1,6 @@
 import type { SQLInputValue } from 'node:sqlite'
-import { addedFor, figureLevels, figuresPast, figuresPerStep, foldedFigures, minute, widestFigure } from '../rules/figures.ts'
+import { figureLevels } from '../../model/figure-level.ts'
+import { addedFor, figuresPast, figuresPerStep, foldedFigures, minute, widestFigure } from '../rules/figures.ts'
 import { type FigureDataRow, figureRow } from '../rules/sql/figure-row.ts'
 import type { FigureAdd, FigureQuery, FigureRow } from '../store.ts'
 import type { Transaction } from './connection/transaction.ts'
