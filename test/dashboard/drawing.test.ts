@@ -71,6 +71,31 @@ describe('a lane', () => {
     expect(isCrowded(marks(90), view, 1000)).toBe(true)
   })
 
+  test('becomes one too when only its future is crowded', () => {
+    const coming = Array.from({ length: 40 }, (_, index) => ({
+      id: null,
+      at: 700 + index * 7,
+      endAt: null,
+      mark: 'pending' as const,
+    }))
+    expect(isCrowded(coming, view, 690)).toBe(true)
+    expect(isCrowded(coming.slice(0, 10), view, 690)).toBe(false)
+  })
+
+  test('bars of counts keep their place while the view moves', () => {
+    const bins = Array.from({ length: 8 }, (_, index) => ({
+      from: index * 100,
+      to: index * 100 + 100,
+      done: 3,
+      failed: 0,
+      coming: 0,
+    }))
+    const barsOf = (from: number) =>
+      binsOf([], { stepMs: 100, bins }, scale(from, from + 1000, 500), 800).map(({ from: start, done }) => [start, done])
+    expect(barsOf(0)).toEqual(bins.map(({ from }) => [from, 3]))
+    expect(barsOf(37)).toEqual(bins.slice(1).map(({ from }) => [from, 3]))
+  })
+
   test('a density loses nothing: successes, failures and instants to come are all counted', () => {
     const all = [...marks(200), ...marks(20, 'failed')].filter(({ at: instant }) => instant <= 690)
     const coming = Array.from({ length: 40 }, (_, index) => ({

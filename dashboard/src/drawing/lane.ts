@@ -93,7 +93,7 @@ export function binsOf(marks: readonly LaneMark[], counts: LaneCounts | null, vi
   const binAt = (at: number) => {
     const isPast = at <= now
     const width = isPast ? widths.past : widths.future
-    // Bins of counts begin where their steps do: they stand still while the view moves.
+    // Bins of counts begin with their steps, so they keep their place while the view moves.
     const start = counts ? 0 : isPast ? view.from : now
     const index = Math.floor((at - start) / width)
     const name = `${isPast}${index}`

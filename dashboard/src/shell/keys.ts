@@ -6,7 +6,7 @@ type Keys = Readonly<Record<string, () => void>>
 /** Overlays of the shell: none, the sheet of keys, or the palette. */
 export const overlay = signal<'keys' | 'palette' | 'more' | null>(null)
 
-/** What was typed since the palette was called and before its field was there. */
+/** Text typed between the call of the palette and its first drawing. */
 export const typedAhead = signal('')
 
 const layers: Keys[] = []

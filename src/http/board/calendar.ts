@@ -167,10 +167,9 @@ export async function calendarCell(board: Board, span: Span): Promise<WireCalend
     const minute = Math.floor(at / minuteMs) * minuteMs
     minutes.set(minute, (minutes.get(minute) ?? 0) + count)
   }
-  const rows = await board.env.store.figures({
-    ...(tenant !== undefined && { tenant }),
-    ...{ byJob: true, from, to: Math.min(to, now + 1), limit: 20_000 },
-  })
+  const scope = tenant === undefined ? {} : { tenant }
+  const rows =
+    from < now ? await board.env.store.figures({ ...scope, byJob: true, from, to: Math.min(to, now + 1), limit: 20_000 }) : []
   for (const { tenant: of, job, at, figure } of rows)
     if (at >= from) add(of, job, at, (figure.completed ?? 0) + (figure.failed ?? 0) + (figure.canceled ?? 0))
   const { instants } = await allComing(board, { ...span, from: Math.max(from, now) })

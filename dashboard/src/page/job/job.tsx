@@ -48,7 +48,7 @@ function JobPage({ job }: { job: WireJob }): VNode {
   const close = () => {
     asked.value = null
   }
-  // The palette opens a page with what is to be done there.
+  // The palette names a dialog of the page in its address.
   useEffect(() => {
     const wanted = query.do
     if (!wanted) return

@@ -20,7 +20,7 @@ const lines: readonly (readonly [Mark, string, 'completed' | 'failedAttempts' | 
     ['missed', 'Missed', 'missed'],
   ]
 
-/** What a day brought, where nothing else asks for the room. */
+/** The ends of the last day, where attention leaves room. */
 export function LastDay(): VNode | null {
   const hour = useComputed(() => Math.floor(now.value / 300_000) * 300_000).value
   const { data } = useQuery({
