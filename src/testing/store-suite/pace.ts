@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict'
-import { PunctualError } from '../../errors.ts'
 import type { NewOccurrence } from '../../store/store.ts'
 import { idsOf, minute, type Scene } from './scene.ts'
 import { topic } from './topic.ts'
@@ -105,7 +104,7 @@ export const paceCases = topic('pace', {
   },
   'calls at the same time become one occurrence': async (scene) => {
     for (const pace of [debounced, { ...throttled, key: 't' }]) {
-      const calls = Array.from({ length: 20 }, (_, n) => patiently(() => call(scene, String(n), pace)))
+      const calls = Array.from({ length: 20 }, (_, n) => call(scene, String(n), pace))
       const answers = await Promise.all(calls)
       assert.equal(new Set(answers.map(({ id }) => id)).size, 1)
       assert.equal(answers.filter(({ outcome }) => outcome === 'created').length, 1)
@@ -117,14 +116,3 @@ const debounced: Partial<NewOccurrence> = { key: 'k', unique: 'live', due: { in:
 const throttled: Partial<NewOccurrence> = { key: 'k', unique: 'live', onConflict: throttle }
 
 const call = (scene: Scene, payload: string, over: Partial<NewOccurrence> = debounced) => scene.createOne({ ...over, payload })
-
-/** A store may refuse a call that waits for others for too long: it has written nothing, and the client says it again. */
-async function patiently<Answer>(create: () => Promise<Answer>): Promise<Answer> {
-  for (;;) {
-    try {
-      return await create()
-    } catch (error) {
-      if (!(error instanceof PunctualError && error.details.isHeld === true)) throw error
-    }
-  }
-}

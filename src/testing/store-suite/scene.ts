@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { PunctualError } from '../../errors.ts'
 import { keyedId, scheduledId, uuidV7 } from '../../model/ids.ts'
 import type { JobRecord, JobSpec } from '../../model/job.ts'
 import type { TurnEnd } from '../../model/lifecycle.ts'
@@ -199,8 +200,15 @@ export class Scene {
     return uuidV7(this.now, (bytes) => Uint8Array.from({ length: bytes }, () => this.#random() * 256))
   }
 
+  /** A store may refuse a call that waits for another for too long: it has written nothing, and is called again, as the client does. */
   async createAll(rows: readonly NewOccurrence[]): Promise<readonly CreatedRow[]> {
-    return (await this.store.create(rows)).rows
+    for (;;) {
+      try {
+        return (await this.store.create(rows)).rows
+      } catch (error) {
+        if (!(error instanceof PunctualError && error.details.isHeld === true)) throw error
+      }
+    }
   }
 
   async createOne(over: Partial<NewOccurrence> = {}): Promise<CreatedRow> {
