@@ -1,9 +1,9 @@
 import process from 'node:process'
 import { createPunctual } from '../client/punctual.ts'
 import { PunctualError } from '../errors.ts'
+import { isLoopback } from '../http/access/origin.ts'
 import type { EnvelopeFormat } from '../timers/envelope.ts'
-import { metricsText } from '../timers/metrics-text.ts'
-import { createTimers, type Timers } from '../timers/timers.ts'
+import { createTimers } from '../timers/timers.ts'
 import { brokerOfUrl, shownBrokerUrl } from './broker-url.ts'
 import { listen } from './http-server.ts'
 import { lineLogger } from './log.ts'
@@ -11,6 +11,7 @@ import { print } from './print.ts'
 import { aborted, stopSignal } from './stop-signal.ts'
 import { openStoreUrl, shownStoreUrl } from './store-url.ts'
 import { timerSettings } from './timer-settings.ts'
+import { timersHandler } from './timers-http.ts'
 
 export interface TimersCommandOptions {
   readonly store?: string
@@ -24,12 +25,13 @@ export interface TimersCommandOptions {
   readonly claimLimit?: number
   readonly concurrency: number
   readonly port?: number
+  readonly host: string
 }
 
 /** Runs the timer service until the process gets a signal to stop, or an error that retrying cannot fix. */
 export async function runTimers(given: TimersCommandOptions): Promise<void> {
   const { store, brokerUrl, poll, claimLimit } = timerSettings(given, process.env)
-  const { commands, events, envelope, concurrency, commandsOnly, firingOnly, port } = given
+  const { commands, events, envelope, concurrency, commandsOnly, firingOnly, port, host } = given
   const log = lineLogger()
   const broker = await brokerOfUrl(brokerUrl)
   const punctual = createPunctual({
@@ -43,7 +45,8 @@ export async function runTimers(given: TimersCommandOptions): Promise<void> {
   failed.catch(() => {})
   const side = commandsOnly ? 'commands' : firingOnly ? 'firing' : 'both'
   const timers = createTimers({ punctual, broker, commands, events, envelope, side, onCritical: reject })
-  const server = port === undefined ? null : await listen((request) => answer(timers, request), { host: '127.0.0.1', port })
+  const handler = timersHandler(punctual, timers, { isLocal: isLoopback(host), log })
+  const server = port === undefined ? null : await listen(handler, { host, port })
   const stop = stopSignal(punctual)
   try {
     await punctual.start()
@@ -64,16 +67,4 @@ export async function runTimers(given: TimersCommandOptions): Promise<void> {
     await broker.close()
     await server?.close()
   }
-}
-
-async function answer(timers: Timers, request: Request): Promise<Response> {
-  const { pathname } = new URL(request.url)
-  if (pathname === '/healthz') return Response.json({ isOk: true })
-  if (pathname === '/readyz') {
-    const health = await timers.health()
-    return Response.json(health, { status: health.isOk ? 200 : 503 })
-  }
-  if (pathname === '/metrics')
-    return new Response(metricsText(timers.metrics), { headers: { 'content-type': 'text/plain; version=0.0.4' } })
-  return Response.json({ error: 'There are /healthz, /readyz and /metrics' }, { status: 404 })
 }

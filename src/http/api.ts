@@ -67,7 +67,7 @@ function answerOf(name: OperationName, one: Operation, desk: Desk, root: string,
   }
 }
 
-export async function callerOf(desk: Desk, request: Request): Promise<Caller> {
+export async function callerOf(desk: Pick<Desk, 'access'>, request: Request): Promise<Caller> {
   const caller = await desk.access.caller(request)
   if (caller) return caller
   throw new Refusal('access.required', 'Show who you are: Authorization: Bearer with a token', {}, challenge)

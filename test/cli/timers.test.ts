@@ -120,6 +120,27 @@ describe('TS-8 the settings of punctual timers', () => {
   })
 })
 
+it('S01 punctual timers shows its metrics beyond this machine only for a token of all tenants', async () => {
+  const store = ['--store', `sqlite:${databasePath()}`]
+  const running = service('--broker', 'local:', ...store, '--host', '0.0.0.0', '--port', '0')
+  const [, port] = await running.see(/with health at \S+:(\d+)/)
+  const secrets = await Promise.all(
+    [[], ['--tenants', 'acme']].map(async (more, n) => {
+      const { stdout } = await punctual(['tokens', 'create', `t${n}`, '--role', 'viewer', ...more, ...store, '--json'])
+      return JSON.parse(stdout).secret as string
+    }),
+  )
+  const ask = async (path: string, secret?: string) => {
+    const headers = secret === undefined ? {} : { authorization: `Bearer ${secret}` }
+    const answer = await fetch(`http://127.0.0.1:${port}${path}`, { headers })
+    return { status: answer.status, text: await answer.text() }
+  }
+  expect(await ask('/readyz')).toEqual({ status: 200, text: '{"isOk":true}' })
+  expect(await ask('/metrics', secrets[0])).toEqual({ status: 200, text: expect.stringContaining('timer_fired_total 0') })
+  const refused = [await ask('/metrics'), await ask('/metrics', 'pt_x'), await ask('/metrics', secrets[1]), await ask('/')]
+  expect(refused.map(({ status }) => status)).toEqual([401, 401, 403, 404])
+})
+
 describe.skipIf(isLeftOut(needed))('punctual timers on NATS', () => {
   it('TS-11 commands are stored while the firing side is down, and fire when it is back', async () => {
     const server = await startNats()

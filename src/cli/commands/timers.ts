@@ -40,9 +40,14 @@ export function addTimers(root: Command): void {
         .default(500),
     )
     .addOption(
-      new Option('--port <number>', 'serve /healthz, /readyz and /metrics on this port of 127.0.0.1')
+      new Option('--port <number>', 'serve /healthz, /readyz and /metrics on this port')
         .env('PUNCTUAL_PORT')
         .argParser(whole(0, 65_535)),
+    )
+    .addOption(
+      new Option('--host <address>', 'the address of the port; beyond this machine /metrics needs a token')
+        .env('PUNCTUAL_HOST')
+        .default('127.0.0.1'),
     )
     .addHelpText('after', example('punctual timers --store sqlite:./timers.db --broker nats://127.0.0.1:4222'))
     .action(async (options: TimersCommandOptions) => {
