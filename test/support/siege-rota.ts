@@ -66,7 +66,10 @@ export class Rota {
     const planned = ofSchedule.filter((line) => instants.includes(atOf(line)) || !isCanceledAhead(line)).map(atOf)
     const covered = ranges.flatMap(({ from, to }) => instants.filter((at) => at >= from.getTime() && at <= to.getTime()))
     const recorded = [...planned, ...covered]
-    const strange = recorded.filter((at) => !instants.includes(at)).map((at) => `rota ran at ${shown(at)}, which is no instant`)
+    // Work that was claimed in the very millisecond of a change, before it, runs.
+    const claimed = instantsOf(versions, this.#since + 1, now + 120_000, (effectiveAt, at) => effectiveAt < at)
+    const known = [...instants, ...claimed]
+    const strange = recorded.filter((at) => !known.includes(at)).map((at) => `rota ran at ${shown(at)}, which is no instant`)
     const twice = recorded.filter((at, index) => recorded.indexOf(at) !== index).map((at) => `rota has ${shown(at)} twice`)
     const silent = instants.filter((at) => at < now - 60_000 && !recorded.includes(at)).map((at) => `rota lost ${shown(at)}`)
     const fills = this.#operations.flatMap((id) => {
@@ -78,12 +81,17 @@ export class Rota {
 }
 
 /** The instants of each version while it is the one in force. */
-function instantsOf(versions: readonly VersionView[], from: number, to: number): number[] {
+function instantsOf(
+  versions: readonly VersionView[],
+  from: number,
+  to: number,
+  isInForce = (effectiveAt: number, at: number) => effectiveAt <= at,
+): number[] {
   return versions.flatMap((version) => {
     const { schedule, isEnabled } = version.spec
     if (!isEnabled || schedule === null) return []
     const instants = [...restoreSchedule(schedule).between(new Date(from), new Date(to))].map((at) => at.getTime())
-    return instants.filter((at) => versions.findLast(({ effectiveAt }) => effectiveAt.getTime() <= at) === version)
+    return instants.filter((at) => versions.findLast(({ effectiveAt }) => isInForce(effectiveAt.getTime(), at)) === version)
   })
 }
 
