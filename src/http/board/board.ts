@@ -146,7 +146,10 @@ export class Board {
 
   async #findShared(tenant: string, name: string | undefined): Promise<readonly JobRecord[]> {
     const { store } = this.env
-    const records = await store.readJobs({ tenant: defaultTenant, ...(name !== undefined && { name }), limit: mostJobs })
+    // The same for every tenant.
+    const records = await this.share(JSON.stringify(['of default', name]), () =>
+      store.readJobs({ tenant: defaultTenant, ...(name !== undefined && { name }), limit: mostJobs }),
+    )
     const found = await Promise.all(
       records.filter(isShared).map(async (record) => {
         const own = { tenant, name: record.name, limit: 1 }

@@ -3,7 +3,7 @@ import { builtInPrefix } from '../../engine/node/registry.ts'
 import type { JobRecord } from '../../model/job.ts'
 import { nameHolds } from '../../model/job-search.ts'
 import type { JobQuery } from '../../store/store.ts'
-import type { Facts } from '../board/board.ts'
+import type { Board, Facts } from '../board/board.ts'
 import { jobLine, marksOf } from '../board/job-line.ts'
 import type { WireJobsPage } from '../wire.ts'
 import type { Call } from './call.ts'
@@ -15,9 +15,16 @@ const readAtOnce = 500
 
 /** A page of jobs by name. With a filter a page may be short although there are more: the cursor tells. */
 export async function jobPage(call: Call<'jobs.list'>, tenant: string | undefined): Promise<WireJobsPage> {
-  const { search, mark, limit = defaultPage, cursor } = call.query
   const { board } = call.desk
   const facts = await board.facts(tenant)
+  const isFirst = call.query.cursor === undefined
+  const [page, marks] = await Promise.all([pageOf(call, tenant, facts), isFirst ? markCounts(board, tenant, facts) : null])
+  return { ...page, marks }
+}
+
+async function pageOf(call: Call<'jobs.list'>, tenant: string | undefined, facts: Facts): Promise<Omit<WireJobsPage, 'marks'>> {
+  const { search, mark, limit = defaultPage, cursor } = call.query
+  const { board } = call.desk
   const isWanted = (record: JobRecord) =>
     !record.name.startsWith(builtInPrefix) &&
     (search === undefined || nameHolds(record.name, search)) &&
@@ -47,7 +54,6 @@ export async function jobPage(call: Call<'jobs.list'>, tenant: string | undefine
   return {
     items: await Promise.all(found.map((record) => jobLine(board, record, facts))),
     cursor: isMore && place ? encodePlace(place) : null,
-    marks: cursor === undefined ? await markCounts(call, tenant) : null,
   }
 }
 
@@ -75,8 +81,7 @@ function hasMark(marks: readonly string[], mark: string): boolean {
   return mark === 'on-time' ? marks.every((one) => one === 'overridden') : marks.includes(mark)
 }
 
-async function markCounts({ desk: { board } }: Call<'jobs.list'>, tenant: string | undefined): Promise<Record<string, number>> {
-  const facts = await board.facts(tenant)
+async function markCounts(board: Board, tenant: string | undefined, facts: Facts): Promise<Record<string, number>> {
   const { jobs } = await board.jobs(tenant)
   const counts: Record<string, number> = { all: jobs.length, 'on-time': 0 }
   for (const marks of jobs.map((job) => marksOf(job, facts))) {
