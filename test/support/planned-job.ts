@@ -6,8 +6,9 @@ import type { OccurrenceState } from '../../src/model/lifecycle.ts'
 import { isPausedAt } from '../../src/model/pause.ts'
 import type { RecoveryPolicy } from '../../src/model/recovery.ts'
 import { MemoryStore } from '../../src/store/memory/memory-store.ts'
-import type { JobPlan, NodeInfo, PlanWork } from '../../src/store/store.ts'
+import type { JobPlan, PlanWork } from '../../src/store/store.ts'
 import { type ManualClock, manualClock } from '../../src/testing/manual-clock.ts'
+import { nodeInfo } from '../../src/testing/store-suite/scene.ts'
 
 export type Strategy = RecoveryPolicy
 
@@ -32,21 +33,7 @@ export interface Account {
 }
 
 const scope = { tenant: 'default', job: 'tick' }
-const node: NodeInfo = {
-  boot: 'node-1',
-  name: 'host',
-  pid: 1,
-  concurrency: 10,
-  kinds: ['tick'],
-  version: '1.0.0',
-  tz: '2026a',
-  ttlMs: 15_000,
-  release: null,
-  declares: {},
-  picks: false,
-  isDraining: false,
-  parts: {},
-}
+const node = nodeInfo({ name: 'host', concurrency: 10, kinds: ['tick'] })
 
 /**
  * A job with a schedule of whole seconds on a memory store, planned step by step. Everything happens half a second after a

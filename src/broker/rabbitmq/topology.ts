@@ -9,7 +9,7 @@ export const deadExchange = 'punctual.dead'
 /** The waits of messages that are retried. Each has a separate queue, whose messages all wait for the same time. */
 const delaysMs = [500, 1000, 2000, 5000, 15_000, 60_000, 300_000, 3_600_000] as const
 
-/** RabbitMQ 4 drops a message of a quorum queue that has come again 20 times, unless the queue names another limit. */
+/** RabbitMQ 4 drops a message of a quorum queue after 20 deliveries, unless the queue names another limit. */
 const unlimited = { 'x-delivery-limit': 2 ** 31 - 1 }
 
 type ServerChannel = Awaited<ReturnType<Connection['acquire']>>

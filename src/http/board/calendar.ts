@@ -75,7 +75,7 @@ async function allComing(board: Board, { tenant, job, from, to }: Span) {
   let open = all.jobs.filter(({ name, nextAt }) => nextAt !== null && (job === undefined || name === job))
   let isCut = all.capped
   const instants: { tenant: string; job: string; at: number }[] = []
-  // The first round is for all. What jobs with few instants have left is for those with many.
+  // The first round is for all. Jobs with many instants share the room that jobs with few leave.
   for (let round = 1; round <= 2 && open.length > 0; round++) {
     const most = Math.max(leastPerJob, Math.floor((mostInstants - instants.length) / open.length))
     const cut: JobRecord[] = []

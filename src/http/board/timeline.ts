@@ -85,7 +85,7 @@ function attentionRank(marks: readonly WireJobMark[]): number {
   return at === -1 ? attentionOrder.length : at
 }
 
-/** What all lanes need is asked for at the same moment, since a store can answer that together. */
+/** The reads of all lanes are sent at the same moment, since a store can answer them together. */
 async function lanesOf(
   board: Board,
   jobs: readonly JobRecord[],

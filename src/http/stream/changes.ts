@@ -144,7 +144,7 @@ export class Changes {
     } catch {}
   }
 
-  /** Nodes add several rows for the same minute, which the store sums up later: only their sum tells whether there is more. */
+  /** Nodes add several rows for the same minute, which the store sums up later: only their sum shows whether there is more. */
   #compare(figures: readonly FigureRow[]): void {
     const known = this.#seen
     this.#seen = new Map()

@@ -20,7 +20,7 @@ export interface Context {
   noteNow(now: number): void
 }
 
-/** What an act answers, and the hints that follow from it. */
+/** The answer of an act, and the hints that follow from it. */
 export interface Acted<Answer> {
   readonly answer: Answer
   readonly hints: readonly Hint[]

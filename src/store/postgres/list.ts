@@ -14,7 +14,7 @@ import { readSummaries } from './list/summary.ts'
 import { allApart, allBetween, allOfJob, type Bounds, boundsOf, type Window, windowOf } from './list/window.ts'
 import { currentRows, currentState } from './occurrence/current-rows.ts'
 
-/** One page that is asked for: the newest handles of a filter that are below one. */
+/** A page: the newest handles of a filter that are below one. */
 export interface PageQuery {
   readonly filter: OccurrenceFilter
   readonly below: number

@@ -1,5 +1,5 @@
-// The rule of a creation: the fate of a new row by what is there of its id and key. Memory and SQLite run it; PostgreSQL looks at many
-// rows at once.
+// The rule of a creation: the fate of a new row by the work that has its id or key. Memory and SQLite run it row by row; PostgreSQL
+// decides on many rows in one statement.
 import type { JobSpec } from '../../model/job.ts'
 import type { OccurrenceRecord } from '../../model/occurrence.ts'
 import type { MemberWrite } from '../messages/claim.ts'

@@ -1,4 +1,4 @@
-// What a plan of a job needs, and what follows from one.
+// The facts that a plan of a job needs, and the results of one.
 import { type JobRecord, type VersionRecord, versionAt } from '../../model/job.ts'
 import { covers, type PauseRecord } from '../../model/pause.ts'
 import type { JobPlan, PlanCandidate } from '../messages/plan.ts'

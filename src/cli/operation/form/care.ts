@@ -138,7 +138,7 @@ function pastText({ past, bins }: WireLane): string {
   return [...counts].map(([state, count]) => `${count} ${state}`).join(', ')
 }
 
-/** A command on a store runs no node: it has no health of its own. */
+/** A command on a store runs no node, and so has no health to show. */
 function healthText({ state, reasons }: WireOverview['health']): string | null {
   return state === 'stopped' ? null : [state, ...reasons].join(': ')
 }

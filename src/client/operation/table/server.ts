@@ -6,7 +6,7 @@ import { newToken, nodes, roles, server, session, tenantLine, timers, token } fr
 
 /** The server itself: sessions, nodes, tenants, tokens. */
 export const serverOperations = {
-  'session.get': { ...read, path: '/session', summary: 'Who you are and what you may do', output: session },
+  'session.get': { ...read, path: '/session', summary: 'Your name, your role and your rights', output: session },
   'session.open': {
     ...read,
     method: 'POST',

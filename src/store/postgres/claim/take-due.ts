@@ -60,10 +60,11 @@ const mayRun = (verdict: string) => `AND (
           (NOT EXISTS (SELECT 1 FROM punctual.pause WHERE NOT swept) AND (i.expires_at IS NULL OR i.expires_at >= g.now))
           OR (${verdict}(i, g.now)).reason IS NULL)`
 
-// lane: one range of the index for each kind and priority, bounded below by what is known to be gone. joined: the node, which is not
-// declared gone meanwhile. The lock is a write: a claim that finds nothing only looks whether the node is there. found: the first of all lanes, read without a lock; a single lane needs no such look. wanted: how many of
-// them each lane has. taken: so many of each lane, those skipped that another claim is just taking. In each lane the next is the
-// first behind the last that was taken. Values that most rows share, or that another column has, are sent as NULL.
+// lane: one range of the index for each kind and priority, from the first row that may be there. due: whether any lane has work.
+// joined: the node, which is not declared gone meanwhile. Its lock is a write, so a claim without work only reads the node. found: the
+// first of all lanes, read without a lock; a single lane needs no such read. wanted: how many of them each lane has. taken: so many of
+// each lane, without those that another claim is just taking. In each lane the next is the first behind the last that was taken. Values
+// that most rows share, or that another column has, are sent as NULL.
 export function takeDue(of: TakeDue): string {
   const { now, dueBy, id, token, node, limit, kinds, promptMs, laneStarts, function: own } = of
   const floor = laneStarts

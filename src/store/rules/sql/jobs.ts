@@ -72,7 +72,7 @@ interface PutJob {
   readonly now: number
 }
 
-/** Writes a job of a series by its rule. What older versions have planned is left. */
+/** Writes a job of a series by its rule. Rows that older versions have planned are left. */
 export function* putJob(clock: Clock, series: number, put: JobPut): Steps<PutJob> {
   // A job that does not exist yet has no row to lock.
   const lock = 'SELECT last_version FROM punctual.series WHERE ref = $1 FOR UPDATE'
